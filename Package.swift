@@ -1,0 +1,106 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// CI sets FANFARE_STRICT=1, so that a warning in our own targets fails the build there and only there: a newer
+// compiler on somebody's laptop must not keep them from trying Fanfare.
+let strict = Context.environment["FANFARE_STRICT"] == "1"
+
+let base: [SwiftSetting] =
+  [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
+  + (strict ? [.treatAllWarnings(as: .error)] : [])
+let library: [SwiftSetting] = base + [.strictMemorySafety()]
+
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+
+let package = Package(
+  name: "fanfare",
+  platforms: [.macOS(.v15)],
+  products: [.executable(name: "fanfare", targets: ["fanfare"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
+    .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+    .package(
+      url: "https://github.com/apple/swift-configuration.git", from: "1.4.0",
+      traits: ["JSON", "CommandLineArguments"]),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+  ],
+  targets: [
+    // The C edge: system libraries and the few calls that Glibc's overlay lacks.
+    .systemLibrary(
+      name: "CZeroMQ", pkgConfig: "libzmq",
+      providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "openssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .target(name: "CLinuxIO"),
+
+    // The libraries, in the order in which one may import another.
+    .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: library),
+    .target(name: "TLS", dependencies: ["COpenSSL", nioCore, logging], swiftSettings: library),
+    .target(
+      name: "Wire",
+      dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      swiftSettings: library),
+    .target(
+      name: "Settings",
+      dependencies: ["Wire", .product(name: "Configuration", package: "swift-configuration")],
+      swiftSettings: library),
+    .target(
+      name: "Auth",
+      dependencies: ["Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
+      swiftSettings: library),
+    .target(
+      name: "Log",
+      dependencies: ["Wire", .product(name: "GRDB", package: "GRDB.swift"), logging],
+      swiftSettings: library),
+    .target(
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", logging, metrics],
+      swiftSettings: library),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging, metrics,
+      ],
+      swiftSettings: library),
+    .target(
+      name: "Client",
+      dependencies: ["Wire", "TLS", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging],
+      swiftSettings: library),
+    .executableTarget(
+      name: "fanfare",
+      dependencies: [
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Broker", "Gateway", "Client", "TLS", logging, metrics,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: library),
+
+    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: base),
+    .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
+    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: base),
+    .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
+    .testTarget(name: "AuthTests", dependencies: ["Auth", "Wire"], swiftSettings: base),
+    .testTarget(name: "LogTests", dependencies: ["Log", "Wire"], swiftSettings: base),
+    .testTarget(name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ"], swiftSettings: base),
+    .testTarget(
+      name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
+    .testTarget(
+      name: "IntegrationTests", dependencies: ["Client", "Wire", "ZeroMQ", "Auth", "Log"], swiftSettings: base),
+    .testTarget(name: "ConformanceTests", dependencies: [], swiftSettings: base),
+    .testTarget(name: "TidyTests", dependencies: [], swiftSettings: base),
+  ]
+)

@@ -1,0 +1,180 @@
+public import Wire
+
+/// Where a channel's publications are kept: the seam behind which a store stands.
+///
+/// The broker thread is the only caller of every method. One behaviour suite (`Tests/LogTests`) runs against each
+/// implementation. A store for several machines comes later behind the same six methods.
+public protocol LogStore: AnyObject {
+  /// Loads the channel, or gives it a first epoch. Called once before any other call for the channel, and again after
+  /// the broker forgot an idle one.
+  func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel
+
+  /// Takes the next publication of a channel. Offsets must be contiguous: one more than the last that was not refused.
+  ///
+  /// - Returns: `.kept` where the entry may be delivered and acknowledged now; `.pending` where the store calls its
+  ///   completion handler later, in the order of the calls, exactly once for each entry.
+  func append(_ entry: LogEntry) -> AppendOutcome
+
+  /// Publications that are still kept, in the direction asked for. Entries whose completion is still to come are never
+  /// part of the answer beyond ``LogRange/through``.
+  func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication]
+
+  /// Deletes what is kept of a channel. Epoch and top stay: offsets are never given out twice.
+  func removeHistory(of channel: ChannelName) throws(LogError)
+
+  /// Drops what is too old. Called every few seconds.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  func sweep(now: Int64)
+
+  /// Writes what waits, and marks the shutdown as clean. No call may follow.
+  func close()
+}
+
+/// What the store knows of a channel when the broker opens it.
+public struct OpenedChannel: Sendable, Equatable {
+  public var position: StreamPosition
+  /// Idempotency keys that are still held, so that a retry after a restart publishes nothing twice.
+  public var idempotencyKeys: [IdempotencyRecord]
+  /// Who asked for the publications of the last minute (see ``RequestOrigin``).
+  public var recentOrigins: [RequestOrigin: UInt64]
+
+  public init(
+    position: StreamPosition, idempotencyKeys: [IdempotencyRecord] = [], recentOrigins: [RequestOrigin: UInt64] = [:]
+  ) {
+    self.position = position
+    self.idempotencyKeys = idempotencyKeys
+    self.recentOrigins = recentOrigins
+  }
+}
+
+/// A publisher's key, held for five minutes in the transaction of its publication.
+public struct IdempotencyRecord: Sendable, Equatable {
+  public var key: String
+  public var offset: UInt64
+  /// Digest of the payload: the same key with other data is a conflict, not a retry.
+  public var digest: UInt64
+  /// Milliseconds since 1970.
+  public var expires: Int64
+
+  public init(key: String, offset: UInt64, digest: UInt64, expires: Int64) {
+    self.key = key
+    self.offset = offset
+    self.digest = digest
+    self.expires = expires
+  }
+}
+
+/// The request that a publication came from. A gateway whose broker died with a request under way cannot know whether
+/// it was done; it asks again with the same origin, and the broker finds the publication instead of making a second.
+public struct RequestOrigin: Sendable, Hashable {
+  /// The gateway process, drawn at its start.
+  public var gateway: UInt64
+  /// The gateway's request.
+  public var request: UInt64
+
+  public init(gateway: UInt64, request: UInt64) {
+    self.gateway = gateway
+    self.request = request
+  }
+}
+
+public struct LogEntry: Sendable, Equatable {
+  /// Given back in the completion.
+  public var ticket: UInt64
+  public var channel: ChannelName
+  /// Epoch in which the offset was given out.
+  public var epoch: String
+  public var publication: Publication
+  public var durability: Durability
+  /// Publications kept per channel, this one included; 0 keeps none, only the top is remembered.
+  public var historySize: Int
+  /// Milliseconds that a publication is kept.
+  public var historyTTLMilliseconds: Int64
+  public var idempotency: IdempotencyRecord?
+  public var origin: RequestOrigin?
+
+  public init(
+    ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
+    historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,
+    origin: RequestOrigin? = nil
+  ) {
+    self.ticket = ticket
+    self.channel = channel
+    self.epoch = epoch
+    self.publication = publication
+    self.durability = durability
+    self.historySize = historySize
+    self.historyTTLMilliseconds = historyTTLMilliseconds
+    self.idempotency = idempotency
+    self.origin = origin
+  }
+}
+
+public enum AppendOutcome: Sendable, Equatable {
+  case kept
+  case pending
+  /// Nothing was taken; the offset is free again.
+  case refused(LogError)
+}
+
+/// The fate of one pending entry.
+public struct LogCompletion: Sendable, Equatable {
+  public var ticket: UInt64
+  /// Nil: on disk.
+  public var error: LogError?
+
+  public init(ticket: UInt64, error: LogError? = nil) {
+    self.ticket = ticket
+    self.error = error
+  }
+}
+
+/// Which part of a channel to read.
+public struct LogRange: Sendable, Equatable {
+  /// Exclusive end on the side where reading starts: publications after it, or before it where `reverse`. Nil starts
+  /// at the oldest, or at the newest where `reverse`.
+  public var since: UInt64?
+  /// Inclusive upper bound: the top that the broker has delivered.
+  public var through: UInt64
+  public var limit: Int
+  public var reverse: Bool
+  /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
+  public var notBefore: Int64
+
+  public init(since: UInt64?, through: UInt64, limit: Int, reverse: Bool = false, notBefore: Int64 = 0) {
+    self.since = since
+    self.through = through
+    self.limit = limit
+    self.reverse = reverse
+    self.notBefore = notBefore
+  }
+}
+
+/// Why the log refused. The description is for the operator; clients get no paths.
+public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// No room. Heals by itself when there is room again.
+  case full(String)
+  /// The data folder or file cannot be written. Heals by itself.
+  case readOnly(String)
+  /// Too much waits for the disk.
+  case backlog(bytes: Int)
+  /// An entry before this one failed, so its offset would leave a hole.
+  case notContiguous
+  /// The disk failed in a way after which nothing may be trusted (fsync failed, file corrupt). Final until a restart.
+  case failed(String)
+  case closed
+
+  public var description: String {
+    switch self {
+    case .full(let detail): "the disk of the data folder is full (\(detail)); free some space, publishing resumes by itself"
+    case .readOnly(let detail):
+      "the data folder cannot be written (\(detail)); make it writable, publishing resumes by itself"
+    case .backlog(let bytes): "\(bytes) bytes wait for the disk, which is as much as is allowed; publish more slowly"
+    case .notContiguous: "an earlier publication of this channel was not stored"
+    case .failed(let detail):
+      "the store failed (\(detail)); what was acknowledged before is kept, nothing more is accepted: check the disk and restart the broker"
+    case .closed: "the log is closed: the broker is shutting down"
+    }
+  }
+}

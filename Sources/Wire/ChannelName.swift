@@ -1,0 +1,81 @@
+/// The name of a channel: `namespace:rest`, `rest`, `rest#42,43` (limited to those users) or `$rest` (needs a
+/// subscription token).
+///
+/// Names are compared byte by byte. Swift's `String` compares by canonical equivalence, under which a precomposed and
+/// a decomposed "é" are one key: somebody allowed on one spelling would then read what is published on the other.
+public struct ChannelName: Sendable, CustomStringConvertible {
+  /// Why a name was refused. The description is a sentence for the person who sent it.
+  public enum Invalid: Error, Equatable, CustomStringConvertible {
+    case empty
+    case tooLong(bytes: Int, limit: Int)
+    case controlCharacter
+
+    public var description: String {
+      switch self {
+      case .empty: "the channel name is empty; name a channel, for example \"news\""
+      case .tooLong(let bytes, let limit):
+        "the channel name has \(bytes) bytes of UTF-8; at most \(limit) are allowed"
+      case .controlCharacter:
+        "the channel name holds a control character; use letters, digits and punctuation only"
+      }
+    }
+  }
+
+  /// Usual limit of a name, in bytes of UTF-8 (protocol facts, "Usual limits").
+  public static let defaultMaximumLength = 255
+
+  /// The byte that ends a topic on the tap. No name can hold it, so that a tap of `news` never matches `newsroom`.
+  public static let topicTerminator: UInt8 = 0
+
+  public let string: String
+
+  /// - Parameter limit: the longest name allowed, in bytes of UTF-8.
+  public init(_ string: String, limit: Int = ChannelName.defaultMaximumLength) throws(Invalid) {
+    var string = string
+    string.makeContiguousUTF8()
+    let length = string.utf8.count
+    if length == 0 { throw .empty }
+    if length > limit { throw .tooLong(bytes: length, limit: limit) }
+    for byte in string.utf8 where byte < 0x20 || byte == 0x7F { throw .controlCharacter }
+    self.string = string
+  }
+
+  public var description: String { string }
+
+  /// What stands before the first `:`, without a leading `$`; nil where the name has no namespace.
+  public var namespace: Substring? {
+    let body = isPrivate ? string.dropFirst() : string[...]
+    guard let colon = body.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    return body[..<colon]
+  }
+
+  /// True for `$…`: nobody subscribes without a subscription token.
+  public var isPrivate: Bool { string.utf8.first == UInt8(ascii: "$") }
+
+  /// The users after the last `#`, or nil where the name has no `#`: `dm:x#42,43` → `["42", "43"]`.
+  public var limitedToUsers: [Substring]? {
+    guard let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
+    return string[string.utf8.index(after: hash)...]
+      .split(separator: ",", omittingEmptySubsequences: false)
+  }
+}
+
+extension ChannelName: Hashable, Comparable {
+  public static func == (a: ChannelName, b: ChannelName) -> Bool { a.string.hasSameBytes(as: b.string) }
+
+  public static func < (a: ChannelName, b: ChannelName) -> Bool {
+    a.string.utf8.lexicographicallyPrecedes(b.string.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    var copy = string  // Contiguous since `init`, so `withUTF8` copies nothing.
+    copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension StringProtocol {
+  /// Equality of bytes, for identifiers: see ``ChannelName`` for the attack that canonical equivalence would allow.
+  public func hasSameBytes(as other: some StringProtocol) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+}

@@ -1,0 +1,69 @@
+/// How well a channel's publications are kept.
+public enum Durability: String, Sendable, CaseIterable {
+  /// In the broker's memory only. Gone, with its epoch, when the broker ends.
+  case memory
+  /// Delivered and acknowledged at once, on disk within 10 ms.
+  case relaxed
+  /// Delivered and acknowledged only after the group commit: acknowledged means on disk.
+  case durable
+}
+
+/// What `data` may hold.
+public enum DataFormat: String, Sendable, CaseIterable {
+  /// Any JSON value; anything else is refused with error 107.
+  case json
+  /// Any bytes. JSON clients get them as a base64 string.
+  case binary
+}
+
+/// The rules of one namespace. Names are Centrifugo's where the meaning is the same, in camel case.
+public struct ChannelOptions: Sendable, Equatable {
+  public var presence = false
+  public var joinLeave = false
+  public var forcePushJoinLeave = false
+  /// Publications kept per channel; 0 keeps none.
+  public var historySize = 0
+  /// How long a publication is kept, in milliseconds; 0 keeps none.
+  public var historyTTLMilliseconds: Int64 = 0
+  /// Every subscriber recovers, asked or not.
+  public var forceRecovery = false
+  /// Every subscriber is told its position and of a lost one, asked or not.
+  public var forcePositioning = false
+  public var allowSubscribeForClient = false
+  public var allowSubscribeForAnonymous = false
+  public var allowPublishForSubscriber = false
+  public var allowPublishForClient = false
+  public var allowPublishForAnonymous = false
+  public var allowHistoryForSubscriber = false
+  public var allowHistoryForClient = false
+  public var allowHistoryForAnonymous = false
+  public var allowPresenceForSubscriber = false
+  public var allowPresenceForClient = false
+  public var allowPresenceForAnonymous = false
+  public var allowUserLimitedChannels = false
+  public var durability = Durability.memory
+  public var dataFormat = DataFormat.json
+
+  public init() {}
+
+  /// Both limits must be set for anything to be kept.
+  public var keepsHistory: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
+}
+
+/// The rules of every channel: broker and gateway look them up by name and must be given the same ones.
+public struct NamespaceTable: Sendable, Equatable {
+  /// For channels whose name has no namespace.
+  public var withoutNamespace: ChannelOptions
+  public var namespaces: [String: ChannelOptions]
+
+  public init(withoutNamespace: ChannelOptions = .init(), namespaces: [String: ChannelOptions] = [:]) {
+    self.withoutNamespace = withoutNamespace
+    self.namespaces = namespaces
+  }
+
+  /// Nil where the channel's namespace is not configured: error 102 for whoever asked.
+  public func options(for channel: ChannelName) -> ChannelOptions? {
+    guard let namespace = channel.namespace else { return withoutNamespace }
+    return namespaces[String(namespace)]
+  }
+}

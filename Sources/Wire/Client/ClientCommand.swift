@@ -1,0 +1,78 @@
+/// One command from a client, whatever its wire format.
+///
+/// Source: protocol facts, "Shapes". Unknown fields are ignored by the decoders.
+public struct ClientCommand: Sendable, Equatable {
+  /// 0 for `send` and pong alone: nobody waits for an answer.
+  public var id: UInt32
+  public var body: Body
+
+  public init(id: UInt32, body: Body) {
+    self.id = id
+    self.body = body
+  }
+
+  public enum Body: Sendable, Equatable {
+    /// An empty command: the answer to the server's ping.
+    case pong
+    case connect(Connect)
+    case subscribe(Subscribe)
+    case unsubscribe(channel: String)
+    case publish(Publish)
+    case presence(channel: String)
+    case presenceStats(channel: String)
+    case history(History)
+    /// A ping sent by the client; answered with an empty result.
+    case ping
+    case send(data: [UInt8])
+    case rpc(method: String, data: [UInt8])
+    case refresh(token: String)
+    case subRefresh(channel: String, token: String)
+    /// None of the known requests was set, but the command has an id: error 104.
+    case unknown
+  }
+
+  public struct Connect: Sendable, Equatable {
+    public var token = ""
+    public var data: [UInt8] = []
+    public var subs: [String: Subscribe] = [:]
+    public var name = ""
+    public var version = ""
+    public init() {}
+  }
+
+  public struct Subscribe: Sendable, Equatable {
+    /// Bits of `flag`.
+    public static let channelCompaction: Int64 = 1
+    public static let rejectUnrecovered: Int64 = 2
+
+    public var channel = ""
+    public var token = ""
+    public var recover = false
+    public var epoch = ""
+    public var offset: UInt64 = 0
+    public var data: [UInt8] = []
+    public var positioned = false
+    public var recoverable = false
+    public var joinLeave = false
+    public var flag: Int64 = 0
+    public init() {}
+  }
+
+  public struct Publish: Sendable, Equatable {
+    public var channel = ""
+    /// Raw bytes; in JSON exactly the bytes of the value, never re-encoded.
+    public var data: [UInt8] = []
+    /// Ours alone: the same key within five minutes publishes once.
+    public var idempotencyKey: String?
+    public init() {}
+  }
+
+  public struct History: Sendable, Equatable {
+    public var channel = ""
+    /// 0: the position alone. Negative: as many as the server allows.
+    public var limit: Int32 = 0
+    public var since: StreamPosition?
+    public var reverse = false
+    public init() {}
+  }
+}

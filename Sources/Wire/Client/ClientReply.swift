@@ -1,0 +1,84 @@
+/// One message to a client, whatever its wire format.
+public enum ClientReply: Sendable, Equatable {
+  case connect(id: UInt32, ConnectResult)
+  case subscribe(id: UInt32, SubscribeResult)
+  case unsubscribe(id: UInt32)
+  case publish(id: UInt32)
+  case presence(id: UInt32, [String: ClientInfo])
+  case presenceStats(id: UInt32, clients: UInt32, users: UInt32)
+  case history(id: UInt32, HistoryResult)
+  case ping(id: UInt32)
+  case rpc(id: UInt32, data: [UInt8])
+  case refresh(id: UInt32, RefreshResult)
+  case subRefresh(id: UInt32, expires: Bool, ttl: UInt32)
+  case error(id: UInt32, ClientError)
+  /// The server's ping: `{}`, in Protobuf a reply of length 0.
+  case serverPing
+  case push(ClientPush)
+
+  public struct ConnectResult: Sendable, Equatable {
+    public var client = ""
+    public var version = ""
+    public var expires = false
+    /// Seconds.
+    public var ttl: UInt32 = 0
+    public var data: [UInt8] = []
+    public var subs: [String: SubscribeResult] = [:]
+    /// Seconds between the server's pings.
+    public var ping: UInt32 = 0
+    public var pong = false
+    public var session = ""
+    public var node = ""
+    public init() {}
+  }
+
+  public struct SubscribeResult: Sendable, Equatable {
+    public var expires = false
+    /// Seconds.
+    public var ttl: UInt32 = 0
+    public var recoverable = false
+    public var positioned = false
+    public var epoch = ""
+    public var offset: UInt64 = 0
+    public var publications: [Publication] = []
+    public var recovered = false
+    public var wasRecovering = false
+    public var data: [UInt8] = []
+    public init() {}
+  }
+
+  public struct HistoryResult: Sendable, Equatable {
+    public var publications: [Publication] = []
+    public var epoch = ""
+    public var offset: UInt64 = 0
+    public init() {}
+  }
+
+  public struct RefreshResult: Sendable, Equatable {
+    public var client = ""
+    public var version = ""
+    public var expires = false
+    /// Seconds.
+    public var ttl: UInt32 = 0
+    public init() {}
+  }
+}
+
+/// What the server says unasked.
+public enum ClientPush: Sendable, Equatable {
+  case publication(channel: String, Publication)
+  case join(channel: String, ClientInfo)
+  case leave(channel: String, ClientInfo)
+  case unsubscribe(channel: String, UnsubscribeCode)
+  case message(data: [UInt8])
+  /// A server-side subscription was added.
+  case subscribe(channel: String, recoverable: Bool, positioned: Bool, StreamPosition)
+  case disconnect(DisconnectCode)
+  case refresh(expires: Bool, ttl: UInt32)
+}
+
+/// The two encodings of the client protocol.
+public enum WireFormat: Int, Sendable, CaseIterable {
+  case json
+  case protobuf
+}
