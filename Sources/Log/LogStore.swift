@@ -167,7 +167,8 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .full(let detail): "the disk of the data folder is full (\(detail)); free some space, publishing resumes by itself"
+    case .full(let detail):
+      "the disk of the data folder is full (\(detail)); free some space, publishing resumes by itself"
     case .readOnly(let detail):
       "the data folder cannot be written (\(detail)); make it writable, publishing resumes by itself"
     case .backlog(let bytes): "\(bytes) bytes wait for the disk, which is as much as is allowed; publish more slowly"

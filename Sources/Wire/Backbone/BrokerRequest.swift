@@ -40,7 +40,9 @@ public enum BrokerRequest: Sendable, Equatable {
     /// Who subscribes, for presence and join; nil for the gateway itself (a resync after a gap).
     public var member: ClientInfo?
 
-    public init(channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil) {
+    public init(
+      channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil
+    ) {
       self.channel = channel
       self.since = since
       self.recoveryLimit = recoveryLimit
