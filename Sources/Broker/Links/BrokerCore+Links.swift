@@ -85,7 +85,7 @@ extension BrokerCore {
   private func finishResync(of gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
     guard let link = links[gateway] else { return }
     links[gateway]?.lostItsMembers = false
-    for name in link.channels {
+    for name in link.channels.sorted() {
       guard let state = channels[name] else { continue }
       removeMembers(of: gateway, notNamedIn: link.session, from: state, at: time, into: &effects)
       if !state.interest.contains(gateway) {
@@ -130,7 +130,7 @@ extension BrokerCore {
     links[gateway]?.lostItsMembers = true
     links[gateway]?.channels = []
     counters.gatewaysForgotten += 1
-    for name in link.channels {
+    for name in link.channels.sorted() {
       guard let state = channels[name] else { continue }
       state.interest.removeAll { $0 == gateway }
       removeMembers(of: gateway, notNamedIn: nil, from: state, at: time, into: &effects)
@@ -145,7 +145,8 @@ extension BrokerCore {
   }
 
   func watchLinks(at time: BrokerTime, ingressPaused: Bool, into effects: inout [BrokerEffect]) {
-    for (gateway, link) in links {
+    // Sorted, here and where channels are walked, so that a seed replays to the same end.
+    for (gateway, link) in links.sorted(by: { $0.key < $1.key }) {
       if ingressPaused { links[gateway]?.lastHeard = time.monotonic }
       switch link.state {
       case .departed(let since):

@@ -50,7 +50,9 @@ public final class GatewayLink {
   private var lastSent: Int64 = 0
   private var isHolding = false
   private var pending = PendingRequests()
-  private(set) var channels: [ChannelName: LinkChannel] = [:]
+  private var channels: [ChannelName: LinkChannel] = [:]
+  /// Channels that the broker refused to bring up to date: asked again with the next tick.
+  private var channelsBehind: [ChannelName] = []
 
   /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
@@ -252,7 +254,7 @@ public final class GatewayLink {
       let channel = channels[subscribe.channel], let position = channel.position
     else { return }
     guard case .subscribed(let subscribed) = response else {
-      channel.needsResync = true
+      channelsBehind.append(subscribe.channel)
       return
     }
     channel.position = subscribed.position
@@ -273,6 +275,7 @@ public final class GatewayLink {
     session += 1
     state = .opening
     for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
+    channelsBehind = []
     sayHello(at: now, into: &effects)
   }
 
@@ -312,7 +315,6 @@ public final class GatewayLink {
   private func resync(
     _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
-    channel.needsResync = false
     let subscribe = BrokerRequest.SubscribeRequest(
       channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
     add(.subscribe(subscribe), .resync, at: now, into: &effects)
@@ -331,7 +333,11 @@ public final class GatewayLink {
       if now - lastSent >= configuration.heartbeatInterval { reopen(at: now, into: &effects) }
     case .open:
       if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }
-      for (name, channel) in channels where channel.needsResync { resync(name, channel, at: now, into: &effects) }
+      let behind = channelsBehind
+      channelsBehind = []
+      for name in behind {
+        if let channel = channels[name], channel.position != nil { resync(name, channel, at: now, into: &effects) }
+      }
       if now - lastSent >= configuration.heartbeatInterval { sendHeartbeat(queuedBytes, at: now, into: &effects) }
     }
   }

@@ -12,8 +12,6 @@ final class LinkChannel {
   private(set) var audience = Audience()
   /// Those whom the broker holds in the channel's presence on our behalf.
   var members: [String: ClientInfo] = [:]
-  /// The broker refused to bring the channel up to date; ask again.
-  var needsResync = false
 
   init(loops: Int) { counts = Array(repeating: 0, count: loops * 2) }
 
