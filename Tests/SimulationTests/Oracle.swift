@@ -16,8 +16,6 @@ struct Oracle {
   private var truth: [Place: [UInt8]] = [:]
   private var places: [[UInt8]: [Place]] = [:]
   private var acknowledgements: [Acknowledgement] = []
-  /// Epochs of memory and relaxed channels that ended with a broker.
-  private var ended = 0
 
   /// The broker delivered: the first time that anybody can have seen this.
   mutating func delivered(_ channel: ChannelName, _ epoch: String, _ publication: Publication) -> String? {
@@ -46,7 +44,19 @@ struct Oracle {
     acknowledgements.append(Acknowledgement(place: place, payload: payload))
   }
 
-  mutating func brokerEnded(cleanly: Bool) { ended += 1 }
+  /// What is on disk when a broker ends, delivered or not: the next one stands by it. A relaxed channel's stand in its
+  /// new epoch at the same offsets.
+  mutating func survived(_ name: ChannelName, _ channel: SimulatedDisk.Channel) -> String? {
+    for publication in channel.kept {
+      let place = Place(channel: name, epoch: channel.epoch, offset: publication.offset)
+      if truth[place] == nil {
+        if let complaint = delivered(name, channel.epoch, publication) { return complaint }
+      } else if truth[place] != publication.data {
+        return "\(place): delivered and on disk differ"
+      }
+    }
+    return nil
+  }
 
   /// What was acknowledged must be what was delivered there; on a durable channel it must be on disk, or have been
   /// pushed out by newer ones.

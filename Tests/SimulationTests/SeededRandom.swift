@@ -2,7 +2,11 @@
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+  init(seed: UInt64) {
+    // Mixed once: states that differ by the increment would give neighbouring seeds the same numbers, one place on.
+    state = seed
+    state = next() ^ 0xD1B5_4A32_D192_ED03
+  }
 
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
