@@ -47,7 +47,7 @@ struct Oracle {
   /// What is on disk when a broker ends, delivered or not: the next one stands by it. A relaxed channel's stand in its
   /// new epoch at the same offsets.
   mutating func survived(_ name: ChannelName, _ channel: SimulatedDisk.Channel) -> String? {
-    for publication in channel.kept {
+    for publication in channel.written {
       let place = Place(channel: name, epoch: channel.epoch, offset: publication.offset)
       if truth[place] == nil {
         if let complaint = delivered(name, channel.epoch, publication) { return complaint }

@@ -9,6 +9,8 @@ final class SimulatedDisk {
     var epoch: String
     var top: UInt64 = 0
     var kept: [Publication] = []
+    /// Everything that was ever written, trimmed since or not: for the oracle alone.
+    var written: [Publication] = []
     var keys: [IdempotencyRecord] = []
     var origins: [RequestOrigin: UInt64] = [:]
     var isRelaxed: Bool
@@ -90,6 +92,7 @@ final class SimulatedLog: LogStore {
     guard var stored = disk.channels[entry.channel] else { return }
     stored.top = entry.publication.offset
     stored.kept.append(entry.publication)
+    stored.written.append(entry.publication)
     stored.kept = Array(stored.kept.suffix(entry.historySize))
     if let key = entry.idempotency { stored.keys.append(key) }
     if let origin = entry.origin { stored.origins[origin] = entry.publication.offset }

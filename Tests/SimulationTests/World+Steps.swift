@@ -85,6 +85,7 @@ extension World {
     default: break
     }
     if random.chance(70) { publish(from: client) }
+    if faults && random.chance(2) { _ = request(.historyRemove(client.channel), from: client) }
   }
 
   func subscribe(_ client: SimulatedClient) {

@@ -23,6 +23,7 @@ final class World {
   }
 
   let seed: UInt64
+  let namespaces: NamespaceTable
   var random: SeededRandom
   var now: Int64 = 1_000_000
   var faults = true
@@ -43,6 +44,7 @@ final class World {
   init(seed: UInt64) {
     self.seed = seed
     random = SeededRandom(seed: seed)
+    namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     log = SimulatedLog(disk: disk, now: { 0 })
     startBroker()
     for _ in 0..<2 { gateways.append(newGateway()) }
@@ -69,7 +71,7 @@ final class World {
   func startBroker() {
     brokerLives += 1
     log = SimulatedLog(disk: disk, now: { [unowned self] in now })
-    var configuration = BrokerConfiguration(namespaces: Self.namespaces, instance: brokerLives)
+    var configuration = BrokerConfiguration(namespaces: namespaces, instance: brokerLives)
     configuration.linkWindowBytes = random.chance(50) ? 4096 : 1 << 20
     configuration.gatewayTimeout = 3000
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
@@ -179,9 +181,10 @@ final class World {
     return Array("\"p\(nextPayload)\"".utf8)
   }
 
-  static let namespaces: NamespaceTable = {
+  /// A short history makes recoveries that cannot be whole.
+  static func namespaces(historySize: Int) -> NamespaceTable {
     var options = ChannelOptions()
-    options.historySize = 40
+    options.historySize = historySize
     options.historyTTLMilliseconds = 3_600_000
     options.presence = true
     options.joinLeave = true
@@ -192,5 +195,5 @@ final class World {
     }
     table.namespaces["n"] = ChannelOptions()
     return table
-  }()
+  }
 }
