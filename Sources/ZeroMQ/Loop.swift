@@ -82,8 +82,12 @@ public final class Loop {
     control.requestStop()
   }
 
-  func run(_ participants: [any LoopParticipant]) throws {
-    self.participants = participants
+  /// The loop alone holds what is built, so that `tearDown` ends it.
+  func build(_ build: (Loop) throws -> [any LoopParticipant]) throws {
+    participants = try build(self)
+  }
+
+  func run() throws {
     // The first round must not sleep: mail may have come before the mailbox was attached.
     var isBusy = true
     var deadline: UInt64?

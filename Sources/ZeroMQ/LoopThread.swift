@@ -112,9 +112,8 @@ private final class LoopStart: Sendable {
   func run() {
     unsafe czmq_name_this_thread(name)
     let loop = Loop(control, messagesPerRound: messagesPerRound)
-    let participants: [any LoopParticipant]
     do {
-      participants = try build(loop)
+      try loop.build(build)
     } catch {
       loop.tearDown()
       buildError.withLock { $0 = error }
@@ -123,7 +122,7 @@ private final class LoopStart: Sendable {
     }
     isBuilt.signal()
     do {
-      try loop.run(participants)
+      try loop.run()
       loop.tearDown()
     } catch {
       loop.tearDown()
