@@ -62,7 +62,9 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "Log",
-      dependencies: ["Wire", .product(name: "GRDB", package: "GRDB.swift"), logging],
+      dependencies: [
+        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"), logging,
+      ],
       swiftSettings: library),
     .target(
       name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", logging, metrics],
