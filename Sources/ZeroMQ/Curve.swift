@@ -3,8 +3,8 @@ import Glibc
 
 /// Encryption and authentication of ZeroMQ over TCP (ZMTP's CURVE; Z85 is ZeroMQ RFC 32).
 ///
-/// The server proves its key to every client. Without a ZAP handler libzmq lets in *any* client that knows the server's public
-/// key: treat that key like a password, or check the clients' keys.
+/// The server proves its key to every client. Unless clients are checked, too, libzmq lets in *any* client that knows
+/// the server's public key: treat that key like a password, or name the clients in a `CurveAllowList`.
 public enum Curve {
   /// Whether this libzmq was built with CURVE.
   public static var isAvailable: Bool { unsafe zmq_has("curve") == 1 }
@@ -18,6 +18,14 @@ public enum Curve {
     }
 
     public var description: String { z85 }
+
+    /// The 32 bytes.
+    var binary: [UInt8] {
+      var binary = [UInt8](repeating: 0, count: 32)
+      // Cannot fail: the text was decoded once already.
+      _ = unsafe zmq_z85_decode(&binary, z85)
+      return binary
+    }
   }
 
   /// Like `PublicKey`, but its description hides it, so that it cannot slip into a log.
@@ -62,12 +70,14 @@ public enum Curve {
 
   /// Which end of a CURVE connection a socket is.
   public enum Role: Sendable {
-    case server(SecretKey)
+    /// With a domain, which `CurveAllowList.domain` gives, only the clients on that list are let in.
+    case server(SecretKey, allowing: CurveAllowList.Domain? = nil)
     case client(KeyPair, server: PublicKey)
 
     func apply(to core: SocketCore) throws(ZeroMQError) {
       switch self {
-      case .server(let secret):
+      case .server(let secret, let domain):
+        if let domain { try core.set(ZMQ_ZAP_DOMAIN, Array(domain.name.utf8), "curve.domain") }
         try core.set(ZMQ_CURVE_SERVER, Int32(1), "curve.server")
         try core.set(ZMQ_CURVE_SECRETKEY, Curve.option(secret.z85), "curve.secretKey")
       case .client(let own, let server):

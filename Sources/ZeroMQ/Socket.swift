@@ -39,7 +39,8 @@ public struct Socket: ~Copyable {
 
   deinit { core.close() }
 
-  /// Closes the socket now. What was sent goes on for the linger time.
+  /// Closes the socket now. What was sent goes on for the linger time, and libzmq gives the endpoint free soon after,
+  /// on a thread of its own: a `bind` to it right away may fail with `.addressInUse`.
   public consuming func close() {}
 
   /// Listens at `endpoint`. `tcp://127.0.0.1:*` picks a free port: read `lastEndpoint`.

@@ -8,7 +8,7 @@ public struct SocketMonitor: ~Copyable {
     case connected
     case accepted
     case handshakeSucceeded
-    /// The connection ended before or in the ZMTP handshake, for want of a protocol error; errno.
+    /// The connection ended before or in the ZMTP handshake, without a protocol error; errno.
     case handshakeFailed(Int32)
     /// The peer spoke another security mechanism, or its cryptography did not check out; ZMTP error code.
     case handshakeProtocolFailed(Int32)

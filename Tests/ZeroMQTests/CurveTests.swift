@@ -50,7 +50,34 @@ struct CurveTests {
     }
     #expect(isRefused, "saw \(events)")
     #expect(!events.contains(.handshakeSucceeded))
-    #expect(try router.receive() == nil ? true : false)
+    #expect(try isEmpty(router))
+  }
+
+  @Test("Only the clients on the allow list are served", .timeLimit(.minutes(1)))
+  func allowList() throws {
+    let allowed = try Curve.KeyPair.generate()
+    let stranger = try Curve.KeyPair.generate()
+    let context = context
+    let domains = Report<CurveAllowList.Domain>()
+    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+      let list = try CurveAllowList(["backbone": [allowed.publicKey]], in: context, on: loop)
+      domains.post(list.domain("backbone"))
+      return [list]
+    }
+    let domain = try #require(domains.all.first)
+    let router = try socket(context, .router) { $0.curve = .server(server.secretKey, allowing: domain) }
+    let monitor = try SocketMonitor(router, name: "allow-list", in: context)
+    try router.bind("tcp://127.0.0.1:*")
+    let refused = try socket(context, .dealer) { $0.curve = .client(stranger, server: server.publicKey) }
+    try refused.connect(router.lastEndpoint)
+    try refused.send([UInt8]("stranger"))
+    #expect(try eventually { try monitor.next() == .handshakeRefused(400) })
+    let served = try socket(context, .dealer) { $0.curve = .client(allowed, server: server.publicKey) }
+    try served.connect(router.lastEndpoint)
+    try served.send([UInt8]("friend"))
+    #expect(try receive(router)[1] == [UInt8]("friend"))
+    #expect(try isEmpty(router))
+    thread.stop()
   }
 
   @Test("The public key can be computed from the secret one")

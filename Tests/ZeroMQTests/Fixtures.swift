@@ -76,3 +76,9 @@ final class Report<Value: Sendable>: Sendable {
 extension [UInt8] {
   init(_ text: String) { self = Array(text.utf8) }
 }
+
+/// Whether nothing waits to be received.
+func isEmpty(_ socket: borrowing Socket) throws -> Bool {
+  var frames: [[UInt8]] = []
+  return try socket.receiveMultipart(into: &frames) == nil
+}

@@ -96,7 +96,7 @@ import ZeroMQ
     thread.stop()
     thread.stop()
     #expect(closed.all == ["echo"])
-    try other.bind("inproc://stop")
+    #expect(try eventuallyBinds(other, "inproc://stop"))
   }
 
   @Test("Letting go of the thread stops it")
@@ -125,7 +125,22 @@ import ZeroMQ
     #expect(error?.reason == .addressInUse)
     // The first participant's socket is closed again.
     let other = try socket(context, .router)
-    try other.bind("inproc://free")
+    #expect(try eventuallyBinds(other, "inproc://free"))
+  }
+
+  /// libzmq gives the endpoint of a closed socket free on a thread of its own: soon, not at once.
+  private func eventuallyBinds(_ socket: borrowing Socket, _ endpoint: String) throws -> Bool {
+    let deadline = MonotonicClock.now() + 10_000_000_000
+    while MonotonicClock.now() < deadline {
+      do throws(ZeroMQError) {
+        try socket.bind(endpoint)
+        return true
+      } catch {
+        if error.reason != .addressInUse { throw error }
+        sched_yield()
+      }
+    }
+    return false
   }
 
   /// Wants to be called at one time after another.

@@ -41,7 +41,7 @@ import ZeroMQ
   func empty() throws {
     let pair = try socket(context, .pair)
     try pair.bind("inproc://empty")
-    #expect(try pair.receive() == nil ? true : false)
+    #expect(try isEmpty(pair))
     var frames: [[UInt8]] = [[1]]
     #expect(try pair.receiveMultipart(into: &frames) == nil)
     #expect(frames.isEmpty)
@@ -101,7 +101,7 @@ import ZeroMQ
     #expect(try eventually { try monitor.next() == .disconnected })
     try good.send([UInt8](repeating: 2, count: 100))
     #expect(try receive(server)[1] == [UInt8](repeating: 2, count: 100))
-    #expect(try server.receive() == nil ? true : false)
+    #expect(try isEmpty(server))
   }
 
   @Test("An endpoint in use is named, with what to do about it")
