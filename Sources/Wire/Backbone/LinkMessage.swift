@@ -184,3 +184,25 @@ public struct LinkPresenceEvent: Sendable, Equatable {
     self.member = member
   }
 }
+
+/// How a ROUTER tells gateways apart.
+public enum LinkIdentity {
+  /// libzmq keeps identities that begin with zero for itself, so they begin with this.
+  private static let prefix = UInt8(ascii: "g")
+
+  /// The routing identity of a gateway's DEALER.
+  public static func bytes(of gateway: UInt64) -> [UInt8] {
+    var writer = ByteWriter(reserving: 9)
+    writer.write(byte: prefix)
+    writer.write(fixed: gateway)
+    return writer.bytes
+  }
+
+  /// Nil for a peer that is no gateway.
+  public static func gateway(of identity: [UInt8]) -> UInt64? {
+    guard identity.count == 9, identity[0] == prefix else { return nil }
+    var reader = ByteReader(identity)
+    _ = try? reader.readByte()
+    return try? reader.readFixed()
+  }
+}
