@@ -175,6 +175,9 @@ public final class SQLiteStore: LogStore {
     writer.close()
   }
 
+  /// For tests, which cause faults on the writer's connection.
+  func ask(_ work: WriterWork) -> Bool { inbox.ask(work) }
+
   // MARK: Channels
 
   private func applyOutcomes() {
