@@ -210,6 +210,8 @@ public final class SQLiteStore: LogStore {
       writer: WriterChannel(
         name: name, slot: hot.nextSlot, storedEpoch: storedEpoch, durability: durability, state: state),
       epoch: suffix.isEmpty ? storedEpoch : storedEpoch + "." + suffix, now: now)
+    channel.ttl = row?.ttl ?? 0
+    channel.rowID = row?.id
     hot.insert(channel)
     return channel
   }
