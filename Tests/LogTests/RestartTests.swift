@@ -213,6 +213,19 @@ import Wire
     #expect(throws: StartError.newerSchema(path)) { try SQLiteSubject(folder.path) }
   }
 
+  @Test("Nobody but the owner may read the files of the log")
+  func permissions() throws {
+    let folder = try TemporaryFolder()
+    let subject = try SQLiteSubject(folder.path)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.count == 5)
+    for name in names {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)
+      #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(name)")
+    }
+    subject.store.close()
+  }
+
   @Test("A folder that cannot be made is a sentence at the start")
   func unusableFolder() throws {
     let folder = try TemporaryFolder()

@@ -43,6 +43,9 @@ final class DataFolder {
       Glibc.close(lock)
       throw .unusableFolder(path, reason: reason)
     }
+    // SQLite gives its other files the permissions of this one: payloads are nobody else's business.
+    let database = unsafe Glibc.open(path + "/" + Self.databaseName, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if database >= 0 { Glibc.close(database) }
     var found: UInt64 = 0
     let count = unsafe withUnsafeMutableBytes(of: &found) { unsafe pread(mark, $0.baseAddress, $0.count, 0) }
     markFound = count == MemoryLayout<UInt64>.size ? UInt64(littleEndian: found) : nil
