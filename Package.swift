@@ -63,7 +63,8 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"), logging,
+        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        logging,
       ],
       swiftSettings: library),
     .target(
