@@ -68,7 +68,8 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"), logging,
+        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        logging,
       ],
       swiftSettings: library),
     .target(
@@ -99,7 +100,9 @@ let package = Package(
     .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
     .testTarget(name: "AuthTests", dependencies: ["Auth", "Wire"], swiftSettings: base),
-    .testTarget(name: "LogTests", dependencies: ["Log", "Wire"], swiftSettings: base),
+    .testTarget(
+      name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: base),
     .testTarget(name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ"], swiftSettings: base),
     .testTarget(
       name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),

@@ -9,18 +9,21 @@ struct ChannelReader {
     var epoch: String
     var top: UInt64
     var durability: String
+    var ttl: Int64
   }
 
   let queue: DatabaseQueue
 
   func row(of channel: ChannelName) throws -> Row? {
     try queue.inDatabase { db in
-      let statement = try RowStatement(db, "SELECT id, epoch, top, durability FROM channels WHERE name = ?1")
+      let statement = try RowStatement(
+        db, "SELECT id, epoch, top, durability, history_ttl FROM channels WHERE name = ?1")
       statement.bind(channel.string, at: 1)
       guard try statement.next() else { return nil }
       defer { statement.reset() }
       return Row(
-        id: statement.int(0), epoch: statement.text(1), top: statement.unsigned(2), durability: statement.text(3))
+        id: statement.int(0), epoch: statement.text(1), top: statement.unsigned(2), durability: statement.text(3),
+        ttl: statement.int(4))
     }
   }
 

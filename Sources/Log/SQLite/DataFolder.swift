@@ -12,8 +12,8 @@ final class DataFolder {
   static let markName = "fanfare.mark"
 
   let path: String
-  private let lock: CInt
-  private let mark: CInt
+  private var lock: CInt
+  private var mark: CInt
   /// The mark as it was found; nil where there was none.
   let markFound: UInt64?
 
@@ -43,6 +43,9 @@ final class DataFolder {
       Glibc.close(lock)
       throw .unusableFolder(path, reason: reason)
     }
+    // SQLite gives its other files the permissions of this one: payloads are nobody else's business.
+    let database = unsafe Glibc.open(path + "/" + Self.databaseName, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if database >= 0 { Glibc.close(database) }
     var found: UInt64 = 0
     let count = unsafe withUnsafeMutableBytes(of: &found) { unsafe pread(mark, $0.baseAddress, $0.count, 0) }
     markFound = count == MemoryLayout<UInt64>.size ? UInt64(littleEndian: found) : nil
@@ -60,10 +63,13 @@ final class DataFolder {
     _ = unsafe withUnsafeBytes(of: &value) { unsafe pwrite(mark, $0.baseAddress, $0.count, 0) }
   }
 
-  /// The descriptors go with the folder; the lock goes with its descriptor.
-  deinit {
-    Glibc.close(mark)
-    Glibc.close(lock)
+  deinit { close() }
+
+  /// Lets another broker in: the lock goes with its descriptor.
+  func close() {
+    if mark >= 0 { Glibc.close(mark) }
+    if lock >= 0 { Glibc.close(lock) }
+    (mark, lock) = (-1, -1)
   }
 
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }

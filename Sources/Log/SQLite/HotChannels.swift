@@ -76,7 +76,7 @@ struct HotChannels {
     }
   }
 
-  private mutating func remove(_ channel: HotChannel) {
+  mutating func remove(_ channel: HotChannel) {
     bytes -= channel.tail.bytes
     byName[channel.name] = nil
     slots[channel.slot] = nil

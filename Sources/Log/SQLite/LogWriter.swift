@@ -37,6 +37,7 @@ final class LogWriter: @unchecked Sendable {
   private var trouble: LogError?
   /// Something that was delivered cannot be written any more.
   private var hasLost = false
+  private var beforeCommit: (@Sendable (Database) throws -> Void)?
 
   init(
     queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, logger: Logger,
@@ -89,6 +90,9 @@ final class LogWriter: @unchecked Sendable {
       case .sweep(let now):
         commitRun()
         sweep(now)
+      case .intercept(let body):
+        commitRun()
+        beforeCommit = body
       case .perform(let body, let reply):
         commitRun()
         reply.send(
@@ -126,6 +130,7 @@ final class LogWriter: @unchecked Sendable {
       let result = attempt { db in
         try db.inTransaction(.immediate) {
           try batch.write(db, sequence: next)
+          try beforeCommit?(db)
           return .commit
         }
         return true
@@ -274,5 +279,6 @@ final class LogWriter: @unchecked Sendable {
     } catch {
       logger.warning("the log did not close in order: \(error)")
     }
+    folder.close()
   }
 }

@@ -31,14 +31,14 @@ public final class SQLiteStore: LogStore {
 
   let writer: LogWriter
   private let inbox: WriterInbox
-  private let reader: ChannelReader
+  let reader: ChannelReader
   private let options: Options
   private let meta: StoreMeta
   private var randomness: any RandomNumberGenerator
-  private var hot: HotChannels
+  var hot: HotChannels
   private var isClosed = false
   /// Reads that asked SQLite.
-  private(set) var coldReadCount = 0
+  var coldReadCount = 0
 
   /// Opens the log in `folder`, or makes one.
   ///
@@ -84,6 +84,7 @@ public final class SQLiteStore: LogStore {
     let now = options.now()
     do {
       let row = try reader.row(of: name)
+      if let known = hot[name], known.isDurable != (durability == .durable), known.isSettled { hot.remove(known) }
       let channel = hot[name] ?? add(name, durability: durability, row: row, now: now)
       channel.lastUse = now
       var keys = channel.traces.keys(at: now)
@@ -175,6 +176,9 @@ public final class SQLiteStore: LogStore {
     writer.close()
   }
 
+  /// For tests, which cause faults on the writer's connection.
+  func ask(_ work: WriterWork) -> Bool { inbox.ask(work) }
+
   // MARK: Channels
 
   private func applyOutcomes() {
@@ -207,6 +211,8 @@ public final class SQLiteStore: LogStore {
       writer: WriterChannel(
         name: name, slot: hot.nextSlot, storedEpoch: storedEpoch, durability: durability, state: state),
       epoch: suffix.isEmpty ? storedEpoch : storedEpoch + "." + suffix, now: now)
+    channel.ttl = row?.ttl ?? 0
+    channel.rowID = row?.id
     hot.insert(channel)
     return channel
   }
@@ -215,71 +221,6 @@ public final class SQLiteStore: LogStore {
   private func reload(_ entry: LogEntry) throws -> HotChannel {
     let row = try reader.row(of: entry.channel)
     return add(entry.channel, durability: entry.durability, row: row, now: options.now(), epoch: entry.epoch)
-  }
-
-  // MARK: Reads
-
-  private func read(_ channel: HotChannel, _ range: LogRange) throws -> [Publication] {
-    guard let span = range.span(above: channel.floor, through: channel.top) else { return [] }
-    if !covers(channel, span) { try warm(channel) }
-    guard let span = range.span(above: channel.floor, through: channel.top) else { return [] }
-    var result: [Publication] = []
-    guard !covers(channel, span), let id = try rowID(of: channel) else {
-      hot.use(channel) { channel.tail.read(span, range, into: &result) }
-      return result
-    }
-    // Older than the tail from SQLite, the rest from the tail; all from SQLite where the tail ends too early.
-    let usesTail = channel.tail.lastOffset.map { $0 >= span.upperBound } ?? false
-    let firstHot = usesTail ? (channel.tail.firstOffset ?? .max) : .max
-    if range.reverse, usesTail { channel.tail.read(span, range, into: &result) }
-    let cold = span.lowerBound...max(span.lowerBound, min(span.upperBound, firstHot - 1))
-    coldReadCount += 1
-    try reader.publications(
-      of: id, in: cold, limit: range.limit - result.count, reverse: range.reverse, notBefore: range.notBefore
-    ) { publication in
-      result.append(publication)
-      return true
-    }
-    if !range.reverse, usesTail { channel.tail.read(span, range, into: &result) }
-    return result
-  }
-
-  private func covers(_ channel: HotChannel, _ span: ClosedRange<UInt64>) -> Bool {
-    guard let first = channel.tail.firstOffset, let last = channel.tail.lastOffset else { return false }
-    return first <= span.lowerBound && last >= span.upperBound
-  }
-
-  /// Fills the tail with what is on disk below it, once, so that the next reads need no SQLite.
-  private func warm(_ channel: HotChannel) throws {
-    guard !channel.isWarm else { return }
-    channel.isWarm = true
-    let top = channel.tail.firstOffset.map { $0 - 1 } ?? channel.committed
-    let room = HotChannel.tailLimit - channel.tail.count
-    guard top > channel.floor, room > 0, let id = try rowID(of: channel) else { return }
-    var found = 0
-    var isFull = false
-    coldReadCount += 1
-    let before = channel.tail.bytes
-    var publications: [Publication] = []
-    var bytes = before
-    try reader.publications(of: id, in: channel.floor + 1...top, limit: room, reverse: true, notBefore: .min) {
-      found += 1
-      bytes += $0.cost
-      isFull = bytes > HotChannel.tailBytesLimit || $0.offset != top - UInt64(publications.count)
-      if !isFull { publications.append($0) }
-      return !isFull
-    }
-    hot.use(channel) {
-      for publication in publications { channel.tail.prepend(publication) }
-    }
-    // Everything that is left on disk is in the tail now.
-    if !isFull, found < room { channel.floor = max(channel.floor, (publications.last?.offset ?? top + 1) - 1) }
-  }
-
-  /// Nil where the channel has no row yet, and so nothing on disk.
-  private func rowID(of channel: HotChannel) throws -> Int64? {
-    if channel.rowID == nil { channel.rowID = try reader.row(of: channel.name)?.id }
-    return channel.rowID
   }
 
   private func readFailed(_ error: any Error) -> LogError {

@@ -11,6 +11,8 @@ enum WriterWork: Sendable {
   case sweep(now: Int64)
   /// Runs on the writer's connection. For tests: they cause faults this way.
   case perform(@Sendable (Database) throws -> Void, Reply<Void>)
+  /// Runs before each commit of entries from now on, and may fail it. For tests.
+  case intercept((@Sendable (Database) throws -> Void)?)
 }
 
 /// What the writer thread tells the broker thread.
