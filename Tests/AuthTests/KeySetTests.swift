@@ -197,10 +197,12 @@ struct KeySetTests {
     }
   }
 
-  @Test("A source that never ends its answer is given up after the timeout")
-  func stalledAnswer() async throws {
+  @Test(
+    "A source that never ends its answer is given up after the timeout, also when it keeps sending",
+    .timeLimit(.minutes(1)), arguments: [LocalServer.Answer.stall, .drip])
+  func stalledAnswer(_ answer: LocalServer.Answer) async throws {
     let key = try await SetKey("a")
-    try await withServer(.stall) { server in
+    try await withServer(answer) { server in
       let verifier = try await verifier(KeySetSource(.url(server.url), timeout: .milliseconds(200)))
       #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
     }

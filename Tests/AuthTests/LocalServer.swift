@@ -10,6 +10,8 @@ final class LocalServer: Sendable {
     case flood(bytes: Int)
     /// Headers, then nothing until the client goes away.
     case stall
+    /// Headers, then a byte now and then until the client goes away.
+    case drip
   }
 
   private let descriptor: Int32
@@ -75,6 +77,10 @@ final class LocalServer: Sendable {
     case .stall:
       write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\n")
       _ = recv(client, &buffer, buffer.count, 0)
+    case .drip:
+      write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n")
+      var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+      while poll(&waiting, 1, 20) == 0 { write(client, " ") }
     }
   }
 
