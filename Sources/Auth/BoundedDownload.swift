@@ -22,7 +22,8 @@ final class BoundedDownload: NSObject, URLSessionDataDelegate, Sendable {
 
   func run(_ url: URL, timeout: Duration) async throws -> [UInt8] {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
+    // Whole seconds, and later than the caller's own deadline: Foundation on Linux takes half a second for none.
+    configuration.timeoutIntervalForRequest = (timeout / .seconds(1)).rounded(.up) + 1
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
