@@ -13,7 +13,7 @@ struct SessionBench {
     _ options: ChannelOptions = .open, namespaces: [String: ChannelOptions] = [:], format: WireFormat = .json,
     configure: (inout SessionConfiguration) -> Void = { _ in }
   ) {
-    var configuration = SessionConfiguration { String(decoding: $0, as: UTF8.self).first != "!" }
+    var configuration = SessionConfiguration()
     configuration.version = "Fanfare 1.2.3"
     configuration.node = "n1"
     configure(&configuration)

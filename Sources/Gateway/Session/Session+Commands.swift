@@ -55,13 +55,14 @@ extension Session {
     case (.subscribe(let order), _): subscribed(order, response)
     case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
     case (.publish(let id), .published): send(.publish(id: id))
-    case (.history(let id), .history(let page)): send(.history(id: id, historyResult(page)))
+    case (.history(let id, let binaryData), .history(let page)):
+      send(.history(id: id, historyResult(page, binaryData)))
     case (.presence(let id), .presence(let members)):
       let byClient = Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
       send(.presence(id: id, byClient))
     case (.presenceStats(let id), .presenceStats(let clients, let users)):
       send(.presenceStats(id: id, clients: clients, users: users))
-    case (.publish(let id), _), (.history(let id), _), (.presence(let id), _), (.presenceStats(let id), _):
+    case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
     case (.connect, _), (.subscriptionToken, _), (.refresh, _), (.subRefresh, _):
       preconditionFailure("tag \(tag) is a token check's: the driver mixed up its answers")
@@ -97,11 +98,12 @@ extension Session {
       personalChannelPrefix: rules.personalChannelPrefix)
   }
 
-  private func historyResult(_ page: HistoryPage) -> ClientReply.HistoryResult {
+  private func historyResult(_ page: HistoryPage, _ binaryData: Bool) -> ClientReply.HistoryResult {
     var result = ClientReply.HistoryResult()
     result.publications = page.publications
     result.epoch = page.position.epoch
     result.offset = page.position.offset
+    result.binaryData = binaryData
     return result
   }
 }

@@ -25,7 +25,7 @@ extension Session {
     switch (dataFormat, format) {
     case (.json, .json), (.binary, .protobuf): break
     case (.json, .protobuf):
-      guard data.isEmpty || configuration.isValidJSON(data) else {
+      guard data.isEmpty || JSONSyntax.isValid(data) else {
         return .failure(.badRequest.saying("the data must be valid JSON on this channel"))
       }
     case (.binary, .json):
@@ -47,7 +47,7 @@ extension Session {
     let most = configuration.maximumHistoryLimit
     let limit = ask.limit < 0 ? most : min(UInt32(clamping: ask.limit), most)
     let request = BrokerRequest.HistoryRequest(channel: channel, limit: limit, since: ask.since, reverse: ask.reverse)
-    self.ask(.history(request), then: .history(id: id))
+    self.ask(.history(request), then: .history(id: id, binaryData: options.dataFormat == .binary))
   }
 
   /// Presence and its statistics go by the same rules: numbers tell of people too.

@@ -5,7 +5,6 @@ struct SessionTimers {
   /// Monotonic milliseconds from here on.
   var authenticate = Int64.max
   var ping = Int64.max
-  /// Never: no ping is unanswered.
   var pong = Int64.max
   var expiry = Int64.max
   var firstPingDelay: Int64 = 0
@@ -37,18 +36,32 @@ extension Session {
     }
   }
 
-  /// The next ping counts from when this one was due, unless the loop was so late that two would come at once.
+  /// The next ping counts from when this one was due, unless the loop was so late that two would come at once. Pings go
+  /// out while input is held too: a client that hears none takes the server for dead.
   private mutating func ping() {
     let interval = configuration.pingIntervalMilliseconds
     let onTime = saturatingSum(timers.ping, interval)
     timers.ping = onTime > time.monotonic ? onTime : saturatingSum(time.monotonic, interval)
-    guard timers.pong == .max else { return }
-    timers.pong = saturatingSum(time.monotonic, configuration.pongTimeoutMilliseconds)
+    unansweredPings += 1
+    if unansweredPings == 1 { awaitFromClient() }
     send(.serverPing)
   }
 
   mutating func ponged() {
-    guard timers.pong != .max else { return end(.badRequest("a pong came without a ping")) }
-    timers.pong = .max
+    guard unansweredPings > 0 else { return end(.badRequest("a pong came without a ping")) }
+    unansweredPings -= 1
+    awaitFromClient()
+  }
+
+  /// Gives the client its time, counted from now, for what it owes: the connect command or a pong. None runs out while
+  /// nobody reads what it sends.
+  mutating func awaitFromClient() {
+    if phase == .awaitingConnect {
+      timers.authenticate =
+        isInputHeld ? .max : saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
+    }
+    timers.pong =
+      isInputHeld || unansweredPings == 0
+      ? .max : saturatingSum(time.monotonic, configuration.pongTimeoutMilliseconds)
   }
 }

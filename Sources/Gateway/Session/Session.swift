@@ -51,6 +51,9 @@ public struct Session {
   var pending: [UInt64: PendingOperation] = [:]
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
+  /// Pings without a pong. More than one only while input is held.
+  var unansweredPings: UInt32 = 0
+  var isInputHeld = false
   /// The time of the input in hand.
   var time = SessionTime(monotonic: 0, wall: 0)
   /// The actions of the input in hand.
@@ -82,7 +85,7 @@ public struct Session {
     defer { swap(&out, &actions) }
     self.time = time
     switch input {
-    case .opened: timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
+    case .opened: awaitFromClient()
     case .brokerAnswered(let tag, let response): brokerAnswered(tag, response)
     case _ where phase == .closed: break
     case .command(let command): received(command)
@@ -90,6 +93,9 @@ public struct Session {
     case .connectionTokenChecked(let tag, let result): connectionTokenChecked(tag, result)
     case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
     case .channelLost(let channel): channelLost(channel)
+    case .inputHeld(let holds):
+      isInputHeld = holds
+      awaitFromClient()
     case .deadline: deadlinePassed()
     case .transportClosed: end(nil)
     case .shutdown: end(.shutdown)
@@ -125,7 +131,7 @@ enum PendingOperation {
   /// A subscribe that nobody waits for; `member` as it was given.
   indirect case abandoned(ChannelName, member: ClientInfo?)
   case publish(id: UInt32)
-  case history(id: UInt32)
+  case history(id: UInt32, binaryData: Bool)
   case presence(id: UInt32)
   case presenceStats(id: UInt32)
   case refresh(id: UInt32)
@@ -133,11 +139,9 @@ enum PendingOperation {
 }
 
 extension DisconnectCode {
-  /// The sentence goes into the close frame, which has room for 123 bytes (RFC 6455 section 5.5).
+  /// The sentence goes into the close frame, cut where it does not fit.
   static func badRequest(_ sentence: String) -> DisconnectCode {
-    var reason = sentence
-    while reason.utf8.count > 120 { reason.removeLast() }
-    return DisconnectCode(code: DisconnectCode.badRequest.code, reason: reason)
+    DisconnectCode(code: DisconnectCode.badRequest.code, reason: sentence)
   }
 }
 

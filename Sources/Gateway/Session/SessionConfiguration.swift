@@ -33,12 +33,8 @@ public struct SessionConfiguration: Sendable {
   public var version = "Fanfare"
   /// Sent in the connect result: this gateway among several.
   public var node = ""
-  /// Tells valid JSON. Asked for publications of Protobuf clients only: the JSON decoder has checked the others.
-  public var isValidJSON: @Sendable ([UInt8]) -> Bool
 
-  public init(isValidJSON: @escaping @Sendable ([UInt8]) -> Bool) {
-    self.isValidJSON = isValidJSON
-  }
+  public init() {}
 }
 
 /// What all sessions of a gateway go by: one object, so that a session pays one pointer for it.

@@ -15,6 +15,9 @@ public enum SessionInput: Sendable {
   case subscriptionTokenChecked(tag: UInt64, Result<SubscriptionClaims, TokenError>)
   /// The gateway no longer knows where it is in a channel: publications may be missing.
   case channelLost(ChannelName)
+  /// The gateway stops reading from the client, because the broker is behind; or reads again. What the client owes
+  /// meanwhile is not its fault.
+  case inputHeld(Bool)
   /// The time in ``Session/nextDeadline`` has come. Harmless when early.
   case deadline
   case transportClosed

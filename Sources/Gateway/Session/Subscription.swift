@@ -58,6 +58,7 @@ struct SubscribeOrder {
   /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
   var since: StreamPosition?
   var rejectsUnrecovered: Bool
+  var binaryData: Bool
   var grant: SubscriptionGrant
   /// Seconds since 1970; nil: never.
   var expiresAt: Int64?
@@ -72,6 +73,7 @@ struct SubscribeOrder {
     self.serverSide = serverSide
     self.grant = grant
     self.expiresAt = expiresAt
+    binaryData = options.dataFormat == .binary
     let forcesRecovery = grant.forceRecovery ?? options.forceRecovery
     let forcesPositioning = grant.forcePositioning ?? options.forcePositioning
     recoverable = options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
@@ -120,6 +122,7 @@ struct SubscribeOrder {
       result.ttl = secondsLeft(until: expiresAt, at: time)
     }
     result.data = grant.data ?? []
+    result.binaryData = binaryData
     return result
   }
 }
