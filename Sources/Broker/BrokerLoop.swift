@@ -25,7 +25,7 @@ public struct BrokerEndpoints: Sendable {
 /// The broker on its thread: sockets in, ``BrokerCore``, sockets out. It decides nothing.
 public final class BrokerLoop: LoopParticipant {
   private let core: BrokerCore
-  private let loop: Loop
+  private unowned let loop: Loop
   private let backbone: Socket
   private let services: ServiceEndpoint?
   private let logger: Logger
@@ -59,8 +59,9 @@ public final class BrokerLoop: LoopParticipant {
     options.heartbeatTimeoutMilliseconds = 6000
     let backbone = try Socket(context, .router, options)
     try backbone.bind(endpoints.backbone)
+    backboneEndpoint = try backbone.lastEndpoint
     self.backbone = backbone
-    services = try ServiceEndpoint(endpoints, context: context)
+    services = try ServiceEndpoint(endpoints, namespaces: core.configuration.namespaces, context: context)
     registration = loop.watch(self.backbone, for: self) { broker, _ in broker.readBackbone() }
     if let services { watch(services) }
     loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
@@ -71,7 +72,7 @@ public final class BrokerLoop: LoopParticipant {
     services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
   }
 
-  public var backboneEndpoint: String { backbone.lastEndpoint }
+  public let backboneEndpoint: String
 
   // MARK: In
 

@@ -13,11 +13,13 @@ final class ServiceEndpoint {
     var identity: [UInt8]
     var hasDelimiter: Bool
     var requestID: [UInt8]
+    var binaryData = false
   }
 
   let commands: Socket
   let tap: Socket
   let commandsEndpoint: String
+  private let namespaces: NamespaceTable
   let tapEndpoint: String
   var registration: Poller.Registration?
   private var frames: [[UInt8]] = []
@@ -28,7 +30,8 @@ final class ServiceEndpoint {
   private(set) var undelivered: UInt64 = 0
 
   /// Nil where services are switched off.
-  init?(_ endpoints: BrokerEndpoints, context: Context) throws(ZeroMQError) {
+  init?(_ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context) throws(ZeroMQError) {
+    self.namespaces = namespaces
     guard let commandsAddress = endpoints.commands, let tapAddress = endpoints.tap else { return nil }
     var options = Socket.Options()
     options.lingerMilliseconds = 1000
@@ -38,13 +41,13 @@ final class ServiceEndpoint {
     options.receiveHighWaterMark = 10_000
     commands = try Socket(context, .router, options)
     try commands.bind(commandsAddress)
-    commandsEndpoint = commands.lastEndpoint
+    commandsEndpoint = try commands.lastEndpoint
     options.routerMandatory = nil
     // What comes up the tap is subscriptions: a long one costs many times its length in libzmq's tree of prefixes.
     options.maxMessageBytes = 1024
     tap = try Socket(context, .xpub, options)
     try tap.bind(tapAddress)
-    tapEndpoint = tap.lastEndpoint
+    tapEndpoint = try tap.lastEndpoint
   }
 
   // MARK: Commands
@@ -56,13 +59,15 @@ final class ServiceEndpoint {
       let hasDelimiter = frames[1].isEmpty
       let start = hasDelimiter ? 2 : 1
       guard frames.count > start else { continue }
-      let caller = Caller(identity: frames[0], hasDelimiter: hasDelimiter, requestID: frames[start])
+      var caller = Caller(identity: frames[0], hasDelimiter: hasDelimiter, requestID: frames[start])
       let rest = Array(frames[(start + 1)...])
       do throws(ClientError) {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
         let request = try ServiceRequest.read(rest)
+        try check(request)
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
+        caller.binaryData = isBinary(request.channel)
         callers[tag] = caller
         serve(request, tag)
       } catch {
@@ -71,13 +76,25 @@ final class ServiceEndpoint {
     }
   }
 
+  /// What a client's gateway checks for it: a payload that is not JSON would break the frames of those who read JSON.
+  private func check(_ request: BrokerRequest) throws(ClientError) {
+    guard case .publish(let publish) = request, !isBinary(publish.channel) else { return }
+    do { try JSONSyntax.check(publish.data) } catch {
+      throw .badRequest.saying("the payload is not JSON: \(error); for other bytes set publication_data_format to binary")
+    }
+  }
+
+  private func isBinary(_ channel: ChannelName?) -> Bool {
+    channel.flatMap(namespaces.options(for:))?.dataFormat == .binary
+  }
+
   func answer(_ tag: ServiceTag, _ response: BrokerResponse) {
     guard let caller = callers.removeValue(forKey: tag) else { return }
     send(response, to: caller)
   }
 
   private func send(_ response: BrokerResponse, to caller: Caller) {
-    let (status, result) = ServiceReply.frames(for: response)
+    let (status, result) = ServiceReply.frames(for: response, binaryData: caller.binaryData)
     var frames = [caller.identity]
     if caller.hasDelimiter { frames.append([]) }
     frames += [caller.requestID, status, result]

@@ -5,8 +5,8 @@ import SwiftProtobuf
 /// Messages one after another, each with its length before it as a varint: how Protobuf stands in a WebSocket frame.
 public enum ProtobufFraming {
   /// The messages in `bytes`. Nothing is reserved from a length that a peer declares.
-  public static func split(_ bytes: [UInt8]) throws(CommandError) -> [ArraySlice<UInt8>] {
-    var messages: [ArraySlice<UInt8>] = []
+  public static func split(_ bytes: [UInt8]) throws(CommandError) -> [[UInt8]] {
+    var messages: [[UInt8]] = []
     var index = 0
     while index < bytes.count {
       var length: UInt64 = 0
@@ -22,7 +22,7 @@ public enum ProtobufFraming {
       guard length <= UInt64(bytes.count - index) else {
         throw CommandError("a message is shorter than the length before it")
       }
-      messages.append(bytes[index..<(index + Int(length))])
+      messages.append(Array(bytes[index..<(index + Int(length))]))
       index += Int(length)
     }
     return messages
