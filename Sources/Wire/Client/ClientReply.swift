@@ -44,6 +44,8 @@ public enum ClientReply: Sendable, Equatable {
     public var recovered = false
     public var wasRecovering = false
     public var data: [UInt8] = []
+    /// The channel's data format is binary: base64 strings in JSON.
+    public var binaryData = false
     public init() {}
   }
 
@@ -51,6 +53,8 @@ public enum ClientReply: Sendable, Equatable {
     public var publications: [Publication] = []
     public var epoch = ""
     public var offset: UInt64 = 0
+    /// The channel's data format is binary: base64 strings in JSON.
+    public var binaryData = false
     public init() {}
   }
 
@@ -66,7 +70,7 @@ public enum ClientReply: Sendable, Equatable {
 
 /// What the server says unasked.
 public enum ClientPush: Sendable, Equatable {
-  case publication(channel: String, Publication)
+  case publication(channel: String, Publication, binaryData: Bool = false)
   case join(channel: String, ClientInfo)
   case leave(channel: String, ClientInfo)
   case unsubscribe(channel: String, UnsubscribeCode)

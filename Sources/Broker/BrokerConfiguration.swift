@@ -1,0 +1,42 @@
+public import Wire
+
+/// What the broker is told once, at its start. Times in milliseconds, sizes in bytes.
+public struct BrokerConfiguration: Sendable {
+  public var namespaces: NamespaceTable
+  /// Drawn at the process's start, so that gateways can tell a broker that came back from one that was replaced.
+  public var instance: UInt64
+  /// How long an idempotency key is held.
+  public var idempotencyWindow: Int64 = 5 * 60 * 1000
+  /// What may be under way to one gateway, sent and not yet worked off by its event loops. Over it the link is reset
+  /// and the gateway catches up from the log.
+  public var linkWindowBytes: UInt64 = 64 << 20
+  public var heartbeatInterval: Int64 = 1000
+  /// Silence after which a gateway is forgotten, with its presence.
+  public var gatewayTimeout: Int64 = 10_000
+  /// What may wait for the log before requests are read later.
+  public var pendingBytes = 64 << 20
+  /// Most publications of one answer, whoever asks.
+  public var maximumPageSize: UInt32 = 10_000
+  /// Largest payload of a publication.
+  public var maximumPayloadBytes = 1 << 20
+  /// How long the state of a channel without subscribers stays in memory.
+  public var idleChannelTimeout: Int64 = 60_000
+
+  public init(namespaces: NamespaceTable, instance: UInt64) {
+    self.namespaces = namespaces
+    self.instance = instance
+  }
+}
+
+/// The time of one input: the broker itself never looks at a clock, so that a simulation can be it.
+public struct BrokerTime: Sendable, Hashable {
+  /// Milliseconds that never go back: for timeouts.
+  public var monotonic: Int64
+  /// Milliseconds since 1970: for what people and stores see.
+  public var wall: Int64
+
+  public init(monotonic: Int64, wall: Int64) {
+    self.monotonic = monotonic
+    self.wall = wall
+  }
+}

@@ -1,0 +1,166 @@
+public import Log
+import Wire
+
+/// A publication that the log has not answered for yet.
+struct PendingPublish {
+  var state: ChannelState
+  var publication: Publication
+  var requester: Requester
+  var idempotencyKey: String?
+}
+
+extension BrokerCore {
+  /// Decide → sequence → log; then delivered and answered, at once or when the log has it.
+  func publish(
+    _ request: BrokerRequest.PublishRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    guard request.data.count <= configuration.maximumPayloadBytes else {
+      throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
+    }
+    let state = try channel(request.channel, at: time)
+    let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
+    if let key = request.idempotencyKey {
+      switch decideIdempotency(state.idempotency[key], digest: digest, now: time.wall) {
+      case .publish: break
+      case .conflict: throw .idempotencyConflict
+      case .alreadyPublished(let offset):
+        counters.duplicatesAvoided += 1
+        if state.waitingForKey[key] != nil {
+          state.waitingForKey[key]?.append(requester)
+        } else {
+          answerPublished(offset, in: state, to: requester, at: time, into: &effects)
+        }
+        return
+      }
+    }
+    guard let offset = state.sequencer.peek() else {
+      throw .internalError.saying("the channel's last publications could not be stored; try again in a moment")
+    }
+    let publication = Publication(
+      offset: offset, time: time.wall, data: request.data, info: request.info, tags: request.tags)
+    let record = request.idempotencyKey.map {
+      IdempotencyRecord(
+        key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)
+    }
+    try append(publication, record, of: state, for: requester, at: time, into: &effects)
+  }
+
+  private func append(
+    _ publication: Publication, _ record: IdempotencyRecord?, of state: ChannelState, for requester: Requester,
+    at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    let ticket = nextTicket
+    nextTicket += 1
+    var origin: RequestOrigin?
+    if case .gateway(let gateway, let request) = requester { origin = RequestOrigin(gateway: gateway, request: request) }
+    let entry = LogEntry(
+      ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: publication,
+      durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
+      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: origin)
+    switch state.store.append(entry) {
+    case .kept:
+      state.sequencer.kept()
+      if let record { hold(record, in: state) }
+      noteIdle(state, at: time)
+      deliver(publication, on: state, at: time, into: &effects)
+      answerPublished(publication.offset, in: state, to: requester, at: time, into: &effects)
+    case .pending:
+      state.sequencer.taken()
+      if let record {
+        hold(record, in: state)
+        state.waitingForKey[record.key] = []
+      }
+      pendingBytes += publication.data.count
+      pending[ticket] = PendingPublish(
+        state: state, publication: publication, requester: requester, idempotencyKey: record?.key)
+    case .refused(let error):
+      counters.refused += 1
+      throw clientError(for: error)
+    }
+  }
+
+  /// The log tells what became of entries that it took.
+  public func complete(
+    _ completions: [LogCompletion], at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    for completion in completions {
+      guard let publish = pending.removeValue(forKey: completion.ticket) else {
+        preconditionFailure("the log completed ticket \(completion.ticket), which is not pending")
+      }
+      pendingBytes -= publish.publication.data.count
+      let state = publish.state
+      var waiting = [publish.requester]
+      if let key = publish.idempotencyKey { waiting += state.waitingForKey.removeValue(forKey: key) ?? [] }
+      if let error = completion.error {
+        state.sequencer.failed()
+        if let key = publish.idempotencyKey { state.idempotency[key] = nil }
+        counters.refused += 1
+        for requester in waiting {
+          settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
+        }
+      } else {
+        state.sequencer.completed(offset: publish.publication.offset)
+        deliver(publish.publication, on: state, at: time, into: &effects)
+        for requester in waiting {
+          answerPublished(publish.publication.offset, in: state, to: requester, at: time, into: &effects)
+        }
+      }
+      noteIdle(state, at: time)
+    }
+  }
+
+  func answerPublished(
+    _ offset: UInt64, in state: ChannelState, to requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
+    settle(requester, .published(position), at: time, into: &effects)
+  }
+
+  /// Answers a publish, and remembers the answer for a gateway that asks again.
+  func settle(
+    _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    if case .gateway(let gateway, let request) = requester { links[gateway]?.remember(response, for: request) }
+    answer(requester, response, at: time, into: &effects)
+  }
+
+  private func deliver(
+    _ publication: Publication, on state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    counters.published += 1
+    effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
+    if state.interest.isEmpty { return }
+    counters.delivered += UInt64(state.interest.count)
+    let body = LinkPublication(channel: state.name, publication: publication).bytes
+    broadcast(.publication, body, to: state.interest, at: time, into: &effects)
+  }
+
+  /// A gateway asks again for a publication whose answer it never got.
+  ///
+  /// - Returns: true where the request was answered or is under way, and must not be done a second time.
+  func answerRetry(
+    _ publish: BrokerRequest.PublishRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) -> Bool {
+    let requester = Requester.gateway(gateway, request: request)
+    switch links[gateway]?.result(of: request) ?? .nothing {
+    case .underWay:
+      counters.duplicatesAvoided += 1
+      return true
+    case .answered(let response):
+      counters.duplicatesAvoided += 1
+      answer(requester, response, at: time, into: &effects)
+      return true
+    case .nothing: break
+    }
+    // A broker that restarted knows only what its log holds.
+    guard let state = try? channel(publish.channel, at: time),
+      let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
+    else { return false }
+    counters.duplicatesAvoided += 1
+    answerPublished(offset, in: state, to: requester, at: time, into: &effects)
+    return true
+  }
+}

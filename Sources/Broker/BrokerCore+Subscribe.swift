@@ -1,0 +1,115 @@
+import Log
+import Wire
+
+extension BrokerCore {
+  /// Adds the gateway to the interest set and answers with the position and what was missed.
+  ///
+  /// Answer and live publications leave through one pipe in the order of these effects, and nothing is delivered
+  /// between reading the top and joining the interest set: no gap and no double, by construction.
+  func subscribe(
+    _ request: BrokerRequest.SubscribeRequest, for requester: Requester, isResync: Bool, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
+    let state = try channel(request.channel, at: time)
+    let subscribed = try recover(request, in: state, at: time)
+    addInterest(of: gateway, in: state)
+    if isResync && request.member == nil && request.since != nil {
+      if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
+    }
+    answer(requester, .subscribed(subscribed), at: time, into: &effects)
+    guard let member = request.member else { return }
+    let isNew = state.members.enter(.init(info: member, gateway: gateway, session: link.session))
+    // After a restart of the broker everybody comes back; nobody joined. A gateway that was given up is different:
+    // its members were announced as gone.
+    if isNew && state.options.joinLeave && (!isResync || link.lostItsMembers) {
+      announce(.join, member, on: state, at: time, into: &effects)
+    }
+  }
+
+  private func recover(
+    _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, at time: BrokerTime
+  ) throws(ClientError) -> BrokerResponse.Subscribed {
+    let top = state.sequencer.top
+    guard let since = request.since else { return .init(position: top) }
+    let limit = min(request.recoveryLimit, configuration.maximumPageSize)
+    switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: limit) {
+    case .upToDate: return .init(position: top, recovered: true)
+    case .impossible: return .init(position: top)
+    case .read(let offset, let count):
+      let range = LogRange(
+        since: offset, through: top.offset, limit: Int(clamping: count), notBefore: oldest(in: state, at: time))
+      let publications = try read(range, of: state)
+      guard isWhole(publications, after: offset, through: top.offset) else { return .init(position: top) }
+      return .init(position: top, recovered: true, publications: publications)
+    }
+  }
+
+  func unsubscribe(
+    _ request: BrokerRequest.UnsubscribeRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) -> BrokerResponse {
+    guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
+    if !request.keepsInterest { removeInterest(of: gateway, in: state) }
+    // Only the gateway that a member came through may end it: a late word from an old one must not.
+    if let member = request.member, state.members.byClient[member.client]?.gateway == gateway,
+      let gone = state.members.leave(client: member.client), state.options.joinLeave
+    {
+      announce(.leave, gone, on: state, at: time, into: &effects)
+    }
+    noteIdle(state, at: time)
+    return .done
+  }
+
+  func addInterest(of gateway: UInt64, in state: ChannelState) {
+    state.idleSince = nil
+    if !state.interest.contains(gateway) { state.interest.append(gateway) }
+    links[gateway]?.channels.insert(state.name)
+  }
+
+  func removeInterest(of gateway: UInt64, in state: ChannelState) {
+    state.interest.removeAll { $0 == gateway }
+    if !state.members.byClient.values.contains(where: { $0.gateway == gateway }) {
+      links[gateway]?.channels.remove(state.name)
+    }
+  }
+
+  func announce(
+    _ kind: LinkHeader.Kind, _ member: ClientInfo, on state: ChannelState, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    if state.interest.isEmpty { return }
+    let body = LinkPresenceEvent(channel: state.name, member: member).bytes
+    broadcast(kind, body, to: state.interest, at: time, into: &effects)
+  }
+
+  // MARK: History
+
+  func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> HistoryPage {
+    let state = try channel(request.channel, at: time)
+    let top = state.sequencer.top
+    if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
+      throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
+    }
+    guard request.limit > 0, state.options.keepsHistory else { return HistoryPage(position: top) }
+    let range = LogRange(
+      since: request.since?.offset, through: top.offset,
+      limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
+      notBefore: oldest(in: state, at: time))
+    return HistoryPage(position: top, publications: try read(range, of: state))
+  }
+
+  func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+    let state = try channel(name, at: time)
+    do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
+    return .done
+  }
+
+  private func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
+    do { return try state.store.read(state.name, range) } catch { throw clientError(for: error) }
+  }
+
+  private func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {
+    time.wall - state.options.historyTTLMilliseconds
+  }
+}

@@ -1,0 +1,53 @@
+public import Wire
+
+/// What the broker wants done. Performing it decides nothing.
+public enum BrokerEffect: Sendable, Equatable {
+  /// To one gateway. The header is complete, its sequence number given out.
+  case send(gateway: UInt64, LinkMessage)
+  /// The same body to several gateways, each with a header of its own: encoded and held once.
+  case broadcast([LinkTarget], body: [UInt8])
+  /// For services that tap channels.
+  case tap(ChannelName, epoch: String, Publication)
+  /// The one answer to a service's request.
+  case answer(ServiceTag, BrokerResponse)
+}
+
+public struct LinkTarget: Sendable, Equatable {
+  public var gateway: UInt64
+  public var header: LinkHeader
+
+  public init(gateway: UInt64, header: LinkHeader) {
+    self.gateway = gateway
+    self.header = header
+  }
+}
+
+/// A service's request, as the endpoint that took it in numbers it.
+public struct ServiceTag: Sendable, Hashable {
+  public var number: UInt64
+
+  public init(number: UInt64) { self.number = number }
+}
+
+/// Who waits for the answer to a request.
+enum Requester: Sendable, Equatable {
+  case gateway(UInt64, request: UInt64)
+  case service(ServiceTag)
+}
+
+/// What an operator watches. Only ever counted up, except the gauges.
+public struct BrokerCounters: Sendable, Equatable {
+  public var published: UInt64 = 0
+  public var refused: UInt64 = 0
+  public var delivered: UInt64 = 0
+  /// Retries that were answered from what is known instead of publishing again.
+  public var duplicatesAvoided: UInt64 = 0
+  /// A gateway's messages arrived with a number missing.
+  public var linkGaps: UInt64 = 0
+  /// Links that were reset: a gap, a full pipe or a closed window.
+  public var linkResets: UInt64 = 0
+  /// Channels that a gateway caught up on after a reset, whole and not whole.
+  public var channelsRefilled: UInt64 = 0
+  public var channelsLost: UInt64 = 0
+  public var gatewaysForgotten: UInt64 = 0
+}

@@ -1,0 +1,184 @@
+public import Log
+import Logging
+public import Wire
+public import ZeroMQ
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Where the broker listens.
+public struct BrokerEndpoints: Sendable {
+  /// For gateways: `inproc://…` in `serve`; `ipc://…` or `tcp://…` (CURVE) for `broker`.
+  public var backbone: String
+  /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
+  public var curve: Curve.Role?
+  /// For services: ROUTER, and XPUB. Nil where services are switched off.
+  public var commands: String?
+  public var tap: String?
+  /// Largest frame that a service may send, in bytes.
+  public var maximumServiceMessageBytes: Int64 = 1 << 20
+
+  public init(backbone: String) { self.backbone = backbone }
+}
+
+/// The broker on its thread: sockets in, ``BrokerCore``, sockets out. It decides nothing.
+public final class BrokerLoop: LoopParticipant {
+  private let core: BrokerCore
+  private unowned let loop: Loop
+  private let backbone: Socket
+  private let services: ServiceEndpoint?
+  private let logger: Logger
+  private var ingress = Ingress()
+  private var egress = Egress()
+  private var effects: [BrokerEffect] = []
+  private var registration: Poller.Registration?
+  private var isPaused = false
+  private var nextTick: UInt64 = 0
+  private var reported = BrokerCounters()
+
+  /// Builds the sockets; call it on the loop's thread.
+  ///
+  /// - Parameter completions: where the log's writer thread posts.
+  public init(
+    core: BrokerCore, endpoints: BrokerEndpoints, context: Context, loop: Loop,
+    completions: Mailbox<[LogCompletion]>, logger: Logger
+  ) throws {
+    self.core = core
+    self.loop = loop
+    self.logger = logger
+    var options = Socket.Options()
+    options.lingerMilliseconds = 1000
+    options.routerMandatory = true
+    options.routerHandover = true
+    options.sendHighWaterMark = 1_000_000
+    options.receiveHighWaterMark = 100_000
+    options.maxMessageBytes = 64 << 20
+    options.curve = endpoints.curve
+    options.heartbeatIntervalMilliseconds = 2000
+    options.heartbeatTimeoutMilliseconds = 6000
+    let backbone = try Socket(context, .router, options)
+    try backbone.bind(endpoints.backbone)
+    backboneEndpoint = try backbone.lastEndpoint
+    self.backbone = backbone
+    services = try ServiceEndpoint(endpoints, namespaces: core.configuration.namespaces, context: context)
+    registration = loop.watch(self.backbone, for: self) { broker, _ in broker.readBackbone() }
+    if let services { watch(services) }
+    loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
+  }
+
+  /// Where services reach the broker, resolved: a configured port 0 is the one the system chose.
+  public var serviceEndpoints: (commands: String, tap: String)? {
+    services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
+  }
+
+  public let backboneEndpoint: String
+
+  // MARK: In
+
+  private func watch(_ services: ServiceEndpoint) {
+    services.registration = loop.watch(services.commands, for: self) { broker, _ in broker.readCommands() }
+    loop.watch(services.tap, for: self) { _, _ in services.readSubscriptions() }
+  }
+
+  private func readBackbone() {
+    let time = Self.now()
+    do {
+      try ingress.read(backbone, limit: loop.messagesPerRound) { message, gateway in
+        core.receive(message, from: gateway, at: time, into: &effects)
+      }
+    } catch {
+      loop.fail(error)
+    }
+    perform(at: time)
+  }
+
+  private func readCommands() {
+    guard let services else { return }
+    let time = Self.now()
+    do {
+      try services.readCommands(limit: loop.messagesPerRound) { request, tag in
+        core.serve(request, for: tag, at: time, into: &effects)
+      }
+    } catch {
+      loop.fail(error)
+    }
+    perform(at: time)
+  }
+
+  private func complete(_ completions: [LogCompletion]) {
+    let time = Self.now()
+    core.complete(completions, at: time, into: &effects)
+    perform(at: time)
+  }
+
+  // MARK: Out
+
+  private func perform(at time: BrokerTime) {
+    while !effects.isEmpty {
+      let batch = effects
+      effects.removeAll(keepingCapacity: true)
+      for effect in batch { perform(effect) }
+      for gateway in egress.takeFailed() { core.sendFailed(to: gateway, at: time, into: &effects) }
+    }
+    pauseOrResume()
+  }
+
+  private func perform(_ effect: BrokerEffect) {
+    switch effect {
+    case .send(let gateway, let message): egress.send(message, to: gateway, on: backbone)
+    case .broadcast(let targets, let body):
+      do { try egress.broadcast(body, to: targets, on: backbone) } catch { loop.fail(error) }
+    case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
+    case .answer(let tag, let response): services?.answer(tag, response)
+    }
+  }
+
+  /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
+  /// piles up here.
+  private func pauseOrResume() {
+    let shouldPause =
+      isPaused ? core.pendingBytes > core.configuration.pendingBytes / 2 : core.shouldPauseIngress
+    guard shouldPause != isPaused else { return }
+    isPaused = shouldPause
+    let events: Poller.Events = shouldPause ? [] : .input
+    if let registration { loop.setEvents(events, for: registration) }
+    if let registration = services?.registration { loop.setEvents(events, for: registration) }
+  }
+
+  public func tick(now: UInt64) -> UInt64? {
+    guard now >= nextTick else { return nextTick }
+    let interval = UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000
+    nextTick = now + interval
+    let time = Self.now()
+    core.tick(at: time, ingressPaused: isPaused, into: &effects)
+    perform(at: time)
+    report()
+    return nextTick
+  }
+
+  /// What an operator should hear of when it happens, not only find in a metric.
+  private func report() {
+    let counters = core.counters
+    if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
+      logger.notice(
+        "links to gateways changed",
+        metadata: [
+          "resets": "\(counters.linkResets)", "gaps": "\(counters.linkGaps)",
+          "forgotten": "\(counters.gatewaysForgotten)", "refilled": "\(counters.channelsRefilled)",
+          "lost": "\(counters.channelsLost)",
+        ])
+    }
+    reported = counters
+  }
+
+  public func close() {}
+
+  static func now() -> BrokerTime {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    return BrokerTime(
+      monotonic: Int64(MonotonicClock.now() / 1_000_000),
+      wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
+  }
+}

@@ -1,0 +1,201 @@
+public import Wire
+
+/// The accounts of every link: sessions, sequence numbers, windows, heartbeats.
+extension BrokerCore {
+  /// A message from a gateway.
+  ///
+  /// - Parameter gateway: the routing identity, which the gateway drew at its start.
+  public func receive(
+    _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    let header = message.header
+    if header.kind == .hello { return open(message, from: gateway, at: time, into: &effects) }
+    guard let link = links[gateway], link.session == header.session, link.state == .open else {
+      if let link = links[gateway], link.session > header.session { return }  // Left over from an older session.
+      if links[gateway]?.state == .overflowed { links[gateway]?.lastHeard = time.monotonic }
+      return reset(gateway, session: header.session, into: &effects)
+    }
+    links[gateway]?.lastHeard = time.monotonic
+    guard links[gateway]?.accept(sequence: header.sequence) == true else {
+      counters.linkGaps += 1
+      return overflow(gateway, into: &effects)
+    }
+    do throws(MalformedMessage) {
+      try handle(message, from: gateway, at: time, into: &effects)
+    } catch {
+      overflow(gateway, into: &effects)
+    }
+  }
+
+  private func handle(
+    _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) throws(MalformedMessage) {
+    switch message.header.kind {
+    case .request:
+      try handle(try LinkRequest(bytes: message.body), from: gateway, at: time, into: &effects)
+    case .gatewayHeartbeat:
+      links[gateway]?.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
+    case .resynced:
+      finishResync(of: gateway, at: time, into: &effects)
+    case .goodbye:
+      depart(gateway, at: time, into: &effects)
+    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset:
+      throw MalformedMessage()
+    }
+  }
+
+  private func handle(
+    _ request: LinkRequest, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) throws(MalformedMessage) {
+    links[gateway]?.forgetResults(before: request.oldestPending)
+    let requester = Requester.gateway(gateway, request: request.id)
+    if case .publish(let publish) = request.request {
+      if request.isRetry,
+        answerRetry(publish, gateway: gateway, request: request.id, at: time, into: &effects)
+      {
+        return
+      }
+      links[gateway]?.startedPublish(request.id)
+      perform(request.request, for: requester, isResync: false, at: time, into: &effects)
+      return
+    }
+    perform(request.request, for: requester, isResync: request.isResync, at: time, into: &effects)
+  }
+
+  // MARK: Sessions
+
+  private func open(
+    _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    guard let hello = try? LinkHello(bytes: message.body), hello.gateway == gateway else { return }
+    let session = message.header.session
+    if var link = links[gateway] {
+      // A hello that was sent again while the first was on its way must not end the session that it opened.
+      if session <= link.session { return }
+      clearInterest(of: gateway)
+      link.reopen(session: session, now: time.monotonic)
+      links[gateway] = link
+    } else {
+      links[gateway] = PeerLink(gateway: gateway, session: session, now: time.monotonic)
+    }
+    send(.welcome, LinkWelcome(broker: configuration.instance).bytes, to: gateway, at: time, into: &effects)
+  }
+
+  /// What the gateway did not name again is gone.
+  private func finishResync(of gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    guard let link = links[gateway] else { return }
+    links[gateway]?.lostItsMembers = false
+    for name in link.channels.sorted() {
+      guard let state = channels[name] else { continue }
+      removeMembers(of: gateway, notNamedIn: link.session, from: state, at: time, into: &effects)
+      if !state.interest.contains(gateway) {
+        links[gateway]?.channels.remove(name)
+        noteIdle(state, at: time)
+      }
+    }
+  }
+
+  private func removeMembers(
+    of gateway: UInt64, notNamedIn session: UInt64?, from state: ChannelState, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
+      announce(.leave, member, on: state, at: time, into: &effects)
+    }
+  }
+
+  private func clearInterest(of gateway: UInt64) {
+    for name in links[gateway]?.channels ?? [] { channels[name]?.interest.removeAll { $0 == gateway } }
+  }
+
+  /// The link can be trusted no more: nothing is sent, and the gateway is told to begin anew.
+  private func overflow(_ gateway: UInt64, into effects: inout [BrokerEffect]) {
+    guard let link = links[gateway], !link.resetIsSent else { return }
+    links[gateway]?.state = .overflowed
+    links[gateway]?.resetIsSent = true
+    clearInterest(of: gateway)
+    counters.linkResets += 1
+    reset(gateway, session: link.session, into: &effects)
+  }
+
+  /// A reset stands outside the count: it is what a gateway can read whatever it missed.
+  private func reset(_ gateway: UInt64, session: UInt64, into effects: inout [BrokerEffect]) {
+    let header = LinkHeader(kind: .reset, session: session, sequence: 0)
+    effects.append(.send(gateway: gateway, LinkMessage(header: header, body: [])))
+  }
+
+  private func depart(_ gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    guard let link = links[gateway] else { return }
+    links[gateway]?.state = .departed(since: time.monotonic)
+    links[gateway]?.lostItsMembers = true
+    links[gateway]?.channels = []
+    counters.gatewaysForgotten += 1
+    for name in link.channels.sorted() {
+      guard let state = channels[name] else { continue }
+      state.interest.removeAll { $0 == gateway }
+      removeMembers(of: gateway, notNamedIn: nil, from: state, at: time, into: &effects)
+      noteIdle(state, at: time)
+    }
+  }
+
+  /// The gateway's pipe did not take a message: what was sent is not what arrived.
+  public func sendFailed(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    guard links[gateway]?.state == .open else { return }
+    overflow(gateway, into: &effects)
+  }
+
+  func watchLinks(at time: BrokerTime, ingressPaused: Bool, into effects: inout [BrokerEffect]) {
+    // Sorted, here and where channels are walked, so that a seed replays to the same end.
+    for (gateway, link) in links.sorted(by: { $0.key < $1.key }) {
+      if ingressPaused { links[gateway]?.lastHeard = time.monotonic }
+      switch link.state {
+      case .departed(let since):
+        // Twice the timeout: a gateway gives up its own requests before that, and then asks nothing again.
+        if time.monotonic - since > 2 * configuration.gatewayTimeout { links[gateway] = nil }
+      case .open, .overflowed:
+        if !ingressPaused && time.monotonic - link.lastHeard > configuration.gatewayTimeout {
+          depart(gateway, at: time, into: &effects)
+        } else if link.state == .overflowed {
+          reset(gateway, session: link.session, into: &effects)
+        } else if time.monotonic - link.lastSent >= configuration.heartbeatInterval {
+          send(.brokerHeartbeat, [], to: gateway, at: time, into: &effects)
+        }
+      }
+    }
+  }
+
+  // MARK: Sending
+
+  func send(
+    _ kind: LinkHeader.Kind, _ body: [UInt8], to gateway: UInt64, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    guard let header = header(kind, bodyBytes: body.count, to: gateway, at: time, into: &effects) else { return }
+    effects.append(.send(gateway: gateway, LinkMessage(header: header, body: body)))
+  }
+
+  func broadcast(
+    _ kind: LinkHeader.Kind, _ body: [UInt8], to gateways: [UInt64], at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    if gateways.count == 1 { return send(kind, body, to: gateways[0], at: time, into: &effects) }
+    var targets: [LinkTarget] = []
+    targets.reserveCapacity(gateways.count)
+    for gateway in gateways {
+      guard let header = header(kind, bodyBytes: body.count, to: gateway, at: time, into: &effects) else { continue }
+      targets.append(LinkTarget(gateway: gateway, header: header))
+    }
+    if !targets.isEmpty { effects.append(.broadcast(targets, body: body)) }
+  }
+
+  private func header(
+    _ kind: LinkHeader.Kind, bodyBytes: Int, to gateway: UInt64, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) -> LinkHeader? {
+    // In place: copying a link with its tables out of the dictionary and back would copy them for every message.
+    let window = configuration.linkWindowBytes
+    let header = links[gateway]?.header(kind, bodyBytes: bodyBytes, window: window, now: time.monotonic)
+    if header == nil && links[gateway]?.state == .overflowed { overflow(gateway, into: &effects) }
+    return header
+  }
+}

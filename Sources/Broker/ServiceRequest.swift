@@ -1,0 +1,130 @@
+import Foundation
+import Wire
+
+/// A service's request as its frames stand on the wire, the request id taken off.
+enum ServiceRequest {
+  static let wrongFrames = ClientError.badRequest.saying(
+    "a request is the frames [id] [method] [parameters as JSON] and, for publish, [payload]")
+
+  private struct Parameters: Decodable {
+    struct Position: Decodable {
+      var epoch: String
+      var offset: UInt64
+    }
+
+    var channel: String?
+    var idempotencyKey: String?
+    var tags: [String: String]?
+    var limit: Int64?
+    var since: Position?
+    var reverse: Bool?
+    var prefix: String?
+  }
+
+  static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
+    guard let method = frames.first, frames.count <= 3 else { throw wrongFrames }
+    let parameters = try parameters(frames.count > 1 ? frames[1] : [])
+    switch String(decoding: method, as: UTF8.self) {
+    case "publish": return .publish(try publish(parameters, frames))
+    case "history":
+      let since = parameters.since.map { StreamPosition(epoch: $0.epoch, offset: $0.offset) }
+      return .history(
+        .init(
+          channel: try channel(parameters), limit: limit(parameters.limit), since: since,
+          reverse: parameters.reverse ?? false))
+    case "history_remove": return .historyRemove(try channel(parameters))
+    case "presence": return .presence(try channel(parameters))
+    case "presence_stats": return .presenceStats(try channel(parameters))
+    case "channels": return .channels(prefix: parameters.prefix ?? "")
+    case let other:
+      throw .methodNotFound.saying(
+        "there is no method \(other.prefix(40).debugDescription); there are publish, history, history_remove, "
+          + "presence, presence_stats and channels")
+    }
+  }
+
+  private static func parameters(_ frame: [UInt8]) throws(ClientError) -> Parameters {
+    if frame.isEmpty { return Parameters() }
+    // Checked first: Foundation's decoder goes as deep as the sender wants.
+    do { try JSONSyntax.check(frame) } catch {
+      throw .badRequest.saying("the parameters are not JSON: \(error)")
+    }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    do { return try decoder.decode(Parameters.self, from: Data(frame)) } catch {
+      throw .badRequest.saying(
+        "the parameters do not fit; they are channel, idempotency_key, tags, limit, since {epoch, offset}, reverse, prefix")
+    }
+  }
+
+  private static func channel(_ parameters: Parameters) throws(ClientError) -> ChannelName {
+    do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
+  }
+
+  /// Negative: as many as the broker allows.
+  private static func limit(_ limit: Int64?) -> UInt32 {
+    guard let limit else { return 0 }
+    return limit < 0 ? .max : UInt32(clamping: limit)
+  }
+
+  private static func publish(
+    _ parameters: Parameters, _ frames: [[UInt8]]
+  ) throws(ClientError) -> BrokerRequest.PublishRequest {
+    guard frames.count == 3, !frames[2].isEmpty else {
+      throw .badRequest.saying("publish needs the payload as the frame after the parameters")
+    }
+    return .init(
+      channel: try channel(parameters), data: frames[2], tags: parameters.tags ?? [:],
+      idempotencyKey: parameters.idempotencyKey)
+  }
+}
+
+/// Answers for services.
+enum ServiceReply {
+  private static let ok = Array("ok".utf8)
+  private static let error = Array("error".utf8)
+
+  static func frames(for response: BrokerResponse, binaryData: Bool) -> (status: [UInt8], result: [UInt8]) {
+    var writer = JSONWriter()
+    writer.open()
+    var status = ok
+    switch response {
+    case .published(let position): write(position, &writer)
+    case .done, .subscribed: break
+    case .history(let page):
+      write(page.position, &writer)
+      writer.list("publications") { writer in
+        for publication in page.publications { writer.object { $0.write(publication, binary: binaryData) } }
+      }
+    case .presence(let members):
+      writer.list("members") { writer in for member in members { writer.object { $0.write(member) } } }
+    case .presenceStats(let clients, let users):
+      writer.write("num_clients", clients)
+      writer.write("num_users", users)
+    case .channels(let channels):
+      writer.list("channels") { writer in for channel in channels { writer.write(element: channel.string) } }
+    case .failed(let failure):
+      status = error
+      writer.write("code", failure.code)
+      writer.write("message", failure.message)
+      if failure.temporary { writer.write("temporary", true) }
+    }
+    writer.close()
+    return (status, writer.bytes)
+  }
+
+  private static func write(_ position: StreamPosition, _ writer: inout JSONWriter) {
+    writer.write("epoch", position.epoch)
+    writer.write("offset", position.offset)
+  }
+
+  /// What stands beside the payload on the tap.
+  static func about(_ publication: Publication, epoch: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("epoch", epoch)
+      writer.writeAbout(publication)
+    }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,23 @@
+import Wire
+
+/// What the backbone thread gives an event loop: one batch per loop and round, in order.
+enum Handover: Sendable {
+  case answer(connection: UInt64, tag: UInt64, BrokerResponse)
+  /// Frames that every subscriber of the channel on this loop gets, encoded once for all loops.
+  case frames(ChannelName, EncodedFrames)
+  /// Frames for those subscribers only that asked for joins and leaves.
+  case presenceFrames(ChannelName, EncodedFrames)
+  case lost(ChannelName)
+  /// The broker is behind: read client sockets later, or again.
+  case holdPublishers(Bool)
+}
+
+/// One message in the encodings that somebody wants.
+struct EncodedFrames: Sendable {
+  var json: [UInt8]?
+  var protobuf: [UInt8]?
+
+  subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
+
+  var byteCount: Int { (json?.count ?? 0) + (protobuf?.count ?? 0) }
+}

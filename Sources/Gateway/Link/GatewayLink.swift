@@ -1,0 +1,375 @@
+public import Wire
+
+/// What the gateway's end of the link is told at its start. Times in milliseconds, sizes in bytes.
+public struct GatewayLinkConfiguration: Sendable {
+  /// Drawn at the process's start; also the routing identity.
+  public var gateway: UInt64
+  /// Event loops, 64 at most.
+  public var loops: Int
+  public var heartbeatInterval: Int64 = 1000
+  /// Silence after which the broker is taken for gone.
+  public var brokerTimeout: Int64 = 5000
+  public var requestTimeout: Int64 = 10_000
+  /// What may be under way to the broker before client sockets are read later.
+  public var uplinkWindowBytes = 8 << 20
+  /// The broker is told of so many bytes worked off at the latest.
+  public var acknowledgeBytes: UInt64 = 1 << 20
+  /// Most publications that bring one channel up to date after a new session.
+  public var resyncLimit: UInt32 = 10_000
+
+  public init(gateway: UInt64, loops: Int) {
+    precondition((1...64).contains(loops), "a gateway has 1 to 64 event loops")
+    self.gateway = gateway
+    self.loops = loops
+  }
+}
+
+/// The gateway's end of the link to the broker, without its socket: requests in, publications out, every message
+/// accounted for.
+///
+/// States:
+/// - opening: a hello is on its way. Requests wait. Can transition to: open (welcome), opening in a newer session (any
+///   sign that the welcome was lost).
+/// - open: messages flow. Can transition to: opening (a number is missing, the broker says reset, or is silent).
+///
+/// On every welcome the link resyncs: it asks for each channel from the position it last handed on, names its members,
+/// and asks again what was not answered. What was missed goes to the subscribers as if it came live, so a broker that
+/// restarts is a pause and nothing else; what cannot be had any more is said to be lost, never passed over.
+public final class GatewayLink {
+  enum State: Equatable { case opening, open }
+
+  public let configuration: GatewayLinkConfiguration
+  public private(set) var counters = GatewayLinkCounters()
+  private(set) var state = State.opening
+  private var session: UInt64
+  private var nextSent: UInt64 = 0
+  private var nextReceived: UInt64 = 0
+  private var receivedBytes: UInt64 = 0
+  private var acknowledgedBytes: UInt64 = 0
+  private var lastHeard: Int64 = 0
+  private var lastSent: Int64 = 0
+  private var isHolding = false
+  private var pending = PendingRequests()
+  private var channels: [ChannelName: LinkChannel] = [:]
+  /// Channels that the broker refused to bring up to date: asked again with the next tick.
+  private var channelsBehind: [ChannelName] = []
+
+  /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
+  public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
+    self.configuration = configuration
+    session = firstSession
+  }
+
+  public var isOpen: Bool { state == .open }
+
+  /// Says hello. Call once, first.
+  public func start(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    lastHeard = now
+    sayHello(at: now, into: &effects)
+  }
+
+  /// The gateway ends, its sessions are closed.
+  public func stop(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    if state == .open { send(.goodbye, [], at: now, into: &effects) }
+  }
+
+  // MARK: Requests
+
+  /// A session's request. It gets exactly one answer.
+  public func submit(_ request: GatewayRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    var body = request.request
+    let loop = request.source.loop
+    switch body {
+    case .subscribe(let subscribe):
+      channel(subscribe.channel).underWay += 1
+    case .unsubscribe(var unsubscribe):
+      let channel = channel(unsubscribe.channel)
+      channel.remove(loop: loop, format: request.format)
+      if let member = unsubscribe.member { channel.members[member.client] = nil }
+      unsubscribe.keepsInterest = channel.isInUse
+      if !channel.isInUse { channels[unsubscribe.channel] = nil }
+      body = .unsubscribe(unsubscribe)
+    default: break
+    }
+    add(body, .session(request.source, request.format), at: now, into: &effects)
+    if pending.bytes > configuration.uplinkWindowBytes && !isHolding {
+      isHolding = true
+      effects.append(.holdPublishers(true))
+    }
+  }
+
+  private func channel(_ name: ChannelName) -> LinkChannel {
+    if let channel = channels[name] { return channel }
+    let channel = LinkChannel(loops: configuration.loops)
+    channels[name] = channel
+    return channel
+  }
+
+  private func add(
+    _ request: BrokerRequest, _ purpose: PendingRequest.Purpose, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    let added = pending.add(request, purpose, deadline: now + configuration.requestTimeout)
+    if state == .open { send(added, at: now, into: &effects) }
+  }
+
+  private func send(_ request: PendingRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    let message = LinkRequest(
+      id: request.id, oldestPending: pending.oldest, isRetry: request.wasSent, isResync: request.purpose == .resync,
+      request: request.request)
+    pending.markSent(request.id)
+    send(.request, message.bytes, at: now, into: &effects)
+  }
+
+  private func send(_ kind: LinkHeader.Kind, _ body: [UInt8], at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    let header = LinkHeader(kind: kind, session: session, sequence: nextSent)
+    nextSent += 1
+    lastSent = now
+    effects.append(.send(LinkMessage(header: header, body: body)))
+  }
+
+  // MARK: Messages
+
+  /// A message from the broker.
+  public func receive(_ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    let header = message.header
+    guard header.session == session else { return }
+    if header.kind == .reset {
+      counters.resets += 1
+      return reopen(at: now, into: &effects)
+    }
+    guard header.sequence == nextReceived, (header.kind == .welcome) == (state == .opening) else {
+      counters.gaps += 1
+      return reopen(at: now, into: &effects)
+    }
+    nextReceived += 1
+    receivedBytes += UInt64(message.byteCount)
+    lastHeard = now
+    do throws(MalformedMessage) {
+      try handle(message, at: now, into: &effects)
+    } catch {
+      reopen(at: now, into: &effects)
+    }
+  }
+
+  private func handle(
+    _ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) throws(MalformedMessage) {
+    switch message.header.kind {
+    case .welcome:
+      _ = try LinkWelcome(bytes: message.body)
+      state = .open
+      counters.sessions += 1
+      resync(at: now, into: &effects)
+    case .reply:
+      try settle(try LinkReply(bytes: message.body), at: now, into: &effects)
+    case .publication:
+      try deliver(try LinkPublication(bytes: message.body), into: &effects)
+    case .join, .leave:
+      let event = try LinkPresenceEvent(bytes: message.body)
+      guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }
+      effects.append(
+        message.header.kind == .join
+          ? .joined(event.channel, event.member, audience: audience)
+          : .left(event.channel, event.member, audience: audience))
+    case .brokerHeartbeat: break
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .reset: throw MalformedMessage()
+    }
+  }
+
+  private func deliver(
+    _ message: LinkPublication, into effects: inout [GatewayLinkEffect]
+  ) throws(MalformedMessage) {
+    // Without a position: left over from an interest that ended, or that begins with an answer still to come.
+    guard let channel = channels[message.channel], let position = channel.position else { return }
+    guard message.publication.offset == position.offset + 1 else { throw MalformedMessage() }
+    channel.position?.offset = message.publication.offset
+    guard channel.hasSubscribers else { return }
+    effects.append(.publication(message.channel, message.publication, audience: channel.audience))
+  }
+
+  // MARK: Answers
+
+  private func settle(
+    _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) throws(MalformedMessage) {
+    // Unknown ids are answers to requests that were asked twice, or given up.
+    guard let request = pending.remove(reply.id) else { return }
+    switch request.purpose {
+    case .session(let source, let format):
+      if case .subscribe(let subscribe) = request.request {
+        try settle(subscribe, reply.response, for: source, format)
+      }
+      effects.append(.answer(source, reply.response))
+    case .abandoned: undo(request, reply.response, at: now, into: &effects)
+    case .resync: settleResync(request, reply.response, into: &effects)
+    }
+    releasePublishers(into: &effects)
+  }
+
+  /// Half the window, so that sockets are not stopped and started for every message.
+  private func releasePublishers(into effects: inout [GatewayLinkEffect]) {
+    guard isHolding && pending.bytes <= configuration.uplinkWindowBytes / 2 else { return }
+    isHolding = false
+    effects.append(.holdPublishers(false))
+  }
+
+  private func settle(
+    _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
+    _ format: WireFormat
+  ) throws(MalformedMessage) {
+    let channel = channel(subscribe.channel)
+    channel.underWay -= 1
+    guard case .subscribed(let subscribed) = response else {
+      if !channel.isInUse { channels[subscribe.channel] = nil }
+      return
+    }
+    if let position = channel.position {
+      // One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
+      guard position == subscribed.position else { throw MalformedMessage() }
+    } else {
+      channel.position = subscribed.position
+    }
+    channel.add(loop: source.loop, format: format)
+    if let member = subscribe.member { channel.members[member.client] = member }
+  }
+
+  /// A subscribe that came too late for its session: the broker must not believe in a subscriber that is not there.
+  private func undo(
+    _ request: PendingRequest, _ response: BrokerResponse, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }
+    channel.underWay -= 1
+    let isInUse = channel.isInUse
+    if !isInUse { channels[subscribe.channel] = nil }
+    guard case .subscribed = response else { return }
+    let undoing = BrokerRequest.UnsubscribeRequest(
+      channel: subscribe.channel, member: subscribe.member, keepsInterest: isInUse)
+    add(.unsubscribe(undoing), .resync, at: now, into: &effects)
+  }
+
+  private func settleResync(
+    _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
+  ) {
+    guard case .subscribe(let subscribe) = request.request, subscribe.member == nil,
+      let channel = channels[subscribe.channel], let position = channel.position
+    else { return }
+    guard case .subscribed(let subscribed) = response else {
+      channelsBehind.append(subscribe.channel)
+      return
+    }
+    channel.position = subscribed.position
+    if subscribed.recovered {
+      counters.channelsRefilled += 1
+      for publication in subscribed.publications where channel.hasSubscribers {
+        effects.append(.publication(subscribe.channel, publication, audience: channel.audience))
+      }
+    } else if position != subscribed.position {
+      counters.channelsLost += 1
+      if channel.hasSubscribers { effects.append(.lost(subscribe.channel, audience: channel.audience)) }
+    }
+  }
+
+  // MARK: Sessions
+
+  private func reopen(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    session += 1
+    state = .opening
+    for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
+    channelsBehind = []
+    sayHello(at: now, into: &effects)
+  }
+
+  private func sayHello(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    nextSent = 0
+    nextReceived = 0
+    receivedBytes = 0
+    acknowledgedBytes = 0
+    lastHeard = now
+    send(.hello, LinkHello(gateway: configuration.gateway).bytes, at: now, into: &effects)
+  }
+
+  private func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    let unanswered = pending.all
+    for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
+      guard channel.position != nil else { continue }
+      if channel.hasSubscribers {
+        resync(name, channel, at: now, into: &effects)
+      } else {
+        // Nobody was given this position: the subscribes that are under way bring one of their own.
+        channel.position = nil
+      }
+      for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
+        add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
+      }
+    }
+    for request in unanswered {
+      if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {
+        // A broker that restarted never saw the member: name it, so that its leaving is announced.
+        add(.subscribe(.init(channel: unsubscribe.channel, member: member)), .resync, at: now, into: &effects)
+      }
+      send(request, at: now, into: &effects)
+    }
+    send(.resynced, [], at: now, into: &effects)
+  }
+
+  private func resync(
+    _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    let subscribe = BrokerRequest.SubscribeRequest(
+      channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
+    add(.subscribe(subscribe), .resync, at: now, into: &effects)
+  }
+
+  // MARK: Time
+
+  /// Time passes. Call it at least every heartbeat interval.
+  ///
+  /// - Parameter queuedBytes: what was handed to the event loops and is not worked off yet.
+  public func tick(at now: Int64, queuedBytes: UInt64, into effects: inout [GatewayLinkEffect]) {
+    for request in pending.expired(at: now) { giveUp(request, into: &effects) }
+    releasePublishers(into: &effects)
+    switch state {
+    case .opening:
+      if now - lastSent >= configuration.heartbeatInterval { reopen(at: now, into: &effects) }
+    case .open:
+      if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }
+      let behind = channelsBehind
+      channelsBehind = []
+      for name in behind {
+        if let channel = channels[name], channel.position != nil { resync(name, channel, at: now, into: &effects) }
+      }
+      if now - lastSent >= configuration.heartbeatInterval { sendHeartbeat(queuedBytes, at: now, into: &effects) }
+    }
+  }
+
+  /// Tells the broker what the event loops have worked off, once it is worth a message.
+  public func acknowledge(queuedBytes: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    guard state == .open, consumedBytes(queuedBytes) >= acknowledgedBytes + configuration.acknowledgeBytes else {
+      return
+    }
+    sendHeartbeat(queuedBytes, at: now, into: &effects)
+  }
+
+  private func consumedBytes(_ queued: UInt64) -> UInt64 { receivedBytes > queued ? receivedBytes - queued : 0 }
+
+  private func sendHeartbeat(_ queued: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    acknowledgedBytes = max(acknowledgedBytes, consumedBytes(queued))
+    let heartbeat = GatewayHeartbeat(consumedBytes: acknowledgedBytes)
+    send(.gatewayHeartbeat, heartbeat.bytes, at: now, into: &effects)
+  }
+
+  /// The session is told; what the broker makes of the request later is undone or ignored.
+  private func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
+    guard case .session(let source, _) = request.purpose else { return }
+    switch request.request {
+    case .unsubscribe: return  // Nothing to give up: it is done when the link is back, by itself.
+    case .subscribe: pending.abandon(request.id)
+    default: _ = pending.remove(request.id)
+    }
+    counters.requestsTimedOut += 1
+    let unknown =
+      request.wasSent ? "the broker did not answer in time, so it is not known whether this was done; " : ""
+    let error = ClientError.internalError.saying("\(unknown)the broker cannot be reached now; try again later")
+    effects.append(.answer(source, .failed(error)))
+  }
+}

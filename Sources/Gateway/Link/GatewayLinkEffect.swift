@@ -1,0 +1,65 @@
+public import Wire
+
+/// Who on this gateway waits for an answer: a connection on an event loop, and the number it gave its request.
+public struct RequestSource: Sendable, Hashable {
+  public var loop: Int
+  public var connection: UInt64
+  public var tag: UInt64
+
+  public init(loop: Int, connection: UInt64, tag: UInt64) {
+    self.loop = loop
+    self.connection = connection
+    self.tag = tag
+  }
+}
+
+/// A request on its way from an event loop to the broker.
+public struct GatewayRequest: Sendable {
+  public var source: RequestSource
+  /// In what encoding a subscriber wants its publications.
+  public var format: WireFormat
+  public var request: BrokerRequest
+
+  public init(source: RequestSource, format: WireFormat, request: BrokerRequest) {
+    self.source = source
+    self.format = format
+    self.request = request
+  }
+}
+
+/// What the gateway's end of the link wants done. Those for event loops must reach each loop in this order: an answer
+/// to a subscribe stands between what came before it and what comes after.
+public enum GatewayLinkEffect: Sendable, Equatable {
+  /// To the broker.
+  case send(LinkMessage)
+  case answer(RequestSource, BrokerResponse)
+  case publication(ChannelName, Publication, audience: Audience)
+  case joined(ChannelName, ClientInfo, audience: Audience)
+  case left(ChannelName, ClientInfo, audience: Audience)
+  /// The channel's subscribers missed something that cannot be had any more.
+  case lost(ChannelName, audience: Audience)
+  /// So much is under way to the broker that client sockets should be read later; or no longer.
+  case holdPublishers(Bool)
+}
+
+/// Which event loops have subscribers, and which encodings they want: what nobody wants is not encoded.
+public struct Audience: Sendable, Equatable {
+  /// Bit n: event loop n.
+  public var loops: UInt64 = 0
+  public var json = false
+  public var protobuf = false
+
+  public init() {}
+
+  public func includes(loop: Int) -> Bool { loops & (1 << UInt64(loop)) != 0 }
+}
+
+/// What an operator watches.
+public struct GatewayLinkCounters: Sendable, Equatable {
+  public var sessions: UInt64 = 0
+  public var gaps: UInt64 = 0
+  public var resets: UInt64 = 0
+  public var channelsRefilled: UInt64 = 0
+  public var channelsLost: UInt64 = 0
+  public var requestsTimedOut: UInt64 = 0
+}

@@ -1,0 +1,234 @@
+import Logging
+import NIOCore
+import Synchronization
+public import Wire
+public import ZeroMQ
+
+/// How the gateway reaches its broker.
+public struct GatewayEndpoint: Sendable {
+  public var address: String
+  /// The gateway's side of CURVE; nil on inproc and ipc.
+  public var curve: Curve.Role?
+
+  public init(_ address: String, curve: Curve.Role? = nil) {
+    self.address = address
+    self.curve = curve
+  }
+}
+
+/// What event loops post to the backbone thread.
+enum UplinkMessage: Sendable {
+  case request(GatewayRequest)
+  /// A loop has worked off so much that the broker should hear of it soon.
+  case workedOff
+}
+
+/// The gateway's part of the backbone thread: the DEALER, ``GatewayLink``, and one hand-over per event loop and round.
+final class GatewayLoop: LoopParticipant {
+  private let link: GatewayLink
+  private let dealer: Socket
+  private let rules: SessionRules
+  private let shards: [ShardMailbox]
+  private let logger: Logger
+  private unowned let loop: Loop
+  private var effects: [GatewayLinkEffect] = []
+  private var frames: [[UInt8]] = []
+  private var batches: [[Handover]]
+  private var batchBytes: [Int]
+  private var reported = GatewayLinkCounters()
+  private var nextTick: UInt64 = 0
+
+  init(
+    link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
+    loop: Loop, uplink: Mailbox<UplinkMessage>, logger: Logger
+  ) throws {
+    self.link = link
+    self.rules = rules
+    self.shards = shards
+    self.loop = loop
+    self.logger = logger
+    batches = Array(repeating: [], count: shards.count)
+    batchBytes = Array(repeating: 0, count: shards.count)
+    var options = Socket.Options()
+    options.routingID = LinkIdentity.bytes(of: link.configuration.gateway)
+    options.lingerMilliseconds = 1000
+    // Bounded by the link's own windows, in bytes: a full pipe here would only hide a message that was counted.
+    options.sendHighWaterMark = 0
+    options.receiveHighWaterMark = 0
+    options.maxMessageBytes = 64 << 20
+    options.reconnectIntervalMilliseconds = 20
+    options.reconnectIntervalMaxMilliseconds = 500
+    options.immediate = true
+    options.curve = endpoint.curve
+    let dealer = try Socket(context, .dealer, options)
+    try dealer.connect(endpoint.address)
+    self.dealer = dealer
+    loop.watch(self.dealer, for: self) { gateway, _ in gateway.readDealer() }
+    loop.receive(from: uplink, for: self) { gateway, message in gateway.receive(message) }
+    link.start(at: Self.now(), into: &effects)
+    perform()
+  }
+
+  // MARK: In
+
+  private func readDealer() {
+    let now = Self.now()
+    do {
+      for _ in 0..<loop.messagesPerRound {
+        guard let received = try dealer.receiveMultipart(into: &frames, maxFrames: 2) else { break }
+        guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
+          continue
+        }
+        link.receive(LinkMessage(header: header, body: frames[1]), at: now, into: &effects)
+        perform()
+      }
+    } catch {
+      loop.fail(error)
+    }
+  }
+
+  private func receive(_ message: UplinkMessage) {
+    switch message {
+    case .request(let request):
+      link.submit(request, at: Self.now(), into: &effects)
+      perform()
+    case .workedOff: break  // The round's tick looks at the account.
+    }
+  }
+
+  // MARK: Out
+
+  private func perform() {
+    for effect in effects {
+      switch effect {
+      case .send(let message): send(message)
+      case .answer(let source, let response):
+        add(.answer(connection: source.connection, tag: source.tag, response), bytes: 64, to: source.loop)
+      case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
+      case .joined(let channel, let info, let audience):
+        addPresence(.join(channel: channel.string, info), channel, audience)
+      case .left(let channel, let info, let audience):
+        addPresence(.leave(channel: channel.string, info), channel, audience)
+      case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
+      case .holdPublishers(let hold):
+        for shard in shards.indices { add(.holdPublishers(hold), bytes: 0, to: shard) }
+      }
+    }
+    effects.removeAll(keepingCapacity: true)
+  }
+
+  /// With `immediate`, a message that no broker is there for is refused. That is no loss: it stays in the account, and
+  /// the next session asks again.
+  private func send(_ message: LinkMessage) {
+    try? dealer.send(multipart: [message.header.bytes, message.body])
+  }
+
+  /// Encoded here, once for all event loops, in the encodings that somebody wants.
+  private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
+    guard let options = rules.namespaces.options(for: channel) else { return }
+    var publication = publication
+    // Without history there is nothing to recover, and an SDK that is told an offset would believe that there is.
+    if !options.keepsHistory { publication.offset = 0 }
+    let push = ClientReply.push(
+      .publication(channel: channel.string, publication, binaryData: options.dataFormat == .binary))
+    let frames = EncodedFrames(push, for: audience)
+    add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
+  }
+
+  private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ audience: Audience) {
+    let frames = EncodedFrames(.push(push), for: audience)
+    add(.presenceFrames(channel, frames), bytes: frames.byteCount, to: audience)
+  }
+
+  private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
+    for shard in shards.indices where audience.includes(loop: shard) { add(handover, bytes: bytes, to: shard) }
+  }
+
+  private func add(_ handover: Handover, bytes: Int, to shard: Int) {
+    batches[shard].append(handover)
+    batchBytes[shard] += bytes
+  }
+
+  // MARK: Time
+
+  func tick(now: UInt64) -> UInt64? {
+    for shard in shards.indices where !batches[shard].isEmpty {
+      shards[shard].hand(over: batches[shard], bytes: batchBytes[shard])
+      batches[shard].removeAll(keepingCapacity: true)
+      batchBytes[shard] = 0
+    }
+    let milliseconds = Int64(now / 1_000_000)
+    let queued = shards.reduce(0) { $0 + $1.queuedBytes }
+    link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
+    if now >= nextTick {
+      nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
+      link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
+      report()
+    }
+    perform()
+    // What a tick produces for event loops, a timeout for example, goes out with the next round at once.
+    return batches.allSatisfy(\.isEmpty) ? nextTick : now
+  }
+
+  private func report() {
+    let counters = link.counters
+    if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
+      logger.notice(
+        "the link to the broker is open",
+        metadata: [
+          "sessions": "\(counters.sessions)", "gaps": "\(counters.gaps)", "resets": "\(counters.resets)",
+          "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
+        ])
+    }
+    if counters.requestsTimedOut > reported.requestsTimedOut {
+      logger.warning(
+        "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",
+        metadata: ["requests": "\(counters.requestsTimedOut - reported.requestsTimedOut)"])
+    }
+    reported = counters
+  }
+
+  func close() {
+    link.stop(at: Self.now(), into: &effects)
+    perform()
+  }
+
+  private static func now() -> Int64 { Int64(MonotonicClock.now() / 1_000_000) }
+}
+
+extension EncodedFrames {
+  init(_ reply: ClientReply, for audience: Audience) {
+    self.init(
+      json: audience.json ? ClientCodec.frame(for: [reply], format: .json) : nil,
+      protobuf: audience.protobuf ? ClientCodec.frame(for: [reply], format: .protobuf) : nil)
+  }
+}
+
+/// The way from the backbone thread to one event loop.
+final class ShardMailbox: Sendable {
+  /// Worked off in one go, this is worth telling the broker before the next heartbeat.
+  private static let worthTelling = 256 << 10
+
+  private let eventLoop: any EventLoop
+  private let shard: NIOLoopBound<Shard>
+  private let uplink: Mailbox<UplinkMessage>
+  private let waiting = Atomic<Int>(0)
+
+  init(eventLoop: any EventLoop, shard: NIOLoopBound<Shard>, uplink: Mailbox<UplinkMessage>) {
+    self.eventLoop = eventLoop
+    self.shard = shard
+    self.uplink = uplink
+  }
+
+  /// Bytes handed over and not worked off yet.
+  var queuedBytes: UInt64 { UInt64(max(0, waiting.load(ordering: .relaxed))) }
+
+  func hand(over batch: [Handover], bytes: Int) {
+    waiting.add(bytes, ordering: .relaxed)
+    eventLoop.execute { [self] in
+      shard.value.take(batch)
+      waiting.subtract(bytes, ordering: .relaxed)
+      if bytes >= Self.worthTelling { _ = uplink.post(.workedOff) }
+    }
+  }
+}

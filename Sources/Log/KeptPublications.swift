@@ -1,0 +1,149 @@
+import Wire
+
+/// A publication in memory.
+struct KeptPublication {
+  var publication: Publication
+  /// Whose append it was. After a failed write the same offset comes again with another ticket.
+  var ticket: UInt64
+  var cost: Int
+}
+
+/// The newest publications of a channel in memory. Offsets are contiguous, so an offset is found by subtraction.
+struct KeptPublications {
+  private var ring = Ring<KeptPublication>()
+  /// Sum of the costs.
+  private(set) var bytes = 0
+
+  var count: Int { ring.count }
+  var isEmpty: Bool { ring.isEmpty }
+  var firstOffset: UInt64? { ring.first?.publication.offset }
+  var lastOffset: UInt64? { ring.last?.publication.offset }
+  var firstTime: Int64? { ring.first?.publication.time }
+
+  mutating func append(_ publication: Publication, ticket: UInt64) {
+    assert(lastOffset.map { $0 &+ 1 == publication.offset } ?? true, "kept publications must be contiguous")
+    let kept = KeptPublication(publication: publication, ticket: ticket, cost: publication.cost)
+    bytes += kept.cost
+    ring.append(kept)
+  }
+
+  mutating func prepend(_ publication: Publication) {
+    assert(firstOffset.map { $0 &- 1 == publication.offset } ?? true, "kept publications must be contiguous")
+    let kept = KeptPublication(publication: publication, ticket: 0, cost: publication.cost)
+    bytes += kept.cost
+    ring.prepend(kept)
+  }
+
+  mutating func dropFirst() {
+    if let kept = ring.popFirst() { bytes -= kept.cost }
+  }
+
+  /// Drops everything up to and including the offset.
+  mutating func drop(through offset: UInt64) {
+    while let first = firstOffset, first <= offset { dropFirst() }
+  }
+
+  /// Drops the offset and everything after it.
+  mutating func truncate(from offset: UInt64) {
+    while let last = lastOffset, last >= offset {
+      if let kept = ring.popLast() { bytes -= kept.cost }
+    }
+  }
+
+  /// Drops the oldest for as long as they are too old, and says which was the last to go. Only a prefix goes: after a
+  /// clock that stepped back, an old time in the middle must not leave a hole.
+  mutating func drop(before cutoff: Int64) -> UInt64? {
+    var dropped: UInt64?
+    while let first = ring.first, first.publication.time < cutoff {
+      dropped = first.publication.offset
+      dropFirst()
+    }
+    return dropped
+  }
+
+  mutating func removeAll() { self = KeptPublications() }
+
+  func ticket(at offset: UInt64) -> UInt64? {
+    guard let first = firstOffset, let last = lastOffset, offset >= first, offset <= last else { return nil }
+    return ring[Int(offset - first)].ticket
+  }
+
+  /// Appends what lies within `span` to `result`, in the order of reading, until it holds `range.limit` publications.
+  func read(_ span: ClosedRange<UInt64>, _ range: LogRange, into result: inout [Publication]) {
+    guard let first = firstOffset, let last = lastOffset else { return }
+    guard span.lowerBound <= last, span.upperBound >= first else { return }
+    let low = Int(max(span.lowerBound, first) - first)
+    let high = Int(min(span.upperBound, last) - first)
+    var index = range.reverse ? high : low
+    while index >= low, index <= high, result.count < range.limit {
+      let publication = ring[index].publication
+      if publication.time >= range.notBefore { result.append(publication) }
+      index += range.reverse ? -1 : 1
+    }
+  }
+}
+
+extension LogRange {
+  /// The offsets asked for, or nil where there can be none.
+  ///
+  /// - Parameters:
+  ///   - floor: nothing at or below it is kept.
+  ///   - top: nothing above it exists.
+  func span(above floor: UInt64, through top: UInt64) -> ClosedRange<UInt64>? {
+    guard limit > 0, floor < UInt64.max else { return nil }
+    var low = floor + 1
+    var high = min(through, top)
+    if let since {
+      if reverse {
+        guard since > 0 else { return nil }
+        high = min(high, since - 1)
+      } else {
+        guard since < UInt64.max else { return nil }
+        low = max(low, since + 1)
+      }
+    }
+    return low <= high ? low...high : nil
+  }
+}
+
+extension Publication {
+  /// What a publication costs in memory, roughly: its bytes and 128 for the values and buffers around them.
+  var cost: Int {
+    var cost = 128 + data.count
+    if let info {
+      cost += 64 + info.user.utf8.count + info.client.utf8.count
+      cost += (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
+    }
+    for (key, value) in tags { cost += 64 + key.utf8.count + value.utf8.count }
+    return cost
+  }
+}
+
+extension LogEntry {
+  /// Both limits must be set for anything to be kept (as ``ChannelOptions/keepsHistory``).
+  var isKept: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
+
+  /// The highest offset that this entry pushes out of the history.
+  var floor: UInt64 {
+    guard isKept else { return publication.offset }
+    let size = UInt64(historySize)
+    return publication.offset > size ? publication.offset - size : 0
+  }
+
+  /// Memory that the entry takes while it waits.
+  var cost: Int { publication.cost + 64 + (idempotency?.key.utf8.count ?? 0) }
+}
+
+extension Int64 {
+  /// `self - ttl`, or the earliest time there is.
+  func minus(ttl: Int64) -> Int64 {
+    let (cutoff, overflow) = subtractingReportingOverflow(ttl)
+    return overflow ? .min : cutoff
+  }
+
+  /// `self + ttl`, or the latest time there is.
+  func plus(ttl: Int64) -> Int64 {
+    let (expiry, overflow) = addingReportingOverflow(ttl)
+    return overflow ? .max : expiry
+  }
+}

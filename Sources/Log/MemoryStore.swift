@@ -1,0 +1,128 @@
+public import Wire
+
+/// Keeps channels in memory only: whatever the durability asked for, it is all gone, with its epochs, when the process
+/// ends. Every append is `.kept`.
+public final class MemoryStore: LogStore {
+  private var channels: [ChannelName: MemoryChannel] = [:]
+  /// The same channels in no particular order, so that a sweep can look at some and go on later.
+  private var order: [MemoryChannel] = []
+  private var cursor = 0
+  private var randomness: any RandomNumberGenerator
+  private let metaTTLMilliseconds: Int64
+  /// The latest time seen in an entry or a sweep: the store has no clock of its own.
+  private var clock: Int64 = 0
+  private var isClosed = false
+
+  /// Bytes of the publications that are kept, over all channels.
+  public private(set) var bytesKept = 0
+  /// Channels that have an epoch.
+  public var channelCount: Int { channels.count }
+
+  /// A sweep looks at this many channels, so that it never holds up the broker for long.
+  static let channelsPerSweep = 20_000
+
+  /// - Parameters:
+  ///   - randomness: where epochs come from.
+  ///   - metaTTLMilliseconds: how long epoch and top of a channel outlive its last publication, once nothing is kept.
+  public init(
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64 = 3_600_000
+  ) {
+    self.randomness = randomness
+    self.metaTTLMilliseconds = metaTTLMilliseconds
+  }
+
+  public func open(_ name: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
+    if isClosed { throw .closed }
+    let channel = channels[name] ?? add(MemoryChannel(name: name, epoch: Epoch.random(using: &randomness), top: 0))
+    channel.lastUse = clock
+    return OpenedChannel(
+      position: StreamPosition(epoch: channel.epoch, offset: channel.top),
+      idempotencyKeys: channel.traces.keys(at: clock), recentOrigins: channel.traces.origins(at: clock))
+  }
+
+  public func append(_ entry: LogEntry) -> AppendOutcome {
+    if isClosed { return .refused(.closed) }
+    let offset = entry.publication.offset
+    guard offset > 0 else { return .refused(.notContiguous) }
+    // A channel that a sweep forgot, while the broker did not, goes on where the broker stands.
+    let channel =
+      channels[entry.channel] ?? add(MemoryChannel(name: entry.channel, epoch: entry.epoch, top: offset - 1))
+    guard channel.top == offset - 1, channel.epoch.hasSameBytes(as: entry.epoch) else {
+      return .refused(.notContiguous)
+    }
+    clock = max(clock, entry.publication.time)
+    channel.top = offset
+    channel.lastUse = clock
+    channel.ttl = entry.historyTTLMilliseconds
+    channel.traces.add(entry)
+    let before = channel.kept.bytes
+    if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
+    channel.kept.drop(through: entry.floor)
+    bytesKept += channel.kept.bytes - before
+    return .kept
+  }
+
+  public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
+    if isClosed { throw .closed }
+    guard let channel = channels[name], let span = range.span(above: 0, through: channel.top) else { return [] }
+    var result: [Publication] = []
+    channel.kept.read(span, range, into: &result)
+    return result
+  }
+
+  public func removeHistory(of name: ChannelName) throws(LogError) {
+    if isClosed { throw .closed }
+    guard let channel = channels[name] else { return }
+    bytesKept -= channel.kept.bytes
+    channel.kept.removeAll()
+  }
+
+  public func sweep(now: Int64) {
+    clock = max(clock, now)
+    for _ in 0..<min(order.count, Self.channelsPerSweep) {
+      if cursor >= order.count { cursor = 0 }
+      let channel = order[cursor]
+      let before = channel.kept.bytes
+      _ = channel.kept.drop(before: now.minus(ttl: channel.ttl))
+      bytesKept += channel.kept.bytes - before
+      channel.traces.expire(at: clock)
+      if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
+      if channel.kept.isEmpty, channel.traces.isEmpty, channel.lastUse < now.minus(ttl: metaTTLMilliseconds) {
+        channels[channel.name] = nil
+        order.swapAt(cursor, order.count - 1)
+        order.removeLast()
+      } else {
+        cursor += 1
+      }
+    }
+  }
+
+  public func close() {
+    isClosed = true
+    channels = [:]
+    order = []
+    bytesKept = 0
+  }
+
+  private func add(_ channel: MemoryChannel) -> MemoryChannel {
+    channels[channel.name] = channel
+    order.append(channel)
+    return channel
+  }
+}
+
+private final class MemoryChannel {
+  let name: ChannelName
+  let epoch: String
+  var top: UInt64
+  var ttl: Int64 = 0
+  var lastUse: Int64 = 0
+  var kept = KeptPublications()
+  var traces = RequestTraces()
+
+  init(name: ChannelName, epoch: String, top: UInt64) {
+    self.name = name
+    self.epoch = epoch
+    self.top = top
+  }
+}

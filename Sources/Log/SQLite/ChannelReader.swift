@@ -1,0 +1,115 @@
+import GRDB
+import Wire
+
+/// Reads on the broker thread's own connection. A read sees everything that was committed before it began.
+struct ChannelReader {
+  /// A channel's row.
+  struct Row {
+    var id: Int64
+    var epoch: String
+    var top: UInt64
+    var durability: String
+    var ttl: Int64
+  }
+
+  let queue: DatabaseQueue
+
+  func row(of channel: ChannelName) throws -> Row? {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(
+        db, "SELECT id, epoch, top, durability, history_ttl FROM channels WHERE name = ?1")
+      statement.bind(channel.string, at: 1)
+      guard try statement.next() else { return nil }
+      defer { statement.reset() }
+      return Row(
+        id: statement.int(0), epoch: statement.text(1), top: statement.unsigned(2), durability: statement.text(3),
+        ttl: statement.int(4))
+    }
+  }
+
+  /// Keys that have not expired, in the order of their offsets.
+  func keys(of id: Int64, at now: Int64) throws -> [IdempotencyRecord] {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(
+        db,
+        "SELECT key, offset, digest, expires FROM idempotency WHERE channel_id = ?1 AND expires > ?2 ORDER BY offset")
+      statement.bind(id, at: 1)
+      statement.bind(now, at: 2)
+      var keys: [IdempotencyRecord] = []
+      while try statement.next() {
+        keys.append(
+          IdempotencyRecord(
+            key: statement.text(0), offset: statement.unsigned(1), digest: statement.unsigned(2),
+            expires: statement.int(3)))
+      }
+      return keys
+    }
+  }
+
+  func origins(of id: Int64, at now: Int64) throws -> [RequestOrigin: UInt64] {
+    let oldest = now.minus(ttl: RequestTraces.originLifetime)
+    return try queue.inDatabase { db in
+      var origins: [RequestOrigin: UInt64] = [:]
+      let unkept = try RowStatement(
+        db, "SELECT gateway, request, offset FROM origins WHERE channel_id = ?1 AND time >= ?2")
+      unkept.bind(id, at: 1)
+      unkept.bind(oldest, at: 2)
+      while try unkept.next() {
+        origins[RequestOrigin(gateway: unkept.unsigned(0), request: unkept.unsigned(1))] = unkept.unsigned(2)
+      }
+      // Newest first, so that a long history is left at the first that is too old.
+      let kept = try RowStatement(
+        db,
+        """
+        SELECT origin_gateway, origin_request, offset, time FROM publications WHERE channel_id = ?1
+        ORDER BY offset DESC LIMIT ?2
+        """)
+      kept.bind(id, at: 1)
+      kept.bind(Int64(RequestTraces.originLimit), at: 2)
+      while try kept.next() {
+        if kept.int(3) < oldest {
+          kept.reset()
+          break
+        }
+        if kept.isNull(0) || kept.isNull(1) { continue }
+        origins[RequestOrigin(gateway: kept.unsigned(0), request: kept.unsigned(1))] = kept.unsigned(2)
+      }
+      return origins
+    }
+  }
+
+  /// Calls `body` for each publication of the span, in the order of reading, until it returns false.
+  func publications(
+    of id: Int64, in span: ClosedRange<UInt64>, limit: Int, reverse: Bool, notBefore: Int64,
+    _ body: (Publication) -> Bool
+  ) throws {
+    guard span.lowerBound <= UInt64(Int64.max), limit > 0 else { return }
+    try queue.inDatabase { db in
+      let statement = try RowStatement(db, reverse ? Self.newestFirst : Self.oldestFirst)
+      statement.bind(id, at: 1)
+      statement.bind(Int64(clamping: span.lowerBound), at: 2)
+      statement.bind(Int64(clamping: span.upperBound), at: 3)
+      statement.bind(notBefore, at: 4)
+      statement.bind(Int64(limit), at: 5)
+      while try statement.next() {
+        let publication = Publication(
+          offset: statement.unsigned(0), time: statement.int(1), data: statement.blob(2),
+          info: statement.isNull(3) ? nil : RowCodec.decodeInfo(statement.blob(3)),
+          tags: statement.isNull(4) ? [:] : RowCodec.decodeTags(statement.blob(4)))
+        if !body(publication) {
+          statement.reset()
+          return
+        }
+      }
+    }
+  }
+
+  private static let oldestFirst = """
+    SELECT offset, time, data, info, tags FROM publications
+    WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3 AND time >= ?4 ORDER BY offset LIMIT ?5
+    """
+  private static let newestFirst = """
+    SELECT offset, time, data, info, tags FROM publications
+    WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3 AND time >= ?4 ORDER BY offset DESC LIMIT ?5
+    """
+}

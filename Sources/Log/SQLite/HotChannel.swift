@@ -1,0 +1,102 @@
+import Wire
+
+/// What the broker thread knows of a channel that is in use.
+///
+/// The tail holds the newest publications, and always those that are not on disk yet, so that a read asks SQLite only for
+/// what is older.
+final class HotChannel {
+  /// Publications in a tail. Most reads are of a client that was away for a moment.
+  static let tailLimit = 256
+  /// Bytes in a tail.
+  static let tailBytesLimit = 256 << 10
+
+  let name: ChannelName
+  let slot: Int
+  /// As the broker sees it: the stored epoch and the store's era or run.
+  let epoch: String
+  let writer: WriterChannel
+  /// The last offset taken for a relaxed channel; the last offset on disk for a durable one.
+  var top: UInt64
+  /// The last offset that is known to be on disk.
+  var committed: UInt64
+  /// Nothing at or below it is kept.
+  var floor: UInt64 = 0
+  var tail = KeptPublications()
+  /// The tail was filled from disk: nothing older fits into it.
+  var isWarm = false
+  /// Row in `channels`, once it is known.
+  var rowID: Int64?
+  var ttl: Int64 = 0
+  var historySize = HotChannel.tailLimit
+  /// Keys and origins of relaxed entries that are not on disk yet.
+  var traces = RequestTraces()
+  var lastUse: Int64
+
+  var isDurable: Bool { writer.durability == .durable }
+
+  init(writer: WriterChannel, epoch: String, now: Int64) {
+    name = writer.name
+    slot = writer.slot
+    self.epoch = epoch
+    self.writer = writer
+    top = writer.committed.top
+    committed = writer.committed.top
+    lastUse = now
+  }
+
+  var position: StreamPosition { StreamPosition(epoch: epoch, offset: top) }
+
+  /// Nothing waits for the disk, as far as is known.
+  var isSettled: Bool { committed >= top && (tail.lastOffset ?? 0) <= committed }
+
+  /// Takes an entry that went to the writer.
+  func add(_ entry: LogEntry) {
+    let offset = entry.publication.offset
+    ttl = entry.historyTTLMilliseconds
+    historySize = entry.historySize
+    // What stood at this offset failed, or is about to.
+    tail.truncate(from: offset)
+    if !isDurable {
+      top = offset
+      floor = max(floor, entry.floor)
+      traces.add(entry)
+    }
+    if entry.isKept {
+      if let last = tail.lastOffset, last + 1 != offset, last <= committed { clearTail() }
+      if tail.lastOffset.map({ $0 + 1 == offset }) ?? true {
+        tail.append(entry.publication, ticket: entry.ticket)
+      }
+    }
+    trimTail()
+  }
+
+  func settle(top: UInt64, floor: UInt64) {
+    committed = max(committed, top)
+    self.floor = max(self.floor, floor)
+    if isDurable { self.top = max(self.top, top) } else { traces.drop(through: top) }
+    trimTail()
+  }
+
+  func fail(offset: UInt64, ticket: UInt64) {
+    if tail.ticket(at: offset) == ticket { tail.truncate(from: offset) }
+  }
+
+  /// Drops what is not kept, and then, of what is on disk, what is too much.
+  func trimTail() {
+    tail.drop(through: floor)
+    let limit = min(Self.tailLimit, max(historySize, 1))
+    while tail.count > limit || tail.bytes > Self.tailBytesLimit, let first = tail.firstOffset, first <= committed {
+      tail.dropFirst()
+    }
+  }
+
+  /// Drops all that is on disk.
+  func clearTail() {
+    isWarm = false
+    if tail.lastOffset.map({ $0 <= committed }) ?? true {
+      tail.removeAll()
+    } else {
+      tail.drop(through: committed)
+    }
+  }
+}

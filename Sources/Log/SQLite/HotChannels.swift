@@ -1,0 +1,86 @@
+import Wire
+
+/// The channels in use, by name and by slot, and the memory that their tails take.
+struct HotChannels {
+  private var byName: [ChannelName: HotChannel] = [:]
+  private var slots: [HotChannel?] = []
+  private var freeSlots: [Int] = []
+  private var recency = RecencyList()
+  private var cursor = 0
+  /// Bytes of all tails.
+  private(set) var bytes = 0
+  let bytesLimit: Int
+
+  /// A sweep looks at this many channels, so that it never holds up the broker for long.
+  static let channelsPerSweep = 20_000
+  /// Tails that are looked at for each publication while memory is short: some may hold nothing that can be dropped.
+  static let evictionsPerStep = 8
+
+  init(bytesLimit: Int) { self.bytesLimit = bytesLimit }
+
+  var count: Int { byName.count }
+
+  subscript(name: ChannelName) -> HotChannel? { byName[name] }
+  subscript(slot slot: Int) -> HotChannel? { slots[slot] }
+
+  /// The slot that the next channel gets.
+  var nextSlot: Int { freeSlots.last ?? slots.count }
+
+  mutating func insert(_ channel: HotChannel) {
+    precondition(channel.slot == nextSlot, "a hot channel must be given the next slot")
+    if freeSlots.popLast() == nil { slots.append(channel) } else { slots[channel.slot] = channel }
+    byName[channel.name] = channel
+    recency.touch(channel.slot)
+  }
+
+  /// Changes a channel, makes it the most recently used one, and drops other tails where that makes too many bytes.
+  mutating func use(_ channel: HotChannel, _ body: () -> Void) {
+    recency.touch(channel.slot)
+    account(channel, body)
+    evict()
+  }
+
+  /// Changes a channel.
+  mutating func account(_ channel: HotChannel, _ body: () -> Void) {
+    let before = channel.tail.bytes
+    body()
+    bytes += channel.tail.bytes - before
+  }
+
+  private mutating func evict() {
+    guard bytes > bytesLimit else { return }
+    var steps = Self.evictionsPerStep
+    var slot = recency.first
+    while bytes > bytesLimit, steps > 0, let candidate = slot {
+      slot = recency.after(candidate)
+      steps -= 1
+      guard let channel = slots[candidate] else { continue }
+      account(channel) { channel.clearTail() }
+      // What is left waits for the disk: out of the way of the next eviction. An empty tail comes back when used.
+      if channel.tail.isEmpty { recency.remove(candidate) } else { recency.touch(candidate) }
+    }
+  }
+
+  /// Drops what is too old from the tails, and channels that nobody used for a while.
+  mutating func sweep(now: Int64, idleBefore: Int64) {
+    for _ in 0..<min(slots.count, Self.channelsPerSweep) {
+      if cursor >= slots.count { cursor = 0 }
+      defer { cursor += 1 }
+      guard let channel = slots[cursor] else { continue }
+      account(channel) {
+        if let dropped = channel.tail.drop(before: now.minus(ttl: channel.ttl)) {
+          channel.floor = max(channel.floor, dropped)
+        }
+      }
+      if channel.lastUse < idleBefore, channel.isSettled { remove(channel) }
+    }
+  }
+
+  mutating func remove(_ channel: HotChannel) {
+    bytes -= channel.tail.bytes
+    byName[channel.name] = nil
+    slots[channel.slot] = nil
+    freeSlots.append(channel.slot)
+    recency.remove(channel.slot)
+  }
+}

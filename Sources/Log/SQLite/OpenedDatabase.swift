@@ -1,0 +1,78 @@
+import GRDB
+import Logging
+
+/// Opens the database of a folder: checks it, brings its schema up to date and decides which epochs still hold.
+struct OpenedDatabase {
+  let folder: DataFolder
+  let writer: DatabaseQueue
+  let reader: DatabaseQueue
+  let meta: StoreMeta
+
+  init(
+    folder: DataFolder, checkLimit: Int, logger: Logger, randomness: inout any RandomNumberGenerator
+  ) throws(StartError) {
+    let path = folder.databasePath
+    do {
+      writer = try Schema.writer(at: path)
+      let isSuperseded = try writer.read { try Schema.migrator.hasBeenSuperseded($0) }
+      if isSuperseded { throw StartError.newerSchema(path) }
+      let isNew = try writer.read { try !$0.tableExists("meta") }
+      if isNew, folder.markFound ?? 0 > 0 {
+        logger.warning(
+          "the data folder was in use, but its database is missing or empty: the log starts anew, with new epochs")
+      }
+      try Schema.migrator.migrate(writer)
+      var meta = try writer.read { try StoreMeta($0) }
+      try Self.check(writer, folder, isClean: meta.isClean, limit: checkLimit)
+      if !isNew { Self.renew(&meta, folder, logger, &randomness) }
+      meta.isClean = false
+      let dirty = meta
+      try writer.write { try dirty.write($0) }
+      folder.setMark(meta.sequence)
+      self.meta = meta
+      reader = try Schema.reader(at: path)
+      self.folder = folder
+    } catch let error as StartError {
+      throw error
+    } catch {
+      throw Self.startError(for: error, path: path, folder: folder.path)
+    }
+  }
+
+  private static func renew(
+    _ meta: inout StoreMeta, _ folder: DataFolder, _ logger: Logger, _ randomness: inout any RandomNumberGenerator
+  ) {
+    let isWhole = folder.markFound.map { $0 <= meta.sequence } ?? false
+    if !isWhole {
+      logger.warning("transactions are missing from the log (a restored backup, or a file that was cut): new epochs")
+      meta.era = Epoch.random(using: &randomness)
+    }
+    if !isWhole || !meta.isClean { meta.run = Epoch.random(using: &randomness) }
+  }
+
+  /// Refuses a file that is not whole. After a clean shutdown its length is enough.
+  private static func check(_ writer: DatabaseQueue, _ folder: DataFolder, isClean: Bool, limit: Int) throws {
+    if !isClean, folder.databaseSize <= limit {
+      let report = try writer.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+      if report != "ok" { throw StartError.damaged(folder.databasePath, reason: report ?? "no report") }
+    }
+    guard isClean else { return }
+    let (pages, size) = try writer.writeWithoutTransaction { db in
+      try db.checkpoint(.truncate)
+      return (try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+    }
+    if folder.databaseSize < pages.multipliedReportingOverflow(by: size).partialValue {
+      throw StartError.damaged(folder.databasePath, reason: "it is shorter than it says")
+    }
+  }
+
+  private static func startError(for error: any Error, path: String, folder: String) -> StartError {
+    let reason = "\(StoreFault.logError(for: error))"
+    guard let error = error as? DatabaseError else { return .unusableFolder(folder, reason: reason) }
+    let detail = "\(error.message ?? "no message"), SQLite code \(error.extendedResultCode.rawValue)"
+    switch error.resultCode {
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_FORMAT: return .damaged(path, reason: detail)
+    default: return .unusableFolder(folder, reason: detail)
+    }
+  }
+}

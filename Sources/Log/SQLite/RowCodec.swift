@@ -1,0 +1,69 @@
+import Wire
+
+/// How a publication's sender and tags stand in their columns.
+///
+///     field  = 4 bytes little-endian n, then n - 1 bytes; n = 0 is nil
+///     info   = user client connectionInfo channelInfo
+///     tags   = (key value)*
+enum RowCodec {
+  static func encode(_ info: ClientInfo) -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(info.user.utf8, to: &bytes)
+    append(info.client.utf8, to: &bytes)
+    append(info.connectionInfo, to: &bytes)
+    append(info.channelInfo, to: &bytes)
+    return bytes
+  }
+
+  /// Nil where the bytes are not whole.
+  static func decodeInfo(_ bytes: [UInt8]) -> ClientInfo? {
+    var fields = Fields(bytes)
+    guard case .some(.some(let user)) = fields.next(), case .some(.some(let client)) = fields.next(),
+      case .some(let connectionInfo) = fields.next(), case .some(let channelInfo) = fields.next()
+    else { return nil }
+    return ClientInfo(
+      user: String(decoding: user, as: UTF8.self), client: String(decoding: client, as: UTF8.self),
+      connectionInfo: connectionInfo.map { Array($0) }, channelInfo: channelInfo.map { Array($0) })
+  }
+
+  static func encode(_ tags: [String: String]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (key, value) in tags {
+      append(key.utf8, to: &bytes)
+      append(value.utf8, to: &bytes)
+    }
+    return bytes
+  }
+
+  static func decodeTags(_ bytes: [UInt8]) -> [String: String] {
+    var fields = Fields(bytes)
+    var tags: [String: String] = [:]
+    while case .some(.some(let key)) = fields.next(), case .some(.some(let value)) = fields.next() {
+      tags[String(decoding: key, as: UTF8.self)] = String(decoding: value, as: UTF8.self)
+    }
+    return tags
+  }
+
+  private static func append(_ field: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
+    let length = field.map { UInt32(clamping: $0.count) + 1 } ?? 0
+    for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
+    if let field { bytes.append(contentsOf: field) }
+  }
+
+  private struct Fields {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    /// The next field: `.some(nil)` is a field that is nil, nil is the end or a field cut short.
+    mutating func next() -> ArraySlice<UInt8>?? {
+      guard rest.count >= 4 else { return nil }
+      let length = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+      rest = rest.dropFirst(4)
+      guard length > 0 else { return .some(nil) }
+      guard rest.count >= length - 1 else { return nil }
+      defer { rest = rest.dropFirst(length - 1) }
+      return .some(rest.prefix(length - 1))
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import GRDB
+
+/// The tables, and how a connection is set up.
+enum Schema {
+  static var migrator: DatabaseMigrator {
+    // There are no foreign keys to check.
+    var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
+    migrator.registerMigration("v1") { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE meta (
+            key TEXT NOT NULL PRIMARY KEY,
+            value ANY NOT NULL
+          ) STRICT, WITHOUT ROWID;
+          INSERT INTO meta VALUES ('sequence', 0), ('clean', 1), ('era', ''), ('run', '');
+
+          -- TEXT compares by bytes (collation BINARY), as channel names must be.
+          CREATE TABLE channels (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            epoch TEXT NOT NULL,
+            top INTEGER NOT NULL,
+            durability TEXT NOT NULL,
+            history_ttl INTEGER NOT NULL,
+            expires INTEGER -- when the oldest publication may be too old; null where nothing is kept
+          ) STRICT;
+          CREATE INDEX channels_expires ON channels (expires) WHERE expires IS NOT NULL;
+
+          CREATE TABLE publications (
+            channel_id INTEGER NOT NULL,
+            offset INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            data BLOB NOT NULL,
+            info BLOB,
+            tags BLOB,
+            origin_gateway INTEGER,
+            origin_request INTEGER,
+            PRIMARY KEY (channel_id, offset)
+          ) STRICT, WITHOUT ROWID;
+
+          CREATE TABLE idempotency (
+            channel_id INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            offset INTEGER NOT NULL,
+            digest INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            PRIMARY KEY (channel_id, key)
+          ) STRICT, WITHOUT ROWID;
+          CREATE INDEX idempotency_expires ON idempotency (expires);
+
+          -- Origins of publications that are not kept themselves.
+          CREATE TABLE origins (
+            channel_id INTEGER NOT NULL,
+            gateway INTEGER NOT NULL,
+            request INTEGER NOT NULL,
+            offset INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            PRIMARY KEY (channel_id, gateway, request)
+          ) STRICT, WITHOUT ROWID;
+          CREATE INDEX origins_time ON origins (time);
+          """)
+    }
+    return migrator
+  }
+
+  /// The one connection that writes and checkpoints.
+  static func writer(at path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "fanfare-log"
+    configuration.foreignKeysEnabled = false
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { db in
+      // Not GRDB's `journalMode = .wal`: that sets `synchronous = NORMAL` after this closure, under which a power cut
+      // loses acknowledged transactions. Checkpoints each 4 MiB keep the WAL small, and a burst may leave 64 MiB.
+      try db.execute(
+        sql: """
+          PRAGMA journal_mode = WAL;
+          PRAGMA synchronous = FULL;
+          PRAGMA wal_autocheckpoint = 1000;
+          PRAGMA journal_size_limit = 67108864;
+          PRAGMA cache_size = -8192;
+          PRAGMA temp_store = MEMORY;
+          """)
+    }
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  /// A connection for the broker thread, beside the writer's.
+  static func reader(at path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.label = "fanfare-log-reader"
+    configuration.readonly = true
+    configuration.busyMode = .timeout(5)
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+}

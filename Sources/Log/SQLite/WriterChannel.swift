@@ -1,0 +1,48 @@
+import Wire
+
+/// What the writer thread knows of a channel.
+///
+/// Unchecked: the constants are Sendable, and `committed` and `working` are touched by the writer thread alone, from the
+/// moment at which the first entry that names the channel went through the inbox.
+final class WriterChannel: @unchecked Sendable {
+  struct State {
+    /// Row in `channels`; nil where nothing was ever appended.
+    var id: Int64?
+    var top: UInt64
+    /// Nothing at or below it is kept.
+    var floor: UInt64 = 0
+    /// The row must be written even if the channel has one: it still names the epoch of another durability.
+    var isRenewed = false
+  }
+
+  let name: ChannelName
+  /// Place in the broker thread's table of hot channels.
+  let slot: Int
+  /// The part of the epoch that stands in the row.
+  let storedEpoch: String
+  let durability: Durability
+  /// As on disk.
+  var committed: State
+  /// As on disk once the transaction under way is.
+  var working: State
+  /// Smallest time at which a publication of the transaction under way expires.
+  var expires: Int64?
+  var ttl: Int64 = 0
+  var isTouched = false
+
+  init(name: ChannelName, slot: Int, storedEpoch: String, durability: Durability, state: State) {
+    self.name = name
+    self.slot = slot
+    self.storedEpoch = storedEpoch
+    self.durability = durability
+    committed = state
+    working = state
+  }
+}
+
+/// An entry on its way to the disk.
+struct QueuedEntry: Sendable {
+  var entry: LogEntry
+  var channel: WriterChannel
+  var cost: Int
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import GRDB
+import Synchronization
+import Wire
+
+/// What the broker thread asks of the writer thread.
+enum WriterWork: Sendable {
+  case append(QueuedEntry)
+  /// Deletes what is kept of the channel. Answers up to which offset.
+  case remove(WriterChannel, Reply<UInt64>)
+  case sweep(now: Int64)
+  /// Runs on the writer's connection. For tests: they cause faults this way.
+  case perform(@Sendable (Database) throws -> Void, Reply<Void>)
+  /// Runs before each commit of entries from now on, and may fail it. For tests.
+  case intercept((@Sendable (Database) throws -> Void)?)
+}
+
+/// What the writer thread tells the broker thread.
+enum WriterOutcome: Sendable {
+  case committed(slot: Int, top: UInt64, floor: UInt64)
+  case failed(slot: Int, offset: UInt64, ticket: UInt64)
+}
+
+/// The answer to a question for which the broker thread waits.
+final class Reply<Value: Sendable>: Sendable {
+  private let value = Mutex<Result<Value, LogError>?>(nil)
+  private let done = DispatchSemaphore(value: 0)
+
+  func send(_ result: Result<Value, LogError>) {
+    value.withLock { $0 = result }
+    done.signal()
+  }
+
+  func wait() throws(LogError) -> Value {
+    done.wait()
+    guard let result = value.withLock({ $0 }) else { throw .closed }
+    return try result.get()
+  }
+}
+
+/// Where the broker thread leaves work and finds outcomes.
+///
+/// Bounded in bytes by ``backlogLimit``; what does not fit is refused. The writer is woken only if it sleeps, so that a
+/// busy broker makes no system call per publication.
+final class WriterInbox: Sendable {
+  private struct State {
+    var work: [WriterWork] = []
+    var outcomes: [WriterOutcome] = []
+    var bytes = 0
+    var isUrgent = false
+    var isAsleep = false
+    var isSweeping = false
+    var isClosed = false
+    var failure: LogError?
+    /// When relaxed entries are due at the latest.
+    var due: DispatchTime?
+    var relaxedDelay: DispatchTimeInterval
+  }
+
+  let backlogLimit: Int
+  private let usualDelay: DispatchTimeInterval
+  private let state: Mutex<State>
+  private let wake = DispatchSemaphore(value: 0)
+
+  init(backlogLimit: Int, relaxedDelayMilliseconds: Int) {
+    self.backlogLimit = backlogLimit
+    usualDelay = .milliseconds(relaxedDelayMilliseconds)
+    state = Mutex(State(relaxedDelay: .milliseconds(relaxedDelayMilliseconds)))
+  }
+
+  /// Bytes of the entries that are not on disk.
+  var bytes: Int { state.withLock { $0.bytes } }
+
+  // MARK: The broker thread
+
+  /// - Returns: why the entry was not taken, or nil.
+  func add(_ queued: QueuedEntry) -> LogError? {
+    let isUrgent = queued.channel.durability == .durable
+    let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
+      if state.isClosed { return (.closed, false) }
+      if let failure = state.failure { return (failure, false) }
+      if state.bytes + queued.cost > backlogLimit { return (.backlog(bytes: state.bytes), false) }
+      state.bytes += queued.cost
+      state.work.append(.append(queued))
+      var isNews = false
+      if isUrgent {
+        isNews = !state.isUrgent
+        state.isUrgent = true
+      } else if state.due == nil {
+        isNews = true
+        state.due = .now() + state.relaxedDelay
+      }
+      defer { if isNews { state.isAsleep = false } }
+      return (nil, isNews && state.isAsleep)
+    }
+    if mustWake { wake.signal() }
+    return error
+  }
+
+  /// - Returns: false where the log is closed.
+  func ask(_ work: WriterWork) -> Bool {
+    let isTaken = state.withLock { state in
+      if state.isClosed { return false }
+      if case .sweep = work {
+        if state.isSweeping { return true }  // The one that waits will do.
+        state.isSweeping = true
+      }
+      state.work.append(work)
+      state.isUrgent = true
+      state.isAsleep = false
+      return true
+    }
+    if isTaken { wake.signal() }
+    return isTaken
+  }
+
+  func takeOutcomes() -> [WriterOutcome] {
+    state.withLock { state in
+      if state.outcomes.isEmpty { return [] }
+      defer { state.outcomes = [] }
+      return state.outcomes
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    wake.signal()
+  }
+
+  // MARK: The writer thread
+
+  /// Waits until something is due, and takes all that waits.
+  ///
+  /// - Parameters:
+  ///   - work: an empty array, whose buffer is used for what comes next.
+  ///   - retry: when to return even if nothing came.
+  /// - Returns: true where the log was closed; nothing comes after that.
+  func take(into work: inout [WriterWork], retry: DispatchTime?) -> Bool {
+    while true {
+      let empty = work
+      let now = DispatchTime.now()
+      let (taken, isClosed, deadline) = state.withLock { state -> ([WriterWork]?, Bool, DispatchTime?) in
+        let deadline = [state.due, retry].compactMap { $0 }.min()
+        guard state.isUrgent || state.isClosed || deadline.map({ $0 <= now }) == true else {
+          state.isAsleep = true
+          return (nil, false, deadline)
+        }
+        defer { state.work = empty }
+        state.isUrgent = false
+        state.isAsleep = false
+        state.isSweeping = false
+        state.due = nil
+        return (state.work, state.isClosed, nil)
+      }
+      if let taken {
+        work = taken
+        return isClosed
+      }
+      if let deadline { _ = wake.wait(timeout: deadline) } else { wake.wait() }
+    }
+  }
+
+  /// Must come before the completion handler is called: what the broker then asks already knows the outcome.
+  func post(_ outcomes: [WriterOutcome], freeing bytes: Int) {
+    state.withLock { state in
+      state.outcomes.append(contentsOf: outcomes)
+      state.bytes -= bytes
+    }
+  }
+
+  /// While the disk refuses, relaxed entries are tried once a second instead of every few milliseconds.
+  func setRefusing(_ isRefusing: Bool) {
+    state.withLock { $0.relaxedDelay = isRefusing ? .seconds(1) : usualDelay }
+  }
+
+  func fail(_ error: LogError) {
+    state.withLock { $0.failure = error }
+  }
+
+  var failure: LogError? { state.withLock { $0.failure } }
+}

@@ -1,0 +1,208 @@
+/// One message on the link between a gateway and its broker: a header frame and a body frame.
+///
+///     header   kind (1 byte) · session (8, least significant first) · sequence number (8)
+///     body     by kind; for a publication the same bytes go to every gateway, so that they are encoded and held once
+///
+/// Both sides number what they send from 0 in each session, heartbeats included. A number that is missing means that a
+/// pipe lost something; the gateway then opens a new session and asks the log for what it missed.
+public struct LinkHeader: Sendable, Equatable {
+  public enum Kind: UInt8, Sendable {
+    // From the gateway.
+    case hello = 1
+    case request = 2
+    case gatewayHeartbeat = 3
+    case resynced = 4
+    case goodbye = 5
+    // From the broker.
+    case welcome = 17
+    case reply = 18
+    case publication = 19
+    case join = 20
+    case leave = 21
+    case brokerHeartbeat = 22
+    case reset = 23
+  }
+
+  public static let length = 17
+
+  public var kind: Kind
+  /// Drawn by the gateway, rising: tells what belongs to the present session from what was still in the pipe.
+  public var session: UInt64
+  public var sequence: UInt64
+
+  public init(kind: Kind, session: UInt64, sequence: UInt64) {
+    self.kind = kind
+    self.session = session
+    self.sequence = sequence
+  }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter(reserving: Self.length)
+    writer.write(byte: kind.rawValue)
+    writer.write(fixed: session)
+    writer.write(fixed: sequence)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    guard bytes.count == Self.length, let kind = Kind(rawValue: bytes[0]) else { throw MalformedMessage() }
+    var reader = ByteReader(bytes)
+    _ = try reader.readByte()
+    self.init(kind: kind, session: try reader.readFixed(), sequence: try reader.readFixed())
+  }
+}
+
+/// Header and body of one message.
+public struct LinkMessage: Sendable, Equatable {
+  public var header: LinkHeader
+  public var body: [UInt8]
+
+  public init(header: LinkHeader, body: [UInt8]) {
+    self.header = header
+    self.body = body
+  }
+
+  /// What the message takes of a link's window.
+  public var byteCount: Int { LinkHeader.length + body.count }
+}
+
+/// A gateway introduces itself.
+public struct LinkHello: Sendable, Equatable {
+  /// Raised with every change of this encoding: two versions do not mix.
+  public static let protocolVersion: UInt8 = 1
+
+  /// Drawn at the process's start.
+  public var gateway: UInt64
+
+  public init(gateway: UInt64) { self.gateway = gateway }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(byte: Self.protocolVersion)
+    writer.write(fixed: gateway)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    guard try reader.readByte() == Self.protocolVersion else { throw MalformedMessage() }
+    self.init(gateway: try reader.readFixed())
+    try reader.requireEnd()
+  }
+}
+
+/// The broker takes a gateway in.
+public struct LinkWelcome: Sendable, Equatable {
+  /// Drawn at the broker's start: tells a broker that came back from one that was replaced.
+  public var broker: UInt64
+
+  public init(broker: UInt64) { self.broker = broker }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(fixed: broker)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    self.init(broker: try reader.readFixed())
+    try reader.requireEnd()
+  }
+}
+
+/// A gateway lives, and this is how much of what the broker sent its event loops have worked off.
+public struct GatewayHeartbeat: Sendable, Equatable {
+  /// Bytes of this session's messages, headers included: the broker's window closes by it.
+  public var consumedBytes: UInt64
+
+  public init(consumedBytes: UInt64) { self.consumedBytes = consumedBytes }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(consumedBytes)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    self.init(consumedBytes: try reader.readNumber())
+    try reader.requireEnd()
+  }
+}
+
+/// A request with its id, as it travels on the link.
+public struct LinkRequest: Sendable, Equatable {
+  /// Rising, never used twice by a gateway.
+  public var id: UInt64
+  /// The oldest request that is still without an answer: the broker may forget the answers to those before it.
+  public var oldestPending: UInt64
+  /// Sent before, in a session whose end may have swallowed it or its answer.
+  public var isRetry: Bool
+  /// Part of a resync: presence comes back without being announced again.
+  public var isResync: Bool
+  public var request: BrokerRequest
+
+  public init(id: UInt64, oldestPending: UInt64, isRetry: Bool = false, isResync: Bool = false, request: BrokerRequest) {
+    self.id = id
+    self.oldestPending = oldestPending
+    self.isRetry = isRetry
+    self.isResync = isResync
+    self.request = request
+  }
+}
+
+/// The broker's one answer to a request.
+public struct LinkReply: Sendable, Equatable {
+  public var id: UInt64
+  public var response: BrokerResponse
+
+  public init(id: UInt64, response: BrokerResponse) {
+    self.id = id
+    self.response = response
+  }
+}
+
+/// A live publication.
+public struct LinkPublication: Sendable, Equatable {
+  public var channel: ChannelName
+  public var publication: Publication
+
+  public init(channel: ChannelName, publication: Publication) {
+    self.channel = channel
+    self.publication = publication
+  }
+}
+
+/// Somebody joined or left a channel.
+public struct LinkPresenceEvent: Sendable, Equatable {
+  public var channel: ChannelName
+  public var member: ClientInfo
+
+  public init(channel: ChannelName, member: ClientInfo) {
+    self.channel = channel
+    self.member = member
+  }
+}
+
+/// How a ROUTER tells gateways apart.
+public enum LinkIdentity {
+  /// libzmq keeps identities that begin with zero for itself, so they begin with this.
+  private static let prefix = UInt8(ascii: "g")
+
+  /// The routing identity of a gateway's DEALER.
+  public static func bytes(of gateway: UInt64) -> [UInt8] {
+    var writer = ByteWriter(reserving: 9)
+    writer.write(byte: prefix)
+    writer.write(fixed: gateway)
+    return writer.bytes
+  }
+
+  /// Nil for a peer that is no gateway.
+  public static func gateway(of identity: [UInt8]) -> UInt64? {
+    guard identity.count == 9, identity[0] == prefix else { return nil }
+    var reader = ByteReader(identity)
+    _ = try? reader.readByte()
+    return try? reader.readFixed()
+  }
+}

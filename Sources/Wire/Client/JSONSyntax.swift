@@ -1,0 +1,283 @@
+/// Why a client's bytes are no command. The sentence goes to the client as the reason of disconnect 3501.
+public struct CommandError: Error, Equatable, CustomStringConvertible {
+  public var description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// A cursor over the bytes of one message, that reads JSON strictly (RFC 8259) and allocates nothing by itself.
+///
+/// Foundation's decoder is not used here because it would parse and build the payload, which must stay the bytes that
+/// came; because for a duplicate key the first wins in it and the last in JavaScript; and because it recurses as deep
+/// as a peer wants.
+struct JSONScanner: ~Copyable {
+  /// Deepest nesting of arrays and objects, the command's own included.
+  static let maximumDepth = 32
+
+  private let bytes: [UInt8]
+  private(set) var index = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var isAtEnd: Bool { index == bytes.count }
+  var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  func bytes(from start: Int) -> [UInt8] { Array(bytes[start..<index]) }
+
+  mutating func skipWhitespace() {
+    while index < bytes.count {
+      switch bytes[index] {
+      case 0x20, 0x0A, 0x0D, 0x09: index += 1
+      default: return
+      }
+    }
+  }
+
+  mutating func consume(_ byte: UInt8) -> Bool {
+    guard index < bytes.count && bytes[index] == byte else { return false }
+    index += 1
+    return true
+  }
+
+  mutating func expect(_ byte: UInt8, _ what: String) throws(CommandError) {
+    if !consume(byte) { throw CommandError("\(what) expected at byte \(index)") }
+  }
+
+  // MARK: Values
+
+  /// Passes over one value, whatever it is.
+  mutating func skipValue(depth: Int) throws(CommandError) {
+    skipWhitespace()
+    guard let byte = next else { throw CommandError("the message ends where a value should stand") }
+    switch byte {
+    case UInt8(ascii: "{"): try skipObject(depth: depth + 1)
+    case UInt8(ascii: "["): try skipArray(depth: depth + 1)
+    case UInt8(ascii: "\""): try skipString()
+    case UInt8(ascii: "t"): try skipLiteral("true")
+    case UInt8(ascii: "f"): try skipLiteral("false")
+    case UInt8(ascii: "n"): try skipLiteral("null")
+    default: try skipNumber()
+    }
+  }
+
+  private func check(_ depth: Int) throws(CommandError) {
+    if depth > Self.maximumDepth {
+      throw CommandError("JSON is nested deeper than \(Self.maximumDepth) levels; flatten it")
+    }
+  }
+
+  private mutating func skipObject(depth: Int) throws(CommandError) {
+    try check(depth)
+    index += 1
+    skipWhitespace()
+    if consume(UInt8(ascii: "}")) { return }
+    while true {
+      skipWhitespace()
+      guard next == UInt8(ascii: "\"") else { throw CommandError("a key in quotes expected at byte \(index)") }
+      try skipString()
+      skipWhitespace()
+      try expect(UInt8(ascii: ":"), "a colon")
+      try skipValue(depth: depth)
+      skipWhitespace()
+      if consume(UInt8(ascii: "}")) { return }
+      try expect(UInt8(ascii: ","), "a comma or a closing brace")
+    }
+  }
+
+  private mutating func skipArray(depth: Int) throws(CommandError) {
+    try check(depth)
+    index += 1
+    skipWhitespace()
+    if consume(UInt8(ascii: "]")) { return }
+    while true {
+      try skipValue(depth: depth)
+      skipWhitespace()
+      if consume(UInt8(ascii: "]")) { return }
+      try expect(UInt8(ascii: ","), "a comma or a closing bracket")
+    }
+  }
+
+  mutating func skipLiteral(_ literal: StaticString) throws(CommandError) {
+    let start = index
+    let matches = literal.withUTF8Buffer { expected in
+      guard bytes.count - start >= expected.count else { return false }
+      for offset in 0..<expected.count where unsafe bytes[start + offset] != expected[offset] { return false }
+      return true
+    }
+    guard matches else { throw CommandError("a JSON value expected at byte \(start)") }
+    index += literal.utf8CodeUnitCount
+  }
+
+  mutating func skipNumber() throws(CommandError) {
+    let start = index
+    _ = consume(UInt8(ascii: "-"))
+    if consume(UInt8(ascii: "0")) {
+      // No digit may follow a leading zero.
+    } else if skipDigits() == 0 {
+      throw CommandError("a JSON value expected at byte \(start)")
+    }
+    if consume(UInt8(ascii: ".")), skipDigits() == 0 { throw CommandError("a digit expected at byte \(index)") }
+    if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
+      if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
+      if skipDigits() == 0 { throw CommandError("a digit expected at byte \(index)") }
+    }
+    if let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
+      throw CommandError("a number with a leading zero at byte \(start)")
+    }
+  }
+
+  private mutating func skipDigits() -> Int {
+    let start = index
+    while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { index += 1 }
+    return index - start
+  }
+
+  // MARK: Strings
+
+  /// Passes over a string. Returns true where it holds escapes.
+  @discardableResult
+  mutating func skipString() throws(CommandError) -> Bool {
+    index += 1
+    var hasEscapes = false
+    while index < bytes.count {
+      let byte = bytes[index]
+      switch byte {
+      case UInt8(ascii: "\""):
+        index += 1
+        return hasEscapes
+      case UInt8(ascii: "\\"):
+        hasEscapes = true
+        try skipEscape()
+      case 0..<0x20: throw CommandError("a control character in a string at byte \(index); escape it")
+      case 0x20..<0x80: index += 1
+      default: try skipMultibyte()
+      }
+    }
+    throw CommandError("a string without an end")
+  }
+
+  private mutating func skipEscape() throws(CommandError) {
+    index += 1
+    guard let byte = next else { throw CommandError("a string without an end") }
+    index += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      return
+    case UInt8(ascii: "u"):
+      for _ in 0..<4 {
+        guard let digit = next, Self.hexValue(digit) != nil else {
+          throw CommandError("four hexadecimal digits expected at byte \(index)")
+        }
+        index += 1
+      }
+    default: throw CommandError("an unknown escape at byte \(index - 1)")
+    }
+  }
+
+  /// One character of two to four bytes: no overlong form, no surrogate, nothing beyond U+10FFFF (RFC 3629).
+  private mutating func skipMultibyte() throws(CommandError) {
+    let lead = bytes[index]
+    let (length, low, high): (Int, UInt8, UInt8) =
+      switch lead {
+      case 0xC2...0xDF: (2, 0x80, 0xBF)
+      case 0xE0: (3, 0xA0, 0xBF)
+      case 0xE1...0xEC, 0xEE...0xEF: (3, 0x80, 0xBF)
+      case 0xED: (3, 0x80, 0x9F)
+      case 0xF0: (4, 0x90, 0xBF)
+      case 0xF1...0xF3: (4, 0x80, 0xBF)
+      case 0xF4: (4, 0x80, 0x8F)
+      default: (0, 0, 0)
+      }
+    guard length > 0, bytes.count - index >= length, bytes[index + 1] >= low, bytes[index + 1] <= high else {
+      throw CommandError("bytes that are not UTF-8 at byte \(index)")
+    }
+    for offset in 2..<max(2, length) where bytes[index + offset] & 0xC0 != 0x80 {
+      throw CommandError("bytes that are not UTF-8 at byte \(index)")
+    }
+    index += length
+  }
+
+  /// Reads a string's content, escapes resolved. A lone surrogate becomes U+FFFD.
+  mutating func readString() throws(CommandError) -> String {
+    let start = index + 1
+    let hasEscapes = try skipString()
+    let content = bytes[start..<(index - 1)]
+    return hasEscapes ? Self.unescape(content) : String(decoding: content, as: UTF8.self)
+  }
+
+  private static func unescape(_ content: ArraySlice<UInt8>) -> String {
+    var units: [UInt8] = []
+    units.reserveCapacity(content.count)
+    var index = content.startIndex
+    while index < content.endIndex {
+      guard content[index] == UInt8(ascii: "\\") else {
+        units.append(content[index])
+        index += 1
+        continue
+      }
+      let escape = content[index + 1]
+      index += 2
+      switch escape {
+      case UInt8(ascii: "b"): units.append(0x08)
+      case UInt8(ascii: "f"): units.append(0x0C)
+      case UInt8(ascii: "n"): units.append(0x0A)
+      case UInt8(ascii: "r"): units.append(0x0D)
+      case UInt8(ascii: "t"): units.append(0x09)
+      case UInt8(ascii: "u"): units.append(contentsOf: String(scalar(in: content, at: &index)).utf8)
+      default: units.append(escape)
+      }
+    }
+    return String(decoding: units, as: UTF8.self)
+  }
+
+  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow.
+  private static func scalar(in content: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar {
+    let first = unit(in: content, at: index)
+    index += 4
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    let follows =
+      content.endIndex - index >= 6 && content[index] == UInt8(ascii: "\\") && content[index + 1] == UInt8(ascii: "u")
+    guard first < 0xDC00, follows else { return "\u{FFFD}" }
+    let second = unit(in: content, at: index + 2)
+    guard (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { return "\u{FFFD}" }
+    index += 6
+    return scalar
+  }
+
+  private static func unit(in content: ArraySlice<UInt8>, at index: Int) -> UInt32 {
+    var value: UInt32 = 0
+    for offset in 0..<4 { value = value << 4 | UInt32(hexValue(content[index + offset]) ?? 0) }
+    return value
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+/// Whether bytes are one JSON value: for payloads that come other than in a JSON command.
+public enum JSONSyntax {
+  public static func check(_ bytes: [UInt8]) throws(CommandError) {
+    var scanner = JSONScanner(bytes)
+    try scanner.skipValue(depth: 0)
+    scanner.skipWhitespace()
+    if !scanner.isAtEnd { throw CommandError("something follows the JSON value at byte \(scanner.index)") }
+  }
+
+  public static func isValid(_ bytes: [UInt8]) -> Bool {
+    do throws(CommandError) {
+      try check(bytes)
+      return true
+    } catch {
+      return false
+    }
+  }
+}

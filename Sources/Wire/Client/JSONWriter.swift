@@ -1,0 +1,200 @@
+/// Writes JSON without Foundation: a reply is written once per publication or command, and `data` goes in as it is.
+public struct JSONWriter {
+  public private(set) var bytes: [UInt8]
+  private var needsComma = false
+
+  public init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
+
+  public mutating func object(_ key: StaticString? = nil, _ content: (inout JSONWriter) -> Void) {
+    open(key)
+    content(&self)
+    close()
+  }
+
+  public mutating func open(_ key: StaticString? = nil) {
+    separate(key)
+    bytes.append(UInt8(ascii: "{"))
+    needsComma = false
+  }
+
+  public mutating func close() {
+    bytes.append(UInt8(ascii: "}"))
+    needsComma = true
+  }
+
+  public mutating func list(_ key: StaticString, _ content: (inout JSONWriter) -> Void) {
+    separate(key)
+    bytes.append(UInt8(ascii: "["))
+    needsComma = false
+    content(&self)
+    bytes.append(UInt8(ascii: "]"))
+    needsComma = true
+  }
+
+  /// An object under a key that is a peer's word.
+  public mutating func object(named key: String, _ content: (inout JSONWriter) -> Void) {
+    separate(nil)
+    quote(key)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+    open(nil)
+    content(&self)
+    close()
+  }
+
+  public mutating func write(_ key: StaticString, _ value: String) {
+    separate(key)
+    quote(value)
+    needsComma = true
+  }
+
+  public mutating func write(named key: String, _ value: String) {
+    separate(nil)
+    quote(key)
+    bytes.append(UInt8(ascii: ":"))
+    quote(value)
+    needsComma = true
+  }
+
+  public mutating func write(element value: String) {
+    separate(nil)
+    quote(value)
+    needsComma = true
+  }
+
+  public mutating func write(_ key: StaticString, _ value: some FixedWidthInteger) {
+    separate(key)
+    digits(value)
+    needsComma = true
+  }
+
+  public mutating func write(_ key: StaticString, _ value: Bool) {
+    separate(key)
+    literal(value ? "true" : "false")
+    needsComma = true
+  }
+
+  /// A JSON value as it came. A newline between its tokens becomes a space, because SDKs split a frame at newlines.
+  public mutating func write(_ key: StaticString, raw value: [UInt8]) {
+    separate(key)
+    let start = bytes.count
+    bytes.append(contentsOf: value)
+    for index in start..<bytes.count where bytes[index] == 0x0A || bytes[index] == 0x0D { bytes[index] = 0x20 }
+    needsComma = true
+  }
+
+  /// Any bytes, as a base64 string.
+  public mutating func write(_ key: StaticString, base64 value: [UInt8]) {
+    separate(key)
+    bytes.append(UInt8(ascii: "\""))
+    Base64.append(value, to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+    needsComma = true
+  }
+
+  // MARK: Tokens
+
+  private mutating func separate(_ key: StaticString?) {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = false
+    guard let key else { return }
+    bytes.append(UInt8(ascii: "\""))
+    literal(key)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func literal(_ text: StaticString) {
+    text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  private mutating func digits(_ value: some FixedWidthInteger) {
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = UInt64(truncatingIfNeeded: value.magnitude)
+    let start = bytes.count
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    bytes[start...].reverse()
+  }
+
+  private mutating func quote(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0x0A: literal("\\n")
+      case 0x0D: literal("\\r")
+      case 0x09: literal("\\t")
+      case 0..<0x20:
+        literal("\\u00")
+        bytes.append(Self.hexDigit(byte >> 4))
+        bytes.append(Self.hexDigit(byte & 15))
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}
+
+extension JSONWriter {
+  /// A publication's fields, as clients and services get them.
+  ///
+  /// - Parameter binary: the channel's data format is binary, so the payload becomes a base64 string.
+  public mutating func write(_ publication: Publication, binary: Bool) {
+    if binary {
+      write("data", base64: publication.data)
+    } else if !publication.data.isEmpty {
+      write("data", raw: publication.data)
+    }
+    writeAbout(publication)
+  }
+
+  /// A publication's fields without its payload.
+  public mutating func writeAbout(_ publication: Publication) {
+    if let info = publication.info { object("info") { $0.write(info) } }
+    if publication.offset > 0 { write("offset", publication.offset) }
+    if !publication.tags.isEmpty {
+      object("tags") { writer in
+        for (key, value) in publication.tags.sorted(by: { $0.key < $1.key }) { writer.write(named: key, value) }
+      }
+    }
+    if publication.time > 0 { write("time", publication.time) }
+  }
+
+  public mutating func write(_ info: ClientInfo) {
+    if !info.user.isEmpty { write("user", info.user) }
+    if !info.client.isEmpty { write("client", info.client) }
+    if let connection = info.connectionInfo { write("conn_info", raw: connection) }
+    if let channel = info.channelInfo { write("chan_info", raw: channel) }
+  }
+}
+
+/// RFC 4648, with padding.
+enum Base64 {
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  static func append(_ value: [UInt8], to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
+    var index = 0
+    while index < value.count {
+      let left = value.count - index
+      let first = UInt32(value[index]) << 16
+      let second = left > 1 ? UInt32(value[index + 1]) << 8 : 0
+      let third = left > 2 ? UInt32(value[index + 2]) : 0
+      let word = first | second | third
+      bytes.append(alphabet[Int(word >> 18)])
+      bytes.append(alphabet[Int(word >> 12 & 63)])
+      bytes.append(left > 1 ? alphabet[Int(word >> 6 & 63)] : UInt8(ascii: "="))
+      bytes.append(left > 2 ? alphabet[Int(word & 63)] : UInt8(ascii: "="))
+      index += 3
+    }
+  }
+}

@@ -1,0 +1,263 @@
+public import ClientProtobuf
+import Foundation
+import SwiftProtobuf
+
+/// Messages one after another, each with its length before it as a varint: how Protobuf stands in a WebSocket frame.
+public enum ProtobufFraming {
+  /// The messages in `bytes`. Nothing is reserved from a length that a peer declares.
+  public static func split(_ bytes: [UInt8]) throws(CommandError) -> [[UInt8]] {
+    var messages: [[UInt8]] = []
+    var index = 0
+    while index < bytes.count {
+      var length: UInt64 = 0
+      var shift: UInt64 = 0
+      while true {
+        guard index < bytes.count, shift < 35 else { throw CommandError("a message without a whole length before it") }
+        let byte = bytes[index]
+        index += 1
+        length |= UInt64(byte & 0x7F) << shift
+        shift += 7
+        if byte & 0x80 == 0 { break }
+      }
+      guard length <= UInt64(bytes.count - index) else {
+        throw CommandError("a message is shorter than the length before it")
+      }
+      messages.append(Array(bytes[index..<(index + Int(length))]))
+      index += Int(length)
+    }
+    return messages
+  }
+
+  /// Appends one message with its length.
+  public static func append(_ message: some SwiftProtobuf.Message, to bytes: inout [UInt8]) {
+    // Only messages with required fields or beyond 2 GiB cannot be serialised, and there are none of these.
+    guard let data: [UInt8] = try? message.serializedBytes() else { return }
+    var writer = ByteWriter(reserving: data.count + 5)
+    writer.write(data)
+    bytes.append(contentsOf: writer.bytes)
+  }
+}
+
+/// Reads the Protobuf commands of one WebSocket message.
+enum ProtobufCommandDecoder {
+  static func decode(_ bytes: [UInt8]) throws(CommandError) -> [ClientCommand] {
+    if bytes.isEmpty { throw CommandError("an empty message; a command is a Protobuf message with its length before") }
+    var commands: [ClientCommand] = []
+    for message in try ProtobufFraming.split(bytes) {
+      guard let command = try? ProtoCommand(serializedBytes: message) else {
+        throw CommandError("a message is not a command in Protobuf")
+      }
+      commands.append(try neutral(command, isEmpty: message.isEmpty))
+    }
+    return commands
+  }
+
+  private static func neutral(_ command: ProtoCommand, isEmpty: Bool) throws(CommandError) -> ClientCommand {
+    var bodies: [ClientCommand.Body] = []
+    if command.hasConnect { bodies.append(.connect(connect(command.connect))) }
+    if command.hasSubscribe { bodies.append(.subscribe(subscribe(command.subscribe))) }
+    if command.hasUnsubscribe { bodies.append(.unsubscribe(channel: command.unsubscribe.channel)) }
+    if command.hasPublish { bodies.append(.publish(publish(command.publish))) }
+    if command.hasPresence { bodies.append(.presence(channel: command.presence.channel)) }
+    if command.hasPresenceStats { bodies.append(.presenceStats(channel: command.presenceStats.channel)) }
+    if command.hasHistory { bodies.append(.history(history(command.history))) }
+    if command.hasPing { bodies.append(.ping) }
+    if command.hasSend { bodies.append(.send(data: Array(command.send.data))) }
+    if command.hasRpc { bodies.append(.rpc(method: command.rpc.method, data: Array(command.rpc.data))) }
+    if command.hasRefresh { bodies.append(.refresh(token: command.refresh.token)) }
+    if command.hasSubRefresh {
+      bodies.append(.subRefresh(channel: command.subRefresh.channel, token: command.subRefresh.token))
+    }
+    if bodies.count > 1 {
+      throw CommandError("more than one request in a command; send one command for each")
+    }
+    if let body = bodies.first { return ClientCommand(id: command.id, body: body) }
+    return ClientCommand(id: command.id, body: isEmpty || command.id == 0 ? .pong : .unknown)
+  }
+
+  private static func connect(_ request: ProtoConnectRequest) -> ClientCommand.Connect {
+    var connect = ClientCommand.Connect()
+    connect.token = request.token
+    connect.data = Array(request.data)
+    connect.subs = request.subs.mapValues(subscribe)
+    connect.name = request.name
+    connect.version = request.version
+    return connect
+  }
+
+  private static func subscribe(_ request: ProtoSubscribeRequest) -> ClientCommand.Subscribe {
+    var subscribe = ClientCommand.Subscribe()
+    subscribe.channel = request.channel
+    subscribe.token = request.token
+    subscribe.recover = request.recover
+    subscribe.epoch = request.epoch
+    subscribe.offset = request.offset
+    subscribe.data = Array(request.data)
+    subscribe.positioned = request.positioned
+    subscribe.recoverable = request.recoverable
+    subscribe.joinLeave = request.joinLeave
+    subscribe.flag = request.flag
+    return subscribe
+  }
+
+  private static func publish(_ request: ProtoPublishRequest) -> ClientCommand.Publish {
+    var publish = ClientCommand.Publish()
+    publish.channel = request.channel
+    publish.data = Array(request.data)
+    if !request.idempotencyKey.isEmpty { publish.idempotencyKey = request.idempotencyKey }
+    return publish
+  }
+
+  private static func history(_ request: ProtoHistoryRequest) -> ClientCommand.History {
+    var history = ClientCommand.History()
+    history.channel = request.channel
+    history.limit = request.limit
+    if request.hasSince { history.since = StreamPosition(epoch: request.since.epoch, offset: request.since.offset) }
+    history.reverse = request.reverse
+    return history
+  }
+}
+
+/// Writes replies as the Protobuf of the client protocol.
+enum ProtobufReplyEncoder {
+  static func encode(_ reply: ClientReply, into bytes: inout [UInt8]) {
+    ProtobufFraming.append(message(reply), to: &bytes)
+  }
+
+  private static func message(_ reply: ClientReply) -> ProtoReply {
+    var message = ProtoReply()
+    switch reply {
+    case .serverPing: break
+    case .push(let push): message.push = self.push(push)
+    case .connect(let id, let result):
+      message.id = id
+      message.connect = connect(result)
+    case .subscribe(let id, let result):
+      message.id = id
+      message.subscribe = subscribe(result)
+    case .unsubscribe(let id):
+      message.id = id
+      message.unsubscribe = .init()
+    case .publish(let id):
+      message.id = id
+      message.publish = .init()
+    case .ping(let id):
+      message.id = id
+      message.ping = .init()
+    case .presence(let id, let members):
+      message.id = id
+      message.presence.presence = members.mapValues(info)
+    case .presenceStats(let id, let clients, let users):
+      message.id = id
+      message.presenceStats.numClients = clients
+      message.presenceStats.numUsers = users
+    case .history(let id, let result):
+      message.id = id
+      message.history.publications = result.publications.map(publication)
+      message.history.epoch = result.epoch
+      message.history.offset = result.offset
+    case .rpc(let id, let data):
+      message.id = id
+      message.rpc.data = Data(data)
+    case .refresh(let id, let result):
+      message.id = id
+      message.refresh.client = result.client
+      message.refresh.version = result.version
+      message.refresh.expires = result.expires
+      message.refresh.ttl = result.ttl
+    case .subRefresh(let id, let expires, let ttl):
+      message.id = id
+      message.subRefresh.expires = expires
+      message.subRefresh.ttl = ttl
+    case .error(let id, let error):
+      message.id = id
+      message.error.code = error.code
+      message.error.message = error.message
+      message.error.temporary = error.temporary
+    }
+    return message
+  }
+
+  private static func connect(_ result: ClientReply.ConnectResult) -> ProtoConnectResult {
+    var message = ProtoConnectResult()
+    message.client = result.client
+    message.version = result.version
+    message.expires = result.expires
+    message.ttl = result.ttl
+    message.data = Data(result.data)
+    message.subs = result.subs.mapValues(subscribe)
+    message.ping = result.ping
+    message.pong = result.pong
+    message.session = result.session
+    message.node = result.node
+    return message
+  }
+
+  private static func subscribe(_ result: ClientReply.SubscribeResult) -> ProtoSubscribeResult {
+    var message = ProtoSubscribeResult()
+    message.expires = result.expires
+    message.ttl = result.ttl
+    message.recoverable = result.recoverable
+    message.positioned = result.positioned
+    message.epoch = result.epoch
+    message.offset = result.offset
+    message.publications = result.publications.map(publication)
+    message.recovered = result.recovered
+    message.wasRecovering = result.wasRecovering
+    message.data = Data(result.data)
+    return message
+  }
+
+  private static func publication(_ publication: Publication) -> ProtoPublication {
+    var message = ProtoPublication()
+    message.data = Data(publication.data)
+    if let info = publication.info { message.info = self.info(info) }
+    message.offset = publication.offset
+    message.tags = publication.tags
+    message.time = publication.time
+    return message
+  }
+
+  private static func info(_ info: ClientInfo) -> ProtoClientInfo {
+    var message = ProtoClientInfo()
+    message.user = info.user
+    message.client = info.client
+    if let connection = info.connectionInfo { message.connInfo = Data(connection) }
+    if let channel = info.channelInfo { message.chanInfo = Data(channel) }
+    return message
+  }
+
+  private static func push(_ push: ClientPush) -> ProtoPush {
+    var message = ProtoPush()
+    switch push {
+    case .publication(let channel, let publication, _):
+      message.channel = channel
+      message.pub = self.publication(publication)
+    case .join(let channel, let info):
+      message.channel = channel
+      message.join.info = self.info(info)
+    case .leave(let channel, let info):
+      message.channel = channel
+      message.leave.info = self.info(info)
+    case .unsubscribe(let channel, let code):
+      message.channel = channel
+      message.unsubscribe.code = code.code
+      message.unsubscribe.reason = code.reason
+    case .message(let data): message.message.data = Data(data)
+    case .subscribe(let channel, let recoverable, let positioned, let position):
+      message.channel = channel
+      message.subscribe.recoverable = recoverable
+      message.subscribe.positioned = positioned
+      message.subscribe.epoch = position.epoch
+      message.subscribe.offset = position.offset
+    case .disconnect(let code):
+      message.disconnect.code = UInt32(code.code)
+      message.disconnect.reason = code.reason
+      message.disconnect.reconnect = code.clientReconnects
+    case .refresh(let expires, let ttl):
+      message.refresh.expires = expires
+      message.refresh.ttl = ttl
+    }
+    return message
+  }
+}

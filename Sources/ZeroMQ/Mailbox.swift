@@ -1,0 +1,123 @@
+import Synchronization
+
+/// Brings elements from any thread to the loop, in the order in which each thread posted them.
+///
+/// Bounded by `capacity`, in the unit of the costs its producers name (elements if they name none, or bytes). A full
+/// mailbox refuses: the producer decides whom that hurts. What was taken always reaches the loop's handler, also when
+/// the loop stops meanwhile.
+public final class Mailbox<Element: Sendable>: Sendable {
+  private struct State {
+    var queue: [Element] = []
+    var cost = 0
+    var isClosed = false
+    var waker: Waker?
+  }
+
+  /// The most that may wait, in units of cost.
+  public let capacity: Int
+  private let state = Mutex(State())
+
+  public init(capacity: Int) {
+    self.capacity = capacity
+  }
+
+  /// Any thread. False if the element was not taken: the mailbox is full, or its loop has ended.
+  ///
+  /// An element that costs more than the whole capacity is taken by an empty mailbox, so that it is not refused for
+  /// ever.
+  public func post(_ element: Element, cost: Int = 1) -> Bool {
+    let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
+      guard admit(cost, &state) else { return (false, nil) }
+      state.queue.append(element)
+      return (true, state.waker)
+    }
+    waker?.signal()
+    return isTaken
+  }
+
+  /// Any thread. All of them, next to each other, or none; `cost` is that of all together.
+  public func post(contentsOf elements: [Element], cost: Int? = nil) -> Bool {
+    if elements.isEmpty { return true }
+    let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
+      guard admit(cost ?? elements.count, &state) else { return (false, nil) }
+      state.queue.append(contentsOf: elements)
+      return (true, state.waker)
+    }
+    waker?.signal()
+    return isTaken
+  }
+
+  private func admit(_ cost: Int, _ state: inout State) -> Bool {
+    let (total, overflow) = state.cost.addingReportingOverflow(max(0, cost))
+    guard !state.isClosed, !overflow, total <= capacity || state.queue.isEmpty else { return false }
+    state.cost = total
+    return true
+  }
+
+  func attach(_ waker: Waker) {
+    state.withLock { state in
+      precondition(state.waker == nil, "A mailbox belongs to one loop: make one per loop")
+      state.waker = waker
+    }
+    // Elements may have been posted before.
+    waker.signal()
+  }
+
+  /// Exchanges the waiting elements for `batch`, which must be empty and lends its storage to the next ones.
+  func take(_ batch: inout [Element]) {
+    state.withLock { state in
+      swap(&state.queue, &batch)
+      state.cost = 0
+    }
+  }
+
+  /// From here on `post` refuses; what it took before stays to be taken.
+  func close() {
+    state.withLock { $0.isClosed = true }
+  }
+}
+
+/// A mailbox as its loop sees it.
+protocol MailboxDrain: AnyObject {
+  /// Handles up to `limit` elements; false if there was none.
+  func drain(limit: Int) -> Bool
+  /// Refuses new elements and handles the rest.
+  func finish()
+}
+
+final class MailboxReader<Element: Sendable>: MailboxDrain {
+  /// Storage beyond this, left by a burst, is given back.
+  private static var retainedCapacity: Int { 4096 }
+
+  private let mailbox: Mailbox<Element>
+  private let handle: (Element) -> Void
+  private var batch: [Element] = []
+  private var next = 0
+
+  init(_ mailbox: Mailbox<Element>, _ handle: @escaping (Element) -> Void) {
+    self.mailbox = mailbox
+    self.handle = handle
+  }
+
+  func drain(limit: Int) -> Bool {
+    if batch.isEmpty {
+      mailbox.take(&batch)
+      if batch.isEmpty { return false }
+    }
+    let end = min(batch.count, next + limit)
+    while next < end {
+      handle(batch[next])
+      next += 1
+    }
+    if next == batch.count {
+      batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
+      next = 0
+    }
+    return true
+  }
+
+  func finish() {
+    mailbox.close()
+    while drain(limit: Int.max / 2) {}
+  }
+}

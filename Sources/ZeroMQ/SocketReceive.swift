@@ -1,0 +1,44 @@
+internal import CZeroMQ
+import Glibc
+
+extension Socket {
+  /// What `receiveMultipart` found.
+  public struct Received: Equatable, Sendable {
+    /// Frames that were kept.
+    public let frames: Int
+    /// Frames beyond the limit: read and thrown away. A peer that sends these breaks the protocol.
+    public let surplus: Int
+  }
+
+  /// The next frame, or nil if none is there (with `blocking`, if none came within the receive timeout).
+  public borrowing func receive(blocking: Bool = false) throws(ZeroMQError) -> Message? {
+    var message = Message()
+    while unsafe zmq_msg_recv(&message.raw, core.handle, blocking ? 0 : ZMQ_DONTWAIT) < 0 {
+      switch zmq_errno() {
+      case EINTR: continue
+      case EAGAIN: return nil
+      default: throw .last(.receive)
+      }
+    }
+    return message
+  }
+
+  /// Replaces `frames` with the next message, or returns nil if none is there.
+  ///
+  /// A message is never left half read: frames beyond `maxFrames` are drained and counted.
+  public borrowing func receiveMultipart(
+    into frames: inout [[UInt8]], maxFrames: Int = 16, blocking: Bool = false
+  ) throws(ZeroMQError) -> Received? {
+    frames.removeAll(keepingCapacity: true)
+    var surplus = 0
+    var blocks = blocking
+    while let frame = try receive(blocking: blocks) {
+      blocks = false
+      if frames.count < maxFrames { frames.append(frame.copyBytes()) } else { surplus &+= 1 }
+      if !frame.hasMore { return Received(frames: frames.count, surplus: surplus) }
+    }
+    if frames.isEmpty, surplus == 0 { return nil }
+    // libzmq hands out whole messages only, so the rest of one cannot be missing.
+    throw ZeroMQError(code: EPROTO, operation: .receive)
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+import Logging
+import Synchronization
+import Testing
+import Wire
+
+@testable import Log
+
+/// A folder that goes with the value that made it.
+final class TemporaryFolder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-log-" + UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A generator whose sequence is its seed's (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// What a store told its completion handler.
+final class Completions: Sendable {
+  private let log = Mutex<[LogCompletion]>([])
+
+  var all: [LogCompletion] { log.withLock { $0 } }
+
+  func add(_ completions: [LogCompletion]) { log.withLock { $0 += completions } }
+
+  /// Waits until so many came.
+  func wait(for count: Int) throws { try eventually { all.count >= count } }
+}
+
+struct DeadlineExceeded: Error {}
+
+/// Waits until the condition holds; ten seconds are a failure.
+func eventually(_ condition: () throws -> Bool) throws {
+  let deadline = Date(timeIntervalSinceNow: 10)
+  while try !condition() {
+    if Date() > deadline { throw DeadlineExceeded() }
+    Thread.sleep(forTimeInterval: 0.001)
+  }
+}
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+func channel(_ name: String) throws -> ChannelName { try ChannelName(name) }
+
+/// An SQLite store in a folder, with its completions.
+final class SQLiteSubject {
+  let store: SQLiteStore
+  let completions = Completions()
+  private var ticket: UInt64 = 0
+
+  init(_ folder: String, options: SQLiteStore.Options = .init(), seed: UInt64? = nil) throws {
+    let randomness: any RandomNumberGenerator = seed.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
+    let completions = completions
+    store = try SQLiteStore(folder: folder, options: options, randomness: randomness, logger: quiet) {
+      completions.add($0)
+    }
+  }
+
+  deinit { store.close() }
+
+  func nextTicket() -> UInt64 {
+    ticket += 1
+    return ticket
+  }
+
+  /// Appends without waiting.
+  @discardableResult
+  func append(
+    _ name: ChannelName, epoch: String, offset: UInt64, durability: Durability, time: Int64 = 1000, size: Int = 100,
+    ttl: Int64 = 1_000_000, data: [UInt8] = [1, 2, 3], key: IdempotencyRecord? = nil, origin: RequestOrigin? = nil
+  ) -> AppendOutcome {
+    store.append(
+      LogEntry(
+        ticket: nextTicket(), channel: name, epoch: epoch,
+        publication: Publication(offset: offset, time: time, data: data), durability: durability, historySize: size,
+        historyTTLMilliseconds: ttl, idempotency: key, origin: origin))
+  }
+
+  func offsets(_ name: ChannelName, through: UInt64 = .max) throws -> [UInt64] {
+    try store.read(name, LogRange(since: nil, through: through, limit: .max)).map(\.offset)
+  }
+
+  /// Runs SQL on the writer's connection: how these tests cause faults.
+  func perform(_ sql: String) throws {
+    let reply = Reply<Void>()
+    #expect(store.ask(.perform({ db in try db.execute(sql: sql) }, reply)))
+    try reply.wait()
+  }
+}

@@ -1,0 +1,109 @@
+import Testing
+import Wire
+
+@testable import Log
+
+@Suite struct TailTests {
+  @Test("Recent publications are read without SQLite; after a restart once from it, then without")
+  func hotReads() throws {
+    let folder = try TemporaryFolder()
+    let name = try channel("a")
+    var subject: SQLiteSubject? = try SQLiteSubject(folder.path)
+    let epoch = try #require(try subject?.store.open(name, durability: .durable).position.epoch)
+    for offset in 1...100 as ClosedRange<UInt64> {
+      subject?.append(name, epoch: epoch, offset: offset, durability: .durable, size: 50)
+    }
+    try subject?.completions.wait(for: 100)
+    #expect(try subject?.offsets(name) == Array(51...100))
+    #expect(subject?.store.coldReadCount == 0)
+    subject?.store.close()
+    subject = nil
+    let again = try SQLiteSubject(folder.path)
+    _ = try again.store.open(name, durability: .durable)
+    for _ in 0..<5 { #expect(try again.offsets(name) == Array(51...100)) }
+    #expect(again.store.coldReadCount == 1)
+  }
+
+  @Test("A tail holds at most 256 publications and 256 KiB of a channel; older ones come from SQLite")
+  func channelBounds() throws {
+    let folder = try TemporaryFolder()
+    let subject = try SQLiteSubject(folder.path)
+    let (many, large) = (try channel("many"), try channel("large"))
+    let manyEpoch = try subject.store.open(many, durability: .durable).position.epoch
+    let largeEpoch = try subject.store.open(large, durability: .durable).position.epoch
+    for offset in 1...1000 as ClosedRange<UInt64> {
+      subject.append(many, epoch: manyEpoch, offset: offset, durability: .durable, size: 2000, data: [])
+    }
+    try subject.completions.wait(for: 1000)
+    #expect(try subject.offsets(many) == Array(1...1000))
+    #expect(subject.store.bytesKept == HotChannel.tailLimit * Publication(data: []).cost)
+    let before = subject.store.bytesKept
+    for offset in 1...50 as ClosedRange<UInt64> {
+      subject.append(
+        large, epoch: largeEpoch, offset: offset, durability: .durable, data: .init(repeating: 1, count: 10_000))
+    }
+    try subject.completions.wait(for: 1050)
+    #expect(try subject.offsets(large) == Array(1...50))
+    #expect(subject.store.bytesKept - before <= HotChannel.tailBytesLimit)
+    #expect(subject.store.bytesKept - before > HotChannel.tailBytesLimit / 2)
+  }
+
+  @Test("All tails together are bounded; the least recently used channel loses its own first")
+  func overallBounds() throws {
+    let folder = try TemporaryFolder()
+    var options = SQLiteStore.Options()
+    options.tailLimit = 100_000
+    let subject = try SQLiteSubject(folder.path, options: options)
+    let names = try (0..<30).map { try channel("c\($0)") }
+    var count = 0
+    for name in names {
+      let epoch = try subject.store.open(name, durability: .durable).position.epoch
+      for offset in 1...10 as ClosedRange<UInt64> {
+        subject.append(
+          name, epoch: epoch, offset: offset, durability: .durable, data: .init(repeating: 1, count: 1000))
+        count += 1
+      }
+      try subject.completions.wait(for: count)
+    }
+    let last = try #require(names.last)
+    #expect(try subject.offsets(last) == Array(1...10))
+    #expect(subject.store.coldReadCount == 0)
+    #expect(subject.store.bytesKept <= 100_000)
+    for name in names { #expect(try subject.offsets(name) == Array(1...10)) }
+    #expect(subject.store.coldReadCount > 0)
+    #expect(subject.store.bytesKept <= 100_000)
+  }
+
+  @Test("A channel that gave its memory back goes on in its epoch", arguments: [Durability.relaxed, .durable])
+  func idleChannel(_ durability: Durability) throws {
+    let folder = try TemporaryFolder()
+    var options = SQLiteStore.Options()
+    options.now = { 1000 }
+    let subject = try SQLiteSubject(folder.path, options: options)
+    let (used, unused) = (try channel("used"), try channel("unused"))
+    let epoch = try subject.store.open(used, durability: durability).position.epoch
+    let unusedEpoch = try subject.store.open(unused, durability: durability).position.epoch
+    subject.append(used, epoch: epoch, offset: 1, durability: durability, ttl: 100_000_000)
+    try eventually { subject.store.bytesWaiting == 0 }
+    subject.store.sweep(now: 4_000_000)
+    #expect(subject.store.bytesKept == 0)
+    #expect(try subject.offsets(used) == [1])
+    subject.store.sweep(now: 4_000_000)
+    subject.append(used, epoch: epoch, offset: 2, durability: durability, ttl: 100_000_000)
+    subject.append(unused, epoch: unusedEpoch, offset: 1, durability: durability)
+    try eventually { subject.store.bytesWaiting == 0 }
+    #expect(try subject.offsets(used) == [1, 2])
+    #expect(try subject.offsets(unused) == [1])
+    #expect(try subject.store.open(unused, durability: durability).position.epoch == unusedEpoch)
+  }
+
+  @Test(
+    "Thousands of random operations read the same from SQLite, hot or cold, as from memory",
+    arguments: [Durability.relaxed, .durable], [1, 2, 3] as [UInt64])
+  func sameAsMemory(_ durability: Durability, seed: UInt64) throws {
+    var model = try DifferentialModel(durability, seed: seed)
+    for _ in 0..<3000 { try model.step() }
+    #expect(model.readCount > 1000)
+    #expect(model.coldReadCount > 0)
+  }
+}
