@@ -134,7 +134,9 @@ struct SettingsRules {
       report("backbone.curve.server_public_key", "is not a CURVE key; write the 40 characters of its Z85 form")
     }
     for key in curve.clientPublicKeys where !Self.isCurveKey(key) {
-      report("backbone.curve.client_public_keys", "holds a text that is not a CURVE key; write the 40 characters of its Z85 form")
+      report(
+        "backbone.curve.client_public_keys",
+        "holds a text that is not a CURVE key; write the 40 characters of its Z85 form")
     }
     if curve.serverPublicKey.isEmpty != curve.clientSecretKeyFile.isEmpty {
       let missing = curve.serverPublicKey.isEmpty ? "server_public_key" : "client_secret_key_file"

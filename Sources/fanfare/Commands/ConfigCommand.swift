@@ -30,7 +30,8 @@ struct ConfigCommand: ParsableCommand {
   struct CurveKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "curve",
-      abstract: "Make a CURVE key pair for a broker or a gateway: the secret into a file, the public key on standard output.")
+      abstract:
+        "Make a CURVE key pair for a broker or a gateway: the secret into a file, the public key on standard output.")
 
     @Argument(help: "File for the secret key; must not exist yet.")
     var file: String
@@ -39,7 +40,8 @@ struct ConfigCommand: ParsableCommand {
       let keys = try Curve.KeyPair.generate()
       let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)
       guard descriptor >= 0 else {
-        throw Complaint("\(file) cannot be made: \(unsafe String(cString: strerror(errno))). Name a file that does not exist")
+        throw Complaint(
+          "\(file) cannot be made: \(unsafe String(cString: strerror(errno))). Name a file that does not exist")
       }
       let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       try handle.write(contentsOf: Data("\(keys.secretKey.z85)\n".utf8))

@@ -31,7 +31,7 @@ struct SubscribeCommand: AsyncParsableCommand {
   @Option(name: .long, help: ArgumentHelp("Begin after this position; for one channel.", valueName: "epoch:offset"))
   var since: String?
 
-  @Option(name: .shortAndLong, help: "End after so many publications.")
+  @Option(name: .long, help: "End after so many publications.")
   var count: Int?
 
   func validate() throws {

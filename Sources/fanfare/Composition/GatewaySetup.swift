@@ -6,7 +6,8 @@ import Wire
 /// The gateway's parts, from the settings.
 enum GatewaySetup {
   static func configuration(for settings: Settings, version: String) throws -> GatewayConfiguration {
-    var configuration = GatewayConfiguration(session: session(settings, version: version), namespaces: settings.channels)
+    var configuration = GatewayConfiguration(
+      session: session(settings, version: version), namespaces: settings.channels)
     configuration.listener = try listener(settings)
     configuration.eventLoops = settings.server.eventLoops
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
