@@ -195,9 +195,10 @@ struct SessionSubscribeTests {
     #expect(bench.joinWithToken("a", grant: grant).subscribeResult?.recoverable == false)
     grant.forceRecovery = true
     #expect(bench.joinWithToken("b", grant: grant).subscribeResult?.recoverable == true)
-    #expect(bench.feed(.unsubscribe(channel: "a")).requests == [
-      .unsubscribe(.init(channel: channel("a"), member: nil, keepsInterest: false))
-    ])
+    #expect(
+      bench.feed(.unsubscribe(channel: "a")).requests == [
+        .unsubscribe(.init(channel: channel("a"), member: nil, keepsInterest: false))
+      ])
   }
 
   @Test("a recovery that is not whole gives no publications, and one without history asks for none")
