@@ -1,0 +1,47 @@
+# Everything here works on a clean clone: what the build needs from the system is installed by .ci/setup, once.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help build serve test format lint proto clean
+
+# Homebrew keeps these two apart from the system's own, so that pkg-config has to be told where they are.
+ifeq ($(shell uname -s),Darwin)
+export PKG_CONFIG_PATH := $(shell brew --prefix openssl@3 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix sqlite 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
+endif
+
+SOURCES := Sources Tests Package.swift
+
+help:  ## Say what can be made.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build:  ## Build everything in debug configuration.
+	@.ci/setup build
+	swift build
+
+serve:  ## Install what is missing, build for release and run the server; ARGS="..." passes more flags.
+	@.ci/setup build
+	swift build --configuration release --product fanfare
+	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json $(ARGS)
+
+# All our tests are swift-testing's. XCTest's own closing line would say that it executed none.
+test:  ## Install what is missing and run the whole test suite; ARGS="--filter Name" runs a part of it.
+	@.ci/setup test
+	swift build --build-tests
+	swift test --skip-build --disable-xctest $(ARGS)
+
+format:  ## Format the sources in place.
+	swift format --in-place --recursive $(SOURCES)
+
+lint:  ## Check the format, as CI does.
+	swift format lint --strict --recursive $(SOURCES)
+
+proto:  ## Generate the Swift messages from Sources/Wire/Client/client.proto.
+	@.ci/setup proto
+	swift build --product protoc-gen-swift
+	protoc --plugin=protoc-gen-swift="$$(swift build --show-bin-path)/protoc-gen-swift" \
+	  --proto_path=Sources/Wire/Client --swift_opt=Visibility=Package --swift_out=Sources/Wire/Client \
+	  Sources/Wire/Client/client.proto
+
+clean:  ## Remove what was built.
+	swift package clean
+	rm -rf .build/conformance-venv

@@ -1,0 +1,77 @@
+internal import Wire
+
+typealias SubscriptionID = UInt64
+typealias CallID = UInt64
+
+/// What the world tells ``ClientMachine``.
+enum Input {
+  case connect
+  case disconnect
+  /// From the transport of that attempt; one from an older attempt changes nothing.
+  case transport(attempt: UInt64, TransportEvent)
+  case elapsed(ClientTimer)
+  case token(TokenRequest, TokenOutcome)
+  case subscribe(SubscriptionID, ChannelName, SubscriptionOptions)
+  case unsubscribe(SubscriptionID)
+  /// The subscription's reader is too far behind.
+  case overflowed(SubscriptionID)
+  case call(CallID, ClientCommand.Body)
+  case cancel(CallID)
+}
+
+enum TransportEvent: Equatable {
+  case opened
+  case received(ClientReply)
+  /// It could not be opened, for a reason that may pass.
+  case failed(String)
+  /// The server answered the upgrade with something else.
+  case refused(status: UInt)
+  /// What came is not the protocol.
+  case malformed(String)
+  case tooLarge
+  /// The code is nil where no Close frame came.
+  case closed(code: UInt16?, reason: String)
+}
+
+enum ClientTimer: Hashable {
+  /// To open the transport and authenticate.
+  case connect
+  case reconnect
+  case ping
+  case refresh
+  /// For the answer to a command that the machine sent for itself.
+  case command(UInt32)
+  case call(CallID)
+  case resubscribe(SubscriptionID)
+  case subscriptionRefresh(SubscriptionID)
+}
+
+/// Whom a token is for. The attempt and the session tell a late answer from the one that is waited for.
+enum TokenRequest: Hashable {
+  case connect(attempt: UInt64)
+  case refresh(attempt: UInt64)
+  case subscribe(SubscriptionID, session: UInt64)
+  case subscriptionRefresh(SubscriptionID, session: UInt64)
+}
+
+enum TokenOutcome: Equatable {
+  case token(String)
+  case refused
+  case failed
+}
+
+/// What ``ClientMachine`` wants done, in order.
+enum Effect: Equatable {
+  case open(attempt: UInt64)
+  case close
+  case send(ClientCommand)
+  /// Replaces a timer of the same name.
+  case start(ClientTimer, Duration)
+  case stop(ClientTimer)
+  case fetchToken(TokenRequest)
+  case state(ConnectionState)
+  /// `unsubscribed` is the subscription's last.
+  case event(SubscriptionID, SubscriptionEvent)
+  case serverEvent(ServerEvent)
+  case complete(CallID, Result<ClientReply, RealtimeError>)
+}

@@ -1,0 +1,61 @@
+internal import Wire
+
+/// What ``ClientMachine`` knows of one subscription.
+struct SubscriptionRecord {
+  enum Phase: Equatable {
+    /// Nothing was sent. Can transition to: `waitingForToken`, `requested`.
+    case idle
+    /// Can transition to: `requested`, `backingOff`, `idle` (connection lost).
+    case waitingForToken
+    /// The command was sent. Can transition to: `subscribed`, `backingOff`, `idle` (connection lost).
+    case requested
+    /// Can transition to: `idle` (connection lost or interrupted).
+    case subscribed
+    /// Waits to try again. Can transition to: `waitingForToken`, `requested`, `idle` (connection lost).
+    case backingOff
+  }
+
+  /// An epoch that no server gives out: recovery from it fails, and the reader learns that something is lost.
+  static let invalidatedEpoch = "_"
+
+  let channel: ChannelName
+  var options: SubscriptionOptions
+  var phase = Phase.idle
+  /// Changes whenever the subscription is asked for or interrupted: an answer to an older request changes nothing.
+  var session: UInt64 = 0
+  /// Where to recover from.
+  var position: StreamPosition?
+  var failures = 0
+
+  init(channel: ChannelName, options: SubscriptionOptions) {
+    self.channel = channel
+    self.options = options
+    position = options.since
+  }
+
+  mutating func interrupt() {
+    phase = .idle
+    session &+= 1
+  }
+
+  /// What was cached of the state and the token is worth nothing any more (code 2502, or 3014 of the connection).
+  mutating func invalidate() {
+    if options.tokenProvider != nil { options.token = "" }
+    if position != nil { position = StreamPosition(epoch: Self.invalidatedEpoch, offset: 0) }
+  }
+
+  var command: ClientCommand.Subscribe {
+    var command = ClientCommand.Subscribe()
+    command.channel = channel.string
+    command.token = options.token
+    command.recoverable = options.recoverable
+    command.positioned = options.positioned
+    command.joinLeave = options.joinLeave
+    if let position {
+      command.recover = true
+      command.epoch = position.epoch
+      command.offset = position.offset
+    }
+    return command
+  }
+}
