@@ -88,6 +88,7 @@ struct SessionWalk {
     if !bench.session.isDrained { broken = "not drained at the end" }
     if let left = subscribers.first(where: { $0.value != 0 }) { broken = "the broker keeps \(left)" }
     if !present.isEmpty { broken = "the broker keeps presence in \(present)" }
+    if holds { broken = "the hub keeps frames for a session that ended" }
     if !attached.isEmpty { broken = "the hub keeps \(attached)" }
   }
 
