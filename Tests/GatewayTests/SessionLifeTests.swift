@@ -216,6 +216,13 @@ struct SessionLifeTests {
     #expect(bench.feed(.ping).isEmpty && bench.feed(.transportClosed).isEmpty && bench.feed(.shutdown).isEmpty)
   }
 
+  /// A million idle connections pay for each byte a million times. What only a few need is allocated when it is needed.
+  @Test("a session is small")
+  func size() {
+    #expect(MemoryLayout<Session>.size <= 320)
+    #expect(MemoryLayout<Subscription>.size <= 40)
+  }
+
   @Test("a client that goes away while it subscribes leaves no subscriber behind")
   func goneWhileSubscribing() {
     var bench = SessionBench.live()
