@@ -1,7 +1,7 @@
 import Logging
 import NIOCore
 import Synchronization
-public import Wire
+import Wire
 public import ZeroMQ
 
 /// How the gateway reaches its broker.
@@ -36,6 +36,7 @@ final class GatewayLoop: LoopParticipant {
   private var batches: [[Handover]]
   private var batchBytes: [Int]
   private var reported = GatewayLinkCounters()
+  private let metrics = LinkMetrics()
   private var nextTick: UInt64 = 0
   private var isStarted = false
 
@@ -176,6 +177,7 @@ final class GatewayLoop: LoopParticipant {
 
   private func report() {
     let counters = link.counters
+    metrics.update(from: reported, to: counters)
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
       logger.notice(
         "the link to the broker is open",
