@@ -102,7 +102,9 @@ let package = Package(
     .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
     .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
-    .testTarget(name: "AuthTests", dependencies: ["Auth", "Wire"], swiftSettings: base),
+    .testTarget(
+      name: "AuthTests", dependencies: ["Auth", "Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
+      swiftSettings: base),
     .testTarget(
       name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),

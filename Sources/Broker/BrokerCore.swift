@@ -167,6 +167,12 @@ public final class BrokerCore {
     }
   }
 
+  /// The broker ends: the log writes what waits and marks the end as a clean one.
+  public func close() {
+    memory.close()
+    disk.close()
+  }
+
   private func forgetIfIdle(_ channel: ChannelName, at time: BrokerTime) {
     guard let state = channels[channel], let since = state.idleSince else { return }
     if time.monotonic - since < configuration.idleChannelTimeout { return }

@@ -172,7 +172,8 @@ public final class BrokerLoop: LoopParticipant {
     reported = counters
   }
 
-  public func close() {}
+  /// What the log took is on disk when this returns: everything that was accepted is finished.
+  public func close() { core.close() }
 
   static func now() -> BrokerTime {
     var wall = timespec()

@@ -1,0 +1,85 @@
+/// A token taken apart (RFC 7515, compact serialisation), with its header checked and its signature not yet.
+struct CompactToken {
+  /// Longest token looked at, in bytes.
+  static let maximumLength = 16 * 1024
+  /// Longest `kid` looked up, in bytes.
+  static let maximumKeyIDLength = 256
+
+  /// Header fields by which a token would bring its own key, or ask for rules we do not know.
+  static let refusedHeaders = ["crit", "jku", "jwk", "x5u", "x5c"]
+
+  let algorithm: TokenAlgorithm
+  /// Looked up in the configured key sets and used for nothing else: never a path, never an address.
+  let keyID: String?
+  let signedBytes: ArraySlice<UInt8>
+  let signature: [UInt8]
+  private let encodedPayload: ArraySlice<UInt8>
+
+  init(_ token: String) throws(TokenError) {
+    guard token.utf8.count <= Self.maximumLength else {
+      throw .invalid(reason: "the token is longer than \(Self.maximumLength) bytes")
+    }
+    let bytes = Array(token.utf8)
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3 else { throw .invalid(reason: "the token has \(parts.count) parts instead of 3") }
+    let header = try Self.object(parts[0], part: "header")
+    self.algorithm = try Self.algorithm(of: header)
+    for name in Self.refusedHeaders where header.has(name) {
+      throw .invalid(reason: "the token's header holds \(name), which is never accepted")
+    }
+    self.keyID = try Self.keyID(of: header)
+    guard let signature = Base64URL.decode(parts[2]) else {
+      throw .invalid(reason: "the token's signature is not base64url")
+    }
+    guard !signature.isEmpty else { throw .invalid(reason: "the token has no signature") }
+    self.signature = signature
+    self.signedBytes = bytes[..<parts[1].endIndex]
+    self.encodedPayload = parts[1]
+  }
+
+  /// The claims. Call it only once the signature is checked.
+  func claims() throws(TokenError) -> JSONObject { try Self.object(encodedPayload, part: "payload") }
+
+  private static func algorithm(of header: JSONObject) throws(TokenError) -> TokenAlgorithm {
+    guard let name = header["alg"]?.string else { throw .invalid(reason: "the token names no algorithm (alg)") }
+    if name.lowercased() == "none" { throw .invalid(reason: "the token is unsigned (alg none)") }
+    guard let algorithm = TokenAlgorithm(rawValue: name) else {
+      throw .invalid(reason: "the token's algorithm is not one that is supported")
+    }
+    return algorithm
+  }
+
+  private static func keyID(of header: JSONObject) throws(TokenError) -> String? {
+    guard header.has("kid") else { return nil }
+    guard let keyID = header["kid"]?.string, keyID.utf8.count <= maximumKeyIDLength else {
+      throw .invalid(reason: "the token's kid is not a string of at most \(maximumKeyIDLength) bytes")
+    }
+    return keyID
+  }
+
+  private static func object(_ encoded: ArraySlice<UInt8>, part: String) throws(TokenError) -> JSONObject {
+    guard let bytes = Base64URL.decode(encoded) else {
+      throw .invalid(reason: "the token's \(part) is not base64url")
+    }
+    do {
+      guard let object = try RawJSON(parsing: bytes).object else {
+        throw TokenError.invalid(reason: "the token's \(part) is not a JSON object")
+      }
+      return object
+    } catch let error as TokenError {
+      throw error
+    } catch let fault as JSONScanner.Fault {
+      throw .invalid(reason: "the token's \(part) \(describe(fault))")
+    } catch {
+      throw .invalid(reason: "the token's \(part) is not JSON")
+    }
+  }
+
+  private static func describe(_ fault: JSONScanner.Fault) -> String {
+    switch fault {
+    case .syntax: "is not JSON"
+    case .tooDeep: "is nested deeper than \(JSONScanner.maximumDepth) levels"
+    case .duplicateKey: "holds a key twice"
+    }
+  }
+}

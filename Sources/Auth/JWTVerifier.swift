@@ -1,0 +1,123 @@
+import Foundation
+import JWTKit
+public import Logging
+
+/// Checks JSON Web Tokens: header, signature, then claims, in that order. What a token says is not looked at before its
+/// signature holds, and nothing that it says decides which key is used beyond a look-up of its `kid`.
+///
+/// JWTKit does the cryptography only. Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it
+/// stands in the token; only where it holds line breaks is the whitespace between its tokens left out.
+public struct JWTVerifier: TokenVerifier {
+  private let keys: [VerificationKey]
+  private let caches: [KeySetCache]
+  private let audience: String?
+  private let issuer: String?
+  private let now: @Sendable () -> Int64
+
+  /// - Parameter now: seconds since 1970. Used for tokens and for the age of key sets.
+  public init(
+    _ configuration: VerifierConfiguration,
+    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },
+    logger: Logger = Logger(label: "fanfare.auth")
+  ) async throws(VerifierConfigurationError) {
+    self.keys = try await Self.keys(configuration)
+    var caches: [KeySetCache] = []
+    for source in configuration.keySets {
+      caches.append(KeySetCache(source, load: try Self.loader(source), now: now, logger: logger))
+    }
+    self.caches = caches
+    self.audience = configuration.audience
+    self.issuer = configuration.issuer
+    self.now = now
+  }
+
+  public func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
+    let claims = try await verifiedClaims(token)
+    return try ClaimsReader(audience: audience, issuer: issuer, now: now()).connection(claims)
+  }
+
+  public func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
+    let claims = try await verifiedClaims(token)
+    return try ClaimsReader(audience: audience, issuer: issuer, now: now()).subscription(claims)
+  }
+
+  private func verifiedClaims(_ token: String) async throws(TokenError) -> JSONObject {
+    let token = try CompactToken(token)
+    try await checkSignature(token)
+    return try token.claims()
+  }
+
+  /// Tries the configured keys of the token's own type first: they cost no reading of a key set.
+  private func checkSignature(_ token: CompactToken) async throws(TokenError) {
+    let configured = keys.compactMap { $0.algorithm(token.algorithm) }
+    if configured.contains(where: { Self.signed(token, with: $0) }) { return }
+    guard !caches.isEmpty, !token.algorithm.isSymmetric else {
+      throw .invalid(
+        reason: configured.isEmpty
+          ? "no \(token.algorithm.keyName) is configured for \(token.algorithm.rawValue)"
+          : "the token's signature does not match")
+    }
+    guard let keyID = token.keyID else {
+      throw .invalid(reason: "the token names no key (kid), and no configured key matches its signature")
+    }
+    var unavailable: TokenError?
+    for cache in caches {
+      do throws(TokenError) {
+        let found = try await cache.keys(for: keyID).algorithms(keyID, token.algorithm)
+        if found.contains(where: { Self.signed(token, with: $0) }) { return }
+      } catch {
+        unavailable = error
+      }
+    }
+    throw unavailable ?? .invalid(reason: "no key of the key set matches the token's kid, algorithm and signature")
+  }
+
+  private static func signed(_ token: CompactToken, with algorithm: any JWTAlgorithm) -> Bool {
+    (try? algorithm.verify(token.signature, signs: token.signedBytes)) == true
+  }
+
+  private static func keys(
+    _ configuration: VerifierConfiguration
+  ) async throws(VerifierConfigurationError) -> [VerificationKey] {
+    var keys: [VerificationKey] = []
+    if let secret = configuration.hmacSecret { keys.append(try await hmacKey(secret)) }
+    if let pem = configuration.rsaPublicKey {
+      keys.append(try await key("RSA public key") { try await .rsa(Insecure.RSA.PublicKey(pem: pem)) })
+    }
+    if let pem = configuration.ecdsaPublicKey {
+      keys.append(try await key("ECDSA public key") { try await .ecdsa(pem: pem) })
+    }
+    if let text = configuration.ed25519PublicKey {
+      keys.append(try await key("Ed25519 public key") { try await .ed25519(text: text) })
+    }
+    return keys
+  }
+
+  /// Also the minter's way to a key, so that both refuse the same secrets.
+  static func hmacKey(_ secret: String) async throws(VerifierConfigurationError) -> VerificationKey {
+    if secret.contains("-----BEGIN") { throw .secretIsAKey }
+    let bytes = Array(secret.utf8)
+    guard bytes.count >= VerifierConfigurationError.minimumSecretLength else {
+      throw .secretTooShort(bytes: bytes.count)
+    }
+    return try await key("HMAC secret") { try await .hmac(bytes) }
+  }
+
+  private static func key(
+    _ name: String, _ make: () async throws -> VerificationKey
+  ) async throws(VerifierConfigurationError) -> VerificationKey {
+    do { return try await make() } catch { throw .unusableKey(name: name) }
+  }
+
+  private static func loader(
+    _ source: KeySetSource
+  ) throws(VerifierConfigurationError) -> @Sendable () async throws -> [UInt8] {
+    switch source.location {
+    case .file(let path): return { try KeySetReader.file(path) }
+    case .url(let address):
+      guard let url = KeySetReader.acceptable(address) else { throw .unacceptableKeySetAddress }
+      let timeout = source.timeout
+      return { try await KeySetReader.url(url, timeout: timeout) }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Logging
+
+/// Keeps the key set of one source. A `kid` is only ever looked up here, so two sources never share one.
+///
+/// Every reading is asked for by a token that is not checked yet. So what a flood of made-up tokens can cause is
+/// bounded: one reading at a time, and one per ``KeySetSource/minimumRefreshInterval``.
+actor KeySetCache {
+  private let source: KeySetSource
+  private let load: @Sendable () async throws -> [UInt8]
+  private let now: @Sendable () -> Int64
+  private let logger: Logger
+
+  private var keys: KeySet?
+  private var loadedAt: Int64 = 0
+  private var attemptedAt: Int64?
+  private var underway: Task<Void, Never>?
+
+  /// - Parameters:
+  ///   - load: reads the source's bytes.
+  ///   - now: seconds since 1970.
+  init(
+    _ source: KeySetSource, load: @escaping @Sendable () async throws -> [UInt8],
+    now: @escaping @Sendable () -> Int64, logger: Logger
+  ) {
+    self.source = source
+    self.load = load
+    self.now = now
+    self.logger = logger
+  }
+
+  /// The keys to try for a token that names `keyID`, after reading the source again where it is due.
+  func keys(for keyID: String) async throws(TokenError) -> KeySet {
+    if age(atMost: source.timeToLive), let keys, keys.contains(keyID) { return keys }
+    await refresh()
+    // What failed to be renewed holds for one more term: an identity provider's short outage locks nobody out, and a
+    // key that was withdrawn does not live for ever.
+    let (term, overflow) = source.timeToLive.multipliedReportingOverflow(by: 2)
+    guard let keys, age(atMost: overflow ? .max : term) else {
+      throw .unavailable(reason: "the key set could not be read; see the warning in the log")
+    }
+    return keys
+  }
+
+  private func age(atMost limit: Int64) -> Bool {
+    guard keys != nil else { return false }
+    let (age, overflow) = now().subtractingReportingOverflow(loadedAt)
+    return !overflow && age >= 0 && age < limit
+  }
+
+  /// Reads the source unless that was tried just now; joins a reading that is under way.
+  private func refresh() async {
+    if let underway { return await underway.value }
+    let time = now()
+    if let attemptedAt, time >= attemptedAt, time < attemptedAt &+ source.minimumRefreshInterval { return }
+    attemptedAt = time
+    // A task of its own: the caller that happened to be first may be cancelled, the others still wait.
+    let task = Task { await self.read(startedAt: time) }
+    underway = task
+    await task.value
+  }
+
+  private func read(startedAt time: Int64) async {
+    do {
+      keys = try await KeySet(parsing: try await load())
+      loadedAt = time
+    } catch {
+      logger.warning(
+        "the key set for tokens could not be read; tokens that need it are refused until it can",
+        metadata: ["reason": "\(error)"])
+    }
+    underway = nil
+  }
+}

@@ -1,0 +1,30 @@
+/// Where a JSON Web Key Set is, and how long it may be kept. All of it comes from the configuration, none of it ever
+/// from a token.
+public struct KeySetSource: Sendable, Equatable {
+  public enum Location: Sendable, Equatable {
+    /// Path of a file.
+    case file(String)
+    /// `https://…`; `http://` on this machine only, since whoever changes the answer signs tokens.
+    case url(String)
+  }
+
+  /// Largest set read, in bytes.
+  public static let maximumBytes = 1024 * 1024
+
+  public var location: Location
+  /// Seconds after which the set is read again. Where that fails, the old set holds for as long again, then no more.
+  public var timeToLive: Int64
+  /// Seconds between two readings, whatever the reason: an unknown `kid`, or a source that failed.
+  public var minimumRefreshInterval: Int64
+  /// Longest that one reading of a URL may take, from the first byte sent to the last received.
+  public var timeout: Duration
+
+  public init(
+    _ location: Location, timeToLive: Int64 = 3600, minimumRefreshInterval: Int64 = 10, timeout: Duration = .seconds(5)
+  ) {
+    self.location = location
+    self.timeToLive = timeToLive
+    self.minimumRefreshInterval = minimumRefreshInterval
+    self.timeout = timeout
+  }
+}

@@ -1,0 +1,137 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The secret that tokens are signed with, where none is configured: made on the first start, kept in the data folder.
+public enum SecretFile {
+  /// Name within the data folder.
+  public static let name = "secret.key"
+  /// Random bytes in a new secret. The file holds them as twice as many hexadecimal digits.
+  public static let newSecretBytes = 32
+  /// Largest file read, in bytes.
+  static let maximumLength = 4096
+
+  /// Why there is no secret. The description is a sentence for the operator.
+  public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
+    case missing(path: String)
+    case openToOthers(path: String, mode: String)
+    case notAFile(path: String)
+    case tooShort(path: String, bytes: Int)
+    case tooLong(path: String)
+    case system(path: String, doing: String, error: String)
+
+    public var description: String {
+      switch self {
+      case .missing(let path): "\(path) does not exist; write the secret there, with mode 0600"
+      case .openToOthers(let path, let mode):
+        "\(path) has mode \(mode), so others on this machine can read or change the secret; run: chmod 600 \(path)"
+      case .notAFile(let path): "\(path) is not a regular file; put the secret into a file of its own"
+      case .tooShort(let path, let bytes):
+        "the secret in \(path) has \(bytes) bytes, at least \(VerifierConfigurationError.minimumSecretLength) are needed; "
+          + "remove the file so that a new one is made (tokens signed with the old one then stop working)"
+      case .tooLong(let path):
+        "\(path) is larger than \(maximumLength) bytes; it should hold the secret and nothing else"
+      case .system(let path, let doing, let error):
+        "\(doing) \(path) failed: \(error); check that the folder exists and that this user may write in it"
+      }
+    }
+  }
+
+  /// Loads `secret.key` from the data folder, or makes it. Of several processes that start at once, one makes the
+  /// file and the others load that one.
+  ///
+  /// - Parameter folder: must exist.
+  public static func loadOrCreate(in folder: String) throws(Fault) -> String {
+    let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
+    do throws(Fault) {
+      return try load(path)
+    } catch .missing {
+      try create(path, folder: folder)
+      return try load(path)
+    }
+  }
+
+  /// Loads a secret from a file, without the whitespace around it.
+  public static func load(_ path: String) throws(Fault) -> String {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { throw .missing(path: path) }
+      throw failure(path, "opening")
+    }
+    defer { close(descriptor) }
+    // Of the open file, not of the path: between two calls on a path somebody could swap the file.
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, "looking at") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
+    guard status.st_mode & 0o077 == 0 else {
+      throw .openToOthers(path: path, mode: "0" + String(status.st_mode & 0o777, radix: 8))
+    }
+    let bytes = try contents(descriptor, path)
+    let secret = String(decoding: bytes, as: UTF8.self).trimmingWhitespace()
+    guard secret.utf8.count >= VerifierConfigurationError.minimumSecretLength else {
+      throw .tooShort(path: path, bytes: secret.utf8.count)
+    }
+    return secret
+  }
+
+  /// Writes a new secret beside the path, makes it durable, then links it into place: the link fails where the path
+  /// exists, and no crash leaves half a secret there.
+  private static func create(_ path: String, folder: String) throws(Fault) {
+    var random = SystemRandomNumberGenerator()
+    let temporary = path + "." + hex(random.next()) + ".new"
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure(path, "creating") }
+    defer {
+      close(descriptor)
+      unsafe unlink(temporary)
+    }
+    var text = (0..<newSecretBytes / 8).map { _ in hex(random.next()) }.joined() + "\n"
+    let written = text.withUTF8 { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    guard written == newSecretBytes * 2 + 1, fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else {
+      throw failure(path, "writing")
+    }
+    guard unsafe link(temporary, path) == 0 || errno == EEXIST else { throw failure(path, "creating") }
+    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw failure(path, "writing") }
+    defer { close(directory) }
+    guard fsync(directory) == 0 else { throw failure(path, "writing") }
+  }
+
+  private static func contents(_ descriptor: Int32, _ path: String) throws(Fault) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: maximumLength + 1)
+    var count = 0
+    while count < bytes.count {
+      let received = unsafe bytes.withUnsafeMutableBytes { buffer in
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        return unsafe read(descriptor, rest.baseAddress, rest.count)
+      }
+      if received < 0, errno == EINTR { continue }
+      guard received >= 0 else { throw failure(path, "reading") }
+      if received == 0 { break }
+      count += received
+    }
+    guard count <= maximumLength else { throw .tooLong(path: path) }
+    return Array(bytes[..<count])
+  }
+
+  private static func hex(_ value: UInt64) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  private static func failure(_ path: String, _ doing: String) -> Fault {
+    let error = unsafe String(cString: strerror(errno))
+    return .system(path: path, doing: doing, error: error)
+  }
+}
+
+extension String {
+  fileprivate func trimmingWhitespace() -> String {
+    guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else {
+      return ""
+    }
+    return String(self[first...last])
+  }
+}

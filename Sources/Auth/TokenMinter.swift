@@ -1,0 +1,92 @@
+import Foundation
+import JWTKit
+
+/// Makes tokens signed with HS256: for `fanfare token`, for tests and for trying things out. An application makes its
+/// own, in its own backend.
+public struct TokenMinter: Sendable {
+  /// `info`, `meta` or `data` was given something that is not JSON.
+  public struct NotJSON: Error, Equatable, CustomStringConvertible {
+    public let claim: String
+
+    public init(claim: String) { self.claim = claim }
+
+    public var description: String { "\(claim) is not JSON; write for example {\"name\":\"Ada\"}" }
+  }
+
+  private let algorithm: any JWTAlgorithm
+  private let audience: String?
+  private let issuer: String?
+  private let now: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - hmacSecret: the verifier's, at least 32 bytes.
+  ///   - audience: written as `aud`; must be what the verifier asks for.
+  ///   - issuer: written as `iss`.
+  ///   - now: seconds since 1970.
+  public init(
+    hmacSecret: String, audience: String? = nil, issuer: String? = nil,
+    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+  ) async throws(VerifierConfigurationError) {
+    guard let algorithm = try await JWTVerifier.hmacKey(hmacSecret).algorithm(.hs256) else {
+      throw .unusableKey(name: "HMAC secret")
+    }
+    self.algorithm = algorithm
+    self.audience = audience
+    self.issuer = issuer
+    self.now = now
+  }
+
+  /// - Parameters:
+  ///   - expiresIn: seconds; nil: the connection never expires.
+  ///   - channels: server-side subscriptions.
+  ///   - info: raw JSON, shown to others.
+  ///   - meta: raw JSON, shown to nobody.
+  public func connectionToken(
+    user: String, expiresIn: Int64?, channels: [String] = [], info: [UInt8]? = nil, meta: [UInt8]? = nil
+  ) throws -> String {
+    var claims = standardClaims(user: user, expiresIn: expiresIn)
+    if !channels.isEmpty { claims.append(("channels", "[" + channels.map(quotedJSON).joined(separator: ",") + "]")) }
+    try append("info", info, to: &claims)
+    try append("meta", meta, to: &claims)
+    return try sign(claims)
+  }
+
+  /// - Parameters:
+  ///   - expiresIn: seconds; nil: the subscription never expires.
+  ///   - info: raw JSON, the subscriber's `chan_info`.
+  ///   - data: raw JSON, given to the subscriber.
+  public func subscriptionToken(
+    user: String, channel: String, expiresIn: Int64?, info: [UInt8]? = nil, data: [UInt8]? = nil
+  ) throws -> String {
+    var claims = standardClaims(user: user, expiresIn: expiresIn)
+    claims.append(("channel", quotedJSON(channel)))
+    try append("info", info, to: &claims)
+    try append("data", data, to: &claims)
+    return try sign(claims)
+  }
+
+  private func standardClaims(user: String, expiresIn: Int64?) -> [(String, String)] {
+    let time = now()
+    var claims = [("sub", quotedJSON(user)), ("iat", String(time))]
+    if let expiresIn {
+      let (expiry, overflow) = time.addingReportingOverflow(expiresIn)
+      claims.append(("exp", String(overflow ? Int64.max : expiry)))
+    }
+    if let audience { claims.append(("aud", quotedJSON(audience))) }
+    if let issuer { claims.append(("iss", quotedJSON(issuer))) }
+    return claims
+  }
+
+  private func append(_ name: String, _ json: [UInt8]?, to claims: inout [(String, String)]) throws {
+    guard let json else { return }
+    guard let value = try? RawJSON(parsing: json) else { throw NotJSON(claim: name) }
+    claims.append((name, String(decoding: value.bytes, as: UTF8.self)))
+  }
+
+  private func sign(_ claims: [(String, String)]) throws -> String {
+    let payload = "{" + claims.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    let header = #"{"alg":"HS256","typ":"JWT"}"#
+    let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)
+    return signed + "." + Base64URL.encode(try algorithm.sign(Array(signed.utf8)))
+  }
+}

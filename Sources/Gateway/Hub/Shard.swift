@@ -1,0 +1,136 @@
+import Auth
+import NIOCore
+import Wire
+import ZeroMQ
+
+/// One event loop's part of the gateway: its sessions, its part of the hub, and its way to the broker.
+final class Shard: SessionHost {
+  let loopIndex: Int
+  let verifier: any TokenVerifier
+  let rules: SessionRules
+  private let uplink: Mailbox<UplinkMessage>
+  private let hub: Hub
+  private let clock: @Sendable () -> SessionTime
+  private(set) var sessions: [UInt64: SessionDriver] = [:]
+  /// Sessions whose commands are read later because the broker is behind.
+  private var heldPublishers: [UInt64: SessionDriver] = [:]
+  private var isHolding = false
+  private var onEmpty: (() -> Void)?
+
+  init(
+    loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
+    queueLimitBytes: Int, clock: @escaping @Sendable () -> SessionTime
+  ) {
+    self.loopIndex = loopIndex
+    self.verifier = verifier
+    self.rules = rules
+    self.uplink = uplink
+    self.clock = clock
+    hub = Hub(heldBytesLimit: queueLimitBytes)
+  }
+
+  var time: SessionTime { clock() }
+
+  // MARK: Sessions
+
+  /// A client's connection is open: from here on a session decides for it.
+  func open(_ transport: any SessionTransport) -> SessionDriver {
+    let identity = SessionIdentity(client: Self.randomIdentifier(), session: Self.randomIdentifier())
+    let interval = rules.configuration.pingIntervalMilliseconds
+    let driver = SessionDriver(
+      transport: transport, host: self, rules: rules, identity: identity,
+      firstPingDelayMilliseconds: Int64.random(in: (interval / 2)...interval))
+    sessions[driver.id] = driver
+    driver.opened()
+    return driver
+  }
+
+  func sessionEnded(_ driver: SessionDriver) {
+    sessions[driver.id] = nil
+    heldPublishers[driver.id] = nil
+    if sessions.isEmpty { onEmpty?() }
+  }
+
+  /// The server drains: every client is told 3001. Calls back when the last session has ended.
+  func shutDown(_ whenEmpty: @escaping () -> Void) {
+    onEmpty = whenEmpty
+    if sessions.isEmpty { return whenEmpty() }
+    for driver in Array(sessions.values) { driver.shutDown() }
+  }
+
+  // MARK: To the broker
+
+  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {
+    let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
+    let message = UplinkMessage.request(GatewayRequest(source: source, format: driver.format, request: request))
+    var cost = 256
+    switch request {
+    case .publish(let publish):
+      cost += publish.data.count
+      if isHolding { hold(driver) }
+    // Always taken: a broker that is never told believes in a subscriber who is gone.
+    case .unsubscribe: cost = 0
+    default: break
+    }
+    guard uplink.post(message, cost: cost) else {
+      // The backbone thread is behind by more than all windows together, or has ended.
+      return driver.brokerAnswered(tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
+    }
+  }
+
+  /// Backpressure reaches the publisher: its socket is read later, so its own sends begin to wait.
+  private func hold(_ driver: SessionDriver) {
+    guard heldPublishers.updateValue(driver, forKey: driver.id) == nil else { return }
+    driver.holdInput(true)
+  }
+
+  // MARK: From the broker
+
+  /// What the backbone thread hands over, in order.
+  func take(_ batch: [Handover]) {
+    for handover in batch {
+      switch handover {
+      case .frames(let channel, let frames): hub.deliver(frames, on: channel)
+      case .answer(let connection, let tag, let response):
+        sessions[connection]?.brokerAnswered(tag: tag, response)
+      case .presenceFrames(let channel, let frames): hub.deliverPresence(frames, on: channel)
+      case .lost(let channel): hub.lose(channel)
+      case .holdPublishers(let hold): holdPublishers(hold)
+      }
+    }
+  }
+
+  private func holdPublishers(_ hold: Bool) {
+    isHolding = hold
+    guard !hold else { return }
+    let held = heldPublishers
+    heldPublishers = [:]
+    for driver in held.values { driver.holdInput(false) }
+  }
+
+  // MARK: The hub
+
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
+    hub.attach(driver, to: channel, flags)
+  }
+
+  func detach(_ driver: SessionDriver, from channel: ChannelName) { hub.detach(driver, from: channel) }
+  func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }
+  func discardHeld(for driver: SessionDriver) { hub.discardHeld(for: driver) }
+
+  /// 128 random bits as a UUID's text: unique over all gateways without asking any.
+  private static func randomIdentifier() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for word in 0..<2 {
+      var bits = generator.next()
+      for place in 0..<16 {
+        if [(0, 8), (0, 12), (1, 0), (1, 4)].contains(where: { $0 == (word, place) }) { text.append(UInt8(ascii: "-")) }
+        text.append(digits[Int(bits & 15)])
+        bits >>= 4
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

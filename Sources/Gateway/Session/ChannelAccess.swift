@@ -1,0 +1,56 @@
+import Wire
+
+/// What a user may do with a channel by its name and its namespace's options: pure, and the only place that decides it.
+///
+/// Every way to a channel's contents asks here, the side paths too: where history or presence are allowed for all
+/// clients, that does not open `$private` and user-limited channels to people who could not subscribe to them.
+struct ChannelAccess {
+  let channel: ChannelName
+  let options: ChannelOptions
+  /// Empty: anonymous.
+  let user: String
+  /// Whether the connection has a live subscription to the channel, from whichever side.
+  let isSubscribed: Bool
+  let personalChannelPrefix: String?
+
+  var maySubscribeWithoutToken: Bool {
+    guard isOpenByName else { return false }
+    if channel.limitedToUsers != nil { return true }
+    return user.isEmpty ? options.allowSubscribeForAnonymous : options.allowSubscribeForClient
+  }
+
+  var mayPublish: Bool {
+    allows(
+      subscriber: options.allowPublishForSubscriber, client: options.allowPublishForClient,
+      anonymous: options.allowPublishForAnonymous)
+  }
+
+  var mayReadHistory: Bool {
+    allows(
+      subscriber: options.allowHistoryForSubscriber, client: options.allowHistoryForClient,
+      anonymous: options.allowHistoryForAnonymous)
+  }
+
+  var maySeePresence: Bool {
+    allows(
+      subscriber: options.allowPresenceForSubscriber, client: options.allowPresenceForClient,
+      anonymous: options.allowPresenceForAnonymous)
+  }
+
+  private func allows(subscriber: Bool, client: Bool, anonymous: Bool) -> Bool {
+    if isSubscribed && subscriber { return true }
+    guard isSubscribed || isOpenByName else { return false }
+    return user.isEmpty ? anonymous : client
+  }
+
+  /// False where the name keeps this user out: `$…`, somebody's personal channel, a limit that does not list them.
+  ///
+  /// All names that look like a personal channel are closed, the user's own too (the server subscribes them to it): a
+  /// user id may hold `,` or `#`, and then the name alone does not tell whose it is.
+  private var isOpenByName: Bool {
+    if channel.isPrivate { return false }
+    if let prefix = personalChannelPrefix, channel.string.utf8.starts(with: prefix.utf8) { return false }
+    guard let listed = channel.limitedToUsers else { return true }
+    return options.allowUserLimitedChannels && !user.isEmpty && listed.contains { $0.hasSameBytes(as: user) }
+  }
+}

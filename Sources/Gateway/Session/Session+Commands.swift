@@ -1,0 +1,121 @@
+import Auth
+import Wire
+
+/// Which command may come when, and to whom it goes.
+extension Session {
+  mutating func received(_ command: ClientCommand) {
+    switch phase {
+    case .awaitingConnect:
+      guard case .connect(let connect) = command.body, command.id != 0 else {
+        return end(.badRequest("the first command must be connect, with an id"))
+      }
+      self.connect(command.id, connect)
+    case .connecting:
+      if case .connect = command.body { return end(.secondConnect) }
+      hold(command)
+    case .live: perform(command)
+    case .refused:
+      if case .connect = command.body { end(.secondConnect) }
+    case .closed: break
+    }
+  }
+
+  mutating func perform(_ command: ClientCommand) {
+    let id = command.id
+    switch command.body {
+    case .pong: return ponged()
+    case .send: return  // Nobody listens to it: accepted, so that SDKs may use it, and dropped.
+    case _ where id == 0: return end(.badRequest("a command other than send and pong needs an id above 0"))
+    case .connect: return end(.secondConnect)
+    case .ping: return send(.ping(id: id))
+    case .rpc(let method, _): return fail(id, .methodNotFound.saying("there is no method \(excerpt(of: method))"))
+    case .unknown: return fail(id, .methodNotFound.saying("the command names no method that this server knows"))
+    case .unsubscribe(let channel): return unsubscribe(id, channel)
+    case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh: break
+    }
+    guard pending.count < configuration.maximumPendingCommands else {
+      return fail(id, .tooManyRequests.saying("too many commands wait for an answer; send the next one after a reply"))
+    }
+    switch command.body {
+    case .subscribe(let ask): subscribe(QueuedSubscribe(id: id, ask: ask))
+    case .publish(let ask): publish(id, ask)
+    case .presence(let channel): presence(id, channel, .presence(id: id))
+    case .presenceStats(let channel): presence(id, channel, .presenceStats(id: id))
+    case .history(let ask): history(id, ask)
+    case .refresh(let token): refresh(id, token)
+    case .subRefresh(let channel, let token): subRefresh(id, channel, token)
+    case .pong, .send, .connect, .ping, .rpc, .unknown, .unsubscribe: break  // Done above.
+    }
+  }
+
+  mutating func brokerAnswered(_ tag: UInt64, _ response: BrokerResponse) {
+    guard let operation = pending.removeValue(forKey: tag) else { return }
+    switch (operation, response) {
+    case (.subscribe(let order), _) where order.serverSide: connectSubscribed(order, response)
+    case (.subscribe(let order), _): subscribed(order, response)
+    case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
+    case (.publish(let id), .published): send(.publish(id: id))
+    case (.history(let id, let binaryData), .history(let page)):
+      send(.history(id: id, historyResult(page, binaryData)))
+    case (.presence(let id), .presence(let members)):
+      let byClient = Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
+      send(.presence(id: id, byClient))
+    case (.presenceStats(let id), .presenceStats(let clients, let users)):
+      send(.presenceStats(id: id, clients: clients, users: users))
+    case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
+      fail(id, response.error)
+    case (.connect, _), (.subscriptionToken, _), (.refresh, _), (.subRefresh, _):
+      preconditionFailure("tag \(tag) is a token check's: the driver mixed up its answers")
+    }
+  }
+
+  /// The channel a command is about and its rules; nil where the command was answered with an error.
+  mutating func resolve(_ id: UInt32, _ name: String) -> (ChannelName, ChannelOptions)? {
+    switch parse(name) {
+    case .success(let found): return found
+    case .failure(let error):
+      fail(id, error)
+      return nil
+    }
+  }
+
+  func parse(_ name: String) -> Result<(ChannelName, ChannelOptions), ClientError> {
+    do throws(ChannelName.Invalid) {
+      let channel = try ChannelName(name, limit: configuration.maximumChannelNameLength)
+      guard let options = rules.namespaces.options(for: channel) else {
+        let namespace = String(channel.namespace ?? "")
+        return .failure(.unknownChannel.saying("the namespace \(excerpt(of: namespace)) is not configured"))
+      }
+      return .success((channel, options))
+    } catch {
+      return .failure(.badRequest.saying(error.description))
+    }
+  }
+
+  func access(to channel: ChannelName, _ options: ChannelOptions) -> ChannelAccess {
+    ChannelAccess(
+      channel: channel, options: options, user: user, isSubscribed: subscriptions[channel]?.isLive ?? false,
+      personalChannelPrefix: rules.personalChannelPrefix)
+  }
+
+  private func historyResult(_ page: HistoryPage, _ binaryData: Bool) -> ClientReply.HistoryResult {
+    var result = ClientReply.HistoryResult()
+    result.publications = page.publications
+    result.epoch = page.position.epoch
+    result.offset = page.position.offset
+    result.binaryData = binaryData
+    return result
+  }
+}
+
+extension BrokerResponse {
+  /// Why this is not the answer that was asked for.
+  var error: ClientError { if case .failed(let error) = self { error } else { .internalError } }
+}
+
+extension DisconnectCode {
+  static let secondConnect = DisconnectCode.badRequest("a connection can connect only once")
+}
+
+/// A client's string in a sentence: quoted, and no longer than a sentence bears.
+func excerpt(of string: String) -> String { "\"\(string.prefix(64))\"" }

@@ -1,0 +1,136 @@
+import Auth
+import Wire
+
+/// A connect under way.
+struct ConnectAttempt {
+  /// The connect command.
+  var id: UInt32
+  /// Seconds since 1970; nil: never.
+  var expiresAt: Int64?
+  /// Server-side subscriptions that the broker has still to answer.
+  var unanswered = 0
+  /// Those it has answered, by channel name.
+  var subs: [String: ClientReply.SubscribeResult] = [:]
+  /// Commands that came meanwhile.
+  var held: [ClientCommand] = []
+}
+
+extension Session {
+  mutating func connect(_ id: UInt32, _ ask: ClientCommand.Connect) {
+    guard !ask.token.isEmpty || configuration.allowAnonymous else { return end(.invalidToken) }
+    phase = .connecting
+    attempt = ConnectAttempt(id: id)
+    timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
+    if ask.token.isEmpty { return accept(ConnectionClaims(user: ""), recovering: ask.subs) }
+    let tag = remember(.connect(id: id, subs: ask.subs))
+    out.append(.checkConnectionToken(tag: tag, ask.token))
+  }
+
+  /// Bounded: a client that floods while it connects is closed.
+  mutating func hold(_ command: ClientCommand) {
+    guard let count = attempt?.held.count, count < configuration.maximumPendingCommands else {
+      return end(.badRequest("too many commands before the answer to connect"))
+    }
+    attempt?.held.append(command)
+  }
+
+  mutating func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
+    switch pending.removeValue(forKey: tag) {
+    case .connect(let id, let subs): connectTokenChecked(id, subs, result)
+    case .refresh(let id): refreshed(id, result)
+    default: break
+    }
+  }
+
+  private mutating func connectTokenChecked(
+    _ id: UInt32, _ subs: [String: ClientCommand.Subscribe], _ result: Result<ConnectionClaims, TokenError>
+  ) {
+    switch result {
+    case .success(let claims):
+      if let expiry = claims.expiresAt, expiry <= time.wall { return refuse(.tokenExpired) }
+      accept(claims, recovering: subs)
+    case .failure(.expired): refuse(.tokenExpired)
+    case .failure(.invalid): end(.invalidToken)
+    case .failure(.unavailable): refuse(.internalError)
+    }
+  }
+
+  /// Asks the broker for all server-side subscriptions at once. What a client wants to recover counts only for channels
+  /// that it is granted.
+  private mutating func accept(_ claims: ConnectionClaims, recovering subs: [String: ClientCommand.Subscribe]) {
+    user = claims.user
+    connectionInfo = claims.info
+    attempt?.expiresAt = claims.expiresAt
+    var grants = claims.subscriptions.sorted { $0.key < $1.key }
+    if let prefix = rules.personalChannelPrefix, !user.isEmpty {
+      let personal = prefix + user
+      if !grants.contains(where: { $0.key.hasSameBytes(as: personal) }) {
+        grants.append((key: personal, value: SubscriptionGrant()))
+      }
+    }
+    guard grants.count <= configuration.maximumChannels else { return end(.channelLimit) }
+    var orders: [SubscribeOrder] = []
+    for (name, grant) in grants {
+      switch parse(name) {
+      case .failure(let error): return refuse(error)
+      case .success((let channel, let options)):
+        let ask = subs[name] ?? ClientCommand.Subscribe()
+        orders.append(
+          SubscribeOrder(id: 0, channel: channel, options: options, ask: ask, grant: grant, serverSide: true))
+      }
+    }
+    attempt?.unanswered = orders.count
+    if orders.isEmpty { return welcome() }
+    for order in orders { subscribeAtBroker(order) }
+  }
+
+  /// One of the server-side subscriptions was answered: its frames are held from here on, see ``HubFlags/held``.
+  mutating func connectSubscribed(_ order: SubscribeOrder, _ response: BrokerResponse) {
+    guard case .subscribed(let answer) = response else {
+      subscriptions[order.channel] = nil
+      return refuse(.internalError)
+    }
+    subscriptions[order.channel]?.phase = .live
+    attempt?.subs[order.channel.string] = order.result(answer, at: time)
+    attempt?.unanswered -= 1
+    out.append(.attach(order.channel, order.hubFlags))
+    if attempt?.unanswered == 0 { welcome() }
+  }
+
+  /// Everything is there: answers the connect, then lets the held frames and the held commands through.
+  private mutating func welcome() {
+    guard let attempt else { return }
+    self.attempt = nil
+    phase = .live
+    var result = ClientReply.ConnectResult()
+    result.client = identity.client
+    result.session = identity.session
+    result.version = configuration.version
+    result.node = configuration.node
+    result.ping = UInt32(clamping: configuration.pingIntervalMilliseconds / 1000)
+    result.pong = true
+    result.subs = attempt.subs
+    if let expiry = attempt.expiresAt {
+      result.expires = true
+      result.ttl = secondsLeft(until: expiry, at: time)
+    }
+    send(.connect(id: attempt.id, result))
+    if !subscriptions.isEmpty { out.append(.releaseHeld) }
+    timers.authenticate = .max
+    timers.ping = saturatingSum(time.monotonic, timers.firstPingDelay)
+    timers.expiresAt = attempt.expiresAt ?? .max
+    scheduleExpiry()
+    for command in attempt.held where phase == .live { perform(command) }
+  }
+
+  /// Answers the connect with an error. Held commands stay unanswered: an SDK takes the failed connect as the answer to
+  /// all of them, while errors of their own would end its subscriptions for good.
+  private mutating func refuse(_ error: ClientError) {
+    guard let attempt else { return }
+    self.attempt = nil
+    phase = .refused
+    fail(attempt.id, error)
+    releaseEverything()
+    if !attempt.subs.isEmpty { out.append(.discardHeld) }
+  }
+}

@@ -1,0 +1,52 @@
+import Auth
+import Wire
+
+/// How sessions and subscriptions end from the server's side.
+extension Session {
+  /// - Parameter code: nil where the transport is gone already.
+  mutating func end(_ code: DisconnectCode?) {
+    guard phase != .closed else { return }
+    phase = .closed
+    attempt = nil
+    releaseEverything()
+    if let code { out.append(.close(code)) }
+  }
+
+  /// Leaves nothing behind: not in the hub, not at the broker. In the order of the names, so that a simulation can be
+  /// replayed.
+  mutating func releaseEverything() {
+    for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
+      out.append(.detach(channel))
+      unsubscribeAtBroker(channel, member(of: subscription))
+    }
+    subscriptions = [:]
+    pending = pending.compactMapValues { operation in
+      switch operation {
+      case .subscribe(let order):
+        .abandoned(order.channel, member: order.sendsMember ? memberInfo(order.grant.info) : nil)
+      case .abandoned: operation
+      default: nil
+      }
+    }
+  }
+
+  /// Publications of the channel may be missing. Whoever counts on offsets is sent to recover; others were never
+  /// promised anything. A subscription still under way is not concerned: its answer brings a fresh position.
+  mutating func channelLost(_ channel: ChannelName) {
+    guard let subscription = subscriptions[channel], subscription.isLive, subscription.traits.contains(.positioned)
+    else { return }
+    if subscription.traits.contains(.serverSide) { return end(.insufficientState) }
+    remove(channel, subscription, telling: .internalError)
+    send(.push(.unsubscribe(channel: channel.string, .insufficient)))
+  }
+
+  /// Somebody takes the subscription away. A client that was only about to get it is refused; where the connect itself
+  /// is under way, the client has to come back.
+  mutating func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
+    guard let subscription = subscriptions[channel] else { return }
+    if phase == .connecting { return end(.forceReconnect) }
+    let wasLive = subscription.isLive
+    remove(channel, subscription, telling: .permissionDenied)
+    if wasLive { send(.push(.unsubscribe(channel: channel.string, code))) }
+  }
+}

@@ -1,0 +1,110 @@
+import Auth
+import Wire
+
+/// Tokens that replace older ones, and what happens where none comes.
+extension Session {
+  mutating func refresh(_ id: UInt32, _ token: String) {
+    guard !token.isEmpty else { return fail(id, .badRequest.saying("the refresh has no token")) }
+    let tag = remember(.refresh(id: id))
+    out.append(.checkConnectionToken(tag: tag, token))
+  }
+
+  mutating func refreshed(_ id: UInt32, _ result: Result<ConnectionClaims, TokenError>) {
+    switch result {
+    case .failure(.expired): fail(id, .tokenExpired)
+    case .failure(.invalid): end(.invalidToken)
+    case .failure(.unavailable): fail(id, .internalError)
+    case .success(let claims):
+      guard claims.user.hasSameBytes(as: user) else { return end(.invalidToken) }
+      if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
+      timers.expiresAt = claims.expiresAt ?? .max
+      scheduleExpiry()
+      var reply = ClientReply.RefreshResult()
+      reply.client = identity.client
+      reply.version = configuration.version
+      if let expiry = claims.expiresAt {
+        reply.expires = true
+        reply.ttl = secondsLeft(until: expiry, at: time)
+      }
+      send(.refresh(id: id, reply))
+    }
+  }
+
+  /// Only a client's own live subscription can be refreshed; a server-side one lives as long as the connection.
+  mutating func subRefresh(_ id: UInt32, _ name: String, _ token: String) {
+    guard let (channel, _) = resolve(id, name) else { return }
+    guard !token.isEmpty else { return fail(id, .badRequest.saying("the sub_refresh has no token")) }
+    guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
+    let tag = remember(.subRefresh(id: id, channel))
+    out.append(.checkSubscriptionToken(tag: tag, token))
+  }
+
+  mutating func subRefreshed(_ id: UInt32, _ channel: ChannelName, _ result: Result<SubscriptionClaims, TokenError>) {
+    switch result {
+    case .failure(.expired): fail(id, .tokenExpired)
+    case .failure(.invalid): end(.invalidToken)
+    case .failure(.unavailable): fail(id, .internalError)
+    case .success(let claims):
+      guard claims.user.hasSameBytes(as: user), claims.channel.hasSameBytes(as: channel.string) else {
+        return end(.invalidToken)
+      }
+      if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
+      guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
+      subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
+      if let expiry = claims.expiresAt { subscriptionExpires(at: expiry) }
+      let ttl = claims.expiresAt.map { secondsLeft(until: $0, at: time) }
+      send(.subRefresh(id: id, expires: ttl != nil, ttl: ttl ?? 0))
+    }
+  }
+
+  private func isRefreshable(_ channel: ChannelName) -> Bool {
+    guard let subscription = subscriptions[channel] else { return false }
+    return subscription.isLive && !subscription.traits.contains(.serverSide)
+  }
+
+  /// Keeps the earliest: after a refresh that may be one that no longer holds, and then the check finds nothing.
+  mutating func subscriptionExpires(at expiry: Int64) {
+    timers.subscriptionsExpireAt = min(timers.subscriptionsExpireAt, expiry)
+    scheduleExpiry()
+  }
+
+  /// Sets the deadline by the distance on the wall clock. Each deadline looks at that clock again, pings among them, so
+  /// a clock that is set does no harm for longer than a ping interval.
+  mutating func scheduleExpiry() {
+    let earliest = min(timers.expiresAt, timers.subscriptionsExpireAt)
+    guard earliest != .max else {
+      timers.expiry = .max
+      return
+    }
+    let due = saturatingSum(earliest, configuration.expiryGraceSeconds)
+    let (left, overflow) = due.subtractingReportingOverflow(time.wall)
+    // A thousand years are as good as never, and their milliseconds fit.
+    let seconds = overflow ? Int64.max : max(left, 0)
+    timers.expiry = seconds > 32_000_000_000 ? .max : saturatingSum(time.monotonic, seconds * 1000)
+  }
+
+  /// Ends what is past its expiry and the grace after it.
+  mutating func endExpired() {
+    if isOver(timers.expiresAt) { return end(.expired) }
+    guard isOver(timers.subscriptionsExpireAt) else { return scheduleExpiry() }
+    timers.subscriptionsExpireAt = .max
+    for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
+      if isOver(subscription.expiresAt) {
+        remove(channel, subscription, telling: .permissionDenied)
+        send(.push(.unsubscribe(channel: channel.string, .expired)))
+      } else {
+        timers.subscriptionsExpireAt = min(timers.subscriptionsExpireAt, subscription.expiresAt)
+      }
+    }
+    scheduleExpiry()
+  }
+
+  private func isOver(_ expiry: Int64) -> Bool {
+    expiry != .max && saturatingSum(expiry, configuration.expiryGraceSeconds) <= time.wall
+  }
+}
+
+extension ClientError {
+  static let notSubscribed = ClientError.permissionDenied.saying(
+    "there is no subscription of the client's own to this channel")
+}

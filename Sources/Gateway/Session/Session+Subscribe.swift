@@ -1,0 +1,154 @@
+import Auth
+import Wire
+
+extension Session {
+  /// The order of the checks: name, namespace, already subscribed, number of channels, permission.
+  mutating func subscribe(_ command: QueuedSubscribe) {
+    let (id, ask) = (command.id, command.ask)
+    guard let (channel, options) = resolve(id, ask.channel) else { return }
+    if let subscription = subscriptions[channel] {
+      guard case .abandoned(next: nil) = subscription.phase else { return fail(id, .alreadySubscribed) }
+      subscriptions[channel]?.phase = .abandoned(next: command)
+      return
+    }
+    guard subscriptions.count < configuration.maximumChannels else {
+      let most = configuration.maximumChannels
+      return fail(id, .limitExceeded.saying("a connection can have at most \(most) subscriptions"))
+    }
+    if !ask.token.isEmpty {
+      let tag = remember(.subscriptionToken(command, channel))
+      subscriptions[channel] = Subscription(phase: .checkingToken(tag: tag))
+      out.append(.checkSubscriptionToken(tag: tag, ask.token))
+      return
+    }
+    guard access(to: channel, options).maySubscribeWithoutToken else { return fail(id, .permissionDenied) }
+    order(SubscribeOrder(id: id, channel: channel, options: options, ask: ask, grant: .init()))
+  }
+
+  mutating func subscriptionTokenChecked(_ tag: UInt64, _ result: Result<SubscriptionClaims, TokenError>) {
+    switch pending.removeValue(forKey: tag) {
+    case .subscriptionToken(let command, let channel): subscribeTokenChecked(command, channel, result)
+    case .subRefresh(let id, let channel): subRefreshed(id, channel, result)
+    default: break
+    }
+  }
+
+  /// A valid token opens the channel, whatever the namespace allows to those without.
+  private mutating func subscribeTokenChecked(
+    _ command: QueuedSubscribe, _ channel: ChannelName, _ result: Result<SubscriptionClaims, TokenError>
+  ) {
+    subscriptions[channel] = nil
+    let id = command.id
+    switch result {
+    case .failure(.expired): fail(id, .tokenExpired)
+    case .failure(.invalid): fail(id, .permissionDenied.saying("the subscription token is not valid"))
+    case .failure(.unavailable): fail(id, .internalError)
+    case .success(let claims):
+      guard claims.user.hasSameBytes(as: user), claims.channel.hasSameBytes(as: channel.string) else {
+        return fail(id, .permissionDenied.saying("the subscription token is for another user or channel"))
+      }
+      if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
+      guard let (_, options) = resolve(id, channel.string) else { return }
+      order(
+        SubscribeOrder(
+          id: id, channel: channel, options: options, ask: command.ask, grant: claims.grant,
+          expiresAt: claims.expiresAt))
+    }
+  }
+
+  /// Spares the broker a subscribe that could only be rejected.
+  private mutating func order(_ order: SubscribeOrder) {
+    if order.rejectsUnrecovered && order.since == nil { return fail(order.id, .unrecoverablePosition) }
+    subscribeAtBroker(order)
+  }
+
+  mutating func subscribeAtBroker(_ order: SubscribeOrder) {
+    let member = order.sendsMember ? memberInfo(order.grant.info) : nil
+    let request = BrokerRequest.SubscribeRequest(
+      channel: order.channel, since: order.since, recoveryLimit: configuration.recoveryLimit, member: member)
+    let tag = ask(.subscribe(request), then: .subscribe(order))
+    subscriptions[order.channel] = order.subscription(.subscribing(tag: tag))
+  }
+
+  /// Answer first, then the hub: this order is the whole of "no gap, no double".
+  mutating func subscribed(_ order: SubscribeOrder, _ response: BrokerResponse) {
+    guard case .subscribed(let answer) = response else {
+      subscriptions[order.channel] = nil
+      return fail(order.id, response.error)
+    }
+    if order.rejectsUnrecovered && !answer.recovered {
+      let member = order.sendsMember ? memberInfo(order.grant.info) : nil
+      subscriptions[order.channel] = nil
+      unsubscribeAtBroker(order.channel, member)
+      return fail(order.id, .unrecoverablePosition)
+    }
+    subscriptions[order.channel]?.phase = .live
+    send(.subscribe(id: order.id, order.result(answer, at: time)))
+    out.append(.attach(order.channel, order.hubFlags))
+    if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
+  }
+
+  /// Unsubscribing from what one is not subscribed to succeeds: the client has what it wanted. A server-side
+  /// subscription is not the client's to end.
+  mutating func unsubscribe(_ id: UInt32, _ name: String) {
+    guard let channel = try? ChannelName(name, limit: configuration.maximumChannelNameLength) else {
+      return fail(id, .badRequest.saying("the channel name is not valid"))
+    }
+    if let subscription = subscriptions[channel] {
+      if subscription.traits.contains(.serverSide) {
+        return fail(id, .permissionDenied.saying("the server keeps this subscription; a client cannot end it"))
+      }
+      remove(channel, subscription, telling: .endedWhileSubscribing)
+    }
+    send(.unsubscribe(id: id))
+  }
+
+  /// Ends a subscription in whatever phase it is. A subscribe command that is still unanswered gets `error`.
+  mutating func remove(_ channel: ChannelName, _ subscription: Subscription, telling error: ClientError) {
+    switch subscription.phase {
+    case .live:
+      subscriptions[channel] = nil
+      out.append(.detach(channel))
+      unsubscribeAtBroker(channel, member(of: subscription))
+    case .checkingToken(let tag):
+      subscriptions[channel] = nil
+      if case .subscriptionToken(let command, _) = pending.removeValue(forKey: tag) { fail(command.id, error) }
+    case .subscribing(let tag):
+      subscriptions[channel]?.phase = .abandoned(next: nil)
+      if case .subscribe(let order) = pending[tag] { fail(order.id, error) }
+      pending[tag] = .abandoned(channel, member: member(of: subscription))
+    case .abandoned(let next):
+      subscriptions[channel]?.phase = .abandoned(next: nil)
+      if let next { fail(next.id, error) }
+    }
+  }
+
+  /// The broker has answered a subscribe that nobody waits for.
+  mutating func abandonedAnswered(_ channel: ChannelName, _ member: ClientInfo?, _ response: BrokerResponse) {
+    if case .subscribed = response { unsubscribeAtBroker(channel, member) }
+    guard case .abandoned(let next) = subscriptions[channel]?.phase else { return }
+    subscriptions[channel] = nil
+    if let next { subscribe(next) }
+  }
+
+  /// Its answer says nothing, so nothing waits for it.
+  mutating func unsubscribeAtBroker(_ channel: ChannelName, _ member: ClientInfo?) {
+    lastTag &+= 1
+    let request = BrokerRequest.UnsubscribeRequest(channel: channel, member: member, keepsInterest: false)
+    out.append(.request(tag: lastTag, .unsubscribe(request)))
+  }
+
+  func member(of subscription: Subscription) -> ClientInfo? {
+    subscription.traits.contains(.member) ? memberInfo(subscription.channelInfo) : nil
+  }
+
+  func memberInfo(_ channelInfo: [UInt8]?) -> ClientInfo {
+    ClientInfo(user: user, client: identity.client, connectionInfo: connectionInfo, channelInfo: channelInfo)
+  }
+}
+
+extension ClientError {
+  /// Temporary: an SDK that has subscribed again meanwhile must not take this for the end of that one.
+  static let endedWhileSubscribing = ClientError.internalError.saying(
+    "the subscription was ended before it began")
+}

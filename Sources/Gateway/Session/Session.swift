@@ -1,0 +1,151 @@
+public import Wire
+
+/// What one client connection may do: a pure machine. Inputs go in with the time, actions come out; a ``SessionDriver``
+/// performs them.
+///
+/// The states of a connection (``Phase``):
+///
+///     awaitingConnect ──connect──▶ connecting ──all subscribed──▶ live
+///           │                          │  └──refused: error──▶ refused
+///           └───────────┬──────────────┴───────────┬───────────┘
+///                       ▼    (live too)            ▼
+///                     closed ◀─────────────────────┘
+///
+/// Three promises, each by construction rather than by timing:
+/// - *No gap and no double.* When the broker's answer to a subscribe comes in, everything up to its position has
+///   passed the hub and everything after it is still to come. So the answer is turned, in one step, into
+///   `send(subscribe result with what was missed)` and then `attach`. For server-side subscriptions `attach` is held
+///   (``HubFlags/held``) until the connect result is out.
+/// - *Each successful subscribe at the broker is followed by exactly one unsubscribe*, whatever happens to the client
+///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
+/// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
+public struct Session {
+  public enum Phase: UInt8, Sendable {
+    /// The transport is open, nobody has said who they are.
+    /// Can transition to: connecting, closed.
+    case awaitingConnect
+    /// The token is being checked or the server-side subscriptions are under way. Commands that come meanwhile are
+    /// held: SDKs send subscribes along with their connect.
+    /// Can transition to: live, refused, closed.
+    case connecting
+    /// Can transition to: closed.
+    case live
+    /// The connect was answered with an error; the client is about to leave. What it still sends is ignored, because a
+    /// final disconnect would keep an SDK from coming back with a new token.
+    /// Can transition to: closed.
+    case refused
+    /// Can transition to: nothing. Answers of the broker that are still to come are tidied up.
+    case closed
+  }
+
+  let rules: SessionRules
+  let identity: SessionIdentity
+  let format: WireFormat
+  public internal(set) var phase = Phase.awaitingConnect
+  /// Empty: anonymous, or not connected yet.
+  public internal(set) var user = ""
+  /// As it was when the client connected: a refresh moves the expiry alone.
+  var connectionInfo: [UInt8]?
+  var attempt: ConnectAttempt?
+  var subscriptions: [ChannelName: Subscription] = [:]
+  var pending: [UInt64: PendingOperation] = [:]
+  var lastTag: UInt64 = 0
+  var timers = SessionTimers()
+  /// Pings without a pong. More than one only while input is held.
+  var unansweredPings: UInt32 = 0
+  var isInputHeld = false
+  /// The time of the input in hand.
+  var time = SessionTime(monotonic: 0, wall: 0)
+  /// The actions of the input in hand.
+  var out: [SessionAction] = []
+
+  /// - Parameter firstPingDelayMilliseconds: a random part of the ping interval, so that clients that reconnected
+  ///   together are not pinged together ever after.
+  public init(rules: SessionRules, identity: SessionIdentity, format: WireFormat, firstPingDelayMilliseconds: Int64) {
+    self.rules = rules
+    self.identity = identity
+    self.format = format
+    timers.firstPingDelay = firstPingDelayMilliseconds
+  }
+
+  /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
+  public var nextDeadline: Int64? { phase == .closed ? nil : timers.next }
+
+  /// False while a connect is under way: what the client sends would only be held.
+  public var wantsInput: Bool { phase != .connecting }
+
+  /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
+  public var isDrained: Bool { phase == .closed && pending.isEmpty }
+
+  var configuration: SessionConfiguration { rules.configuration }
+
+  /// Takes one input and appends what is to be done, in order.
+  public mutating func handle(_ input: SessionInput, at time: SessionTime, into actions: inout [SessionAction]) {
+    swap(&out, &actions)
+    defer { swap(&out, &actions) }
+    self.time = time
+    switch input {
+    case .opened: awaitFromClient()
+    case .brokerAnswered(let tag, let response): brokerAnswered(tag, response)
+    case _ where phase == .closed: break
+    case .command(let command): received(command)
+    case .malformed(let sentence): end(.badRequest(sentence))
+    case .connectionTokenChecked(let tag, let result): connectionTokenChecked(tag, result)
+    case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
+    case .channelLost(let channel): channelLost(channel)
+    case .inputHeld(let holds):
+      isInputHeld = holds
+      awaitFromClient()
+    case .deadline: deadlinePassed()
+    case .transportClosed: end(nil)
+    case .shutdown: end(.shutdown)
+    case .kick(let code): end(code)
+    case .removeSubscription(let channel, let code): removeSubscription(channel, code)
+    }
+  }
+
+  /// The answers that the commands under way wait for, by tag. A tag that is not here is of no interest any more.
+  mutating func remember(_ operation: PendingOperation) -> UInt64 {
+    lastTag &+= 1
+    pending[lastTag] = operation
+    return lastTag
+  }
+
+  @discardableResult
+  mutating func ask(_ request: BrokerRequest, then operation: PendingOperation) -> UInt64 {
+    let tag = remember(operation)
+    out.append(.request(tag: tag, request))
+    return tag
+  }
+
+  mutating func send(_ reply: ClientReply) { out.append(.send(reply)) }
+
+  mutating func fail(_ id: UInt32, _ error: ClientError) { out.append(.send(.error(id: id, error))) }
+}
+
+/// What is done when an answer comes.
+enum PendingOperation {
+  indirect case connect(id: UInt32, subs: [String: ClientCommand.Subscribe])
+  indirect case subscriptionToken(QueuedSubscribe, ChannelName)
+  indirect case subscribe(SubscribeOrder)
+  /// A subscribe that nobody waits for; `member` as it was given.
+  indirect case abandoned(ChannelName, member: ClientInfo?)
+  case publish(id: UInt32)
+  case history(id: UInt32, binaryData: Bool)
+  case presence(id: UInt32)
+  case presenceStats(id: UInt32)
+  case refresh(id: UInt32)
+  indirect case subRefresh(id: UInt32, ChannelName)
+}
+
+extension DisconnectCode {
+  /// The sentence goes into the close frame, cut where it does not fit.
+  static func badRequest(_ sentence: String) -> DisconnectCode {
+    DisconnectCode(code: DisconnectCode.badRequest.code, reason: sentence)
+  }
+}
+
+func saturatingSum(_ a: Int64, _ b: Int64) -> Int64 {
+  let (sum, overflow) = a.addingReportingOverflow(b)
+  return overflow ? (b > 0 ? .max : .min) : sum
+}

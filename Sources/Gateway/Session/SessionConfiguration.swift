@@ -1,0 +1,78 @@
+public import Wire
+
+/// The limits and rules of every session. Each limit says what happens to whoever goes over it.
+public struct SessionConfiguration: Sendable {
+  /// Subscriptions of one connection, server-side ones included: error 106; disconnect 3505 where a token alone names
+  /// more.
+  public var maximumChannels = 128
+  /// Bytes of UTF-8: error 107.
+  public var maximumChannelNameLength = ChannelName.defaultMaximumLength
+  /// Commands of one connection that wait for the broker or for a token check, and commands held while its connect is
+  /// under way: error 111, disconnect 3501 while connecting.
+  public var maximumPendingCommands = 256
+  /// Publications in one history answer; more are asked for page by page: the limit is lowered, nothing is refused.
+  public var maximumHistoryLimit: UInt32 = 300
+  /// Publications in one recovery; where more are missing, nothing is recovered.
+  public var recoveryLimit: UInt32 = 300
+  /// Bytes of UTF-8: error 107.
+  public var maximumIdempotencyKeyLength = 255
+  /// From the opened transport to the connect command, and from there to its answer: disconnect 3502, or 3004 where
+  /// it is the server that is late.
+  public var connectTimeoutMilliseconds: Int64 = 10_000
+  public var pingIntervalMilliseconds: Int64 = 25_000
+  /// Disconnect 3012. Has to be shorter than the interval.
+  public var pongTimeoutMilliseconds: Int64 = 8_000
+  /// How long an expired connection or subscription lives on, so that a refresh on its way still counts.
+  public var expiryGraceSeconds: Int64 = 25
+  /// Whether a connect without a token is accepted, with an empty user: else disconnect 3500.
+  public var allowAnonymous = false
+  /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
+  /// namespace.
+  public var personalChannelNamespace: String?
+  /// Sent in the connect result: name and version of the server.
+  public var version = "Fanfare"
+  /// Sent in the connect result: this gateway among several.
+  public var node = ""
+
+  public init() {}
+}
+
+/// What all sessions of a gateway go by: one object, so that a session pays one pointer for it.
+public final class SessionRules: Sendable {
+  public let configuration: SessionConfiguration
+  public let namespaces: NamespaceTable
+  /// How the name of every personal channel begins; nil where there are none.
+  let personalChannelPrefix: String?
+
+  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable) {
+    self.configuration = configuration
+    self.namespaces = namespaces
+    personalChannelPrefix = configuration.personalChannelNamespace.map { $0.isEmpty ? "#" : "\($0):#" }
+  }
+}
+
+/// What tells one session from all others.
+public struct SessionIdentity: Sendable, Equatable {
+  /// Shown to others in presence and publications, so it opens nothing.
+  public var client: String
+  /// Known to this client alone: it goes with each command of an emulated connection.
+  public var session: String
+
+  public init(client: String, session: String) {
+    self.client = client
+    self.session = session
+  }
+}
+
+/// The time, handed in with every input: a session has no clock of its own.
+public struct SessionTime: Sendable, Equatable {
+  /// Milliseconds that never go back.
+  public var monotonic: Int64
+  /// Seconds since 1970, for what a token says.
+  public var wall: Int64
+
+  public init(monotonic: Int64, wall: Int64) {
+    self.monotonic = monotonic
+    self.wall = wall
+  }
+}

@@ -1,0 +1,225 @@
+import Auth
+import NIOCore
+import Wire
+
+/// Performs what a ``Session`` decides: between a client's connection and the host that knows broker and hub.
+///
+/// Bound to its connection's event loop, and deliberately not Sendable.
+final class SessionDriver {
+  private var session: Session
+  /// Nil once it is closed.
+  private var transport: (any SessionTransport)?
+  private let host: any SessionHost
+  /// Of the connection: what the host knows this session by.
+  let id: UInt64
+  let eventLoop: any EventLoop
+  let format: WireFormat
+  let client: String
+
+  /// Replies of the read burst in hand: they leave as one frame.
+  private var outbox: [ClientReply] = []
+  private var isInReadBurst = false
+  /// Inputs that came while actions were being performed: a host may answer at once, a transport close at once.
+  private var deferred: [SessionInput] = []
+  private var isPerforming = false
+  private var hostHoldsInput = false
+  private var isPaused = false
+  private var hasEnded = false
+  /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
+  /// is cheaper than moving it along.
+  private var timer: Scheduled<Void>?
+  /// When it fires, in monotonic milliseconds.
+  private var timerDue = Int64.max
+
+  /// - Parameter firstPingDelayMilliseconds: a random part of the ping interval.
+  init(
+    transport: any SessionTransport, host: any SessionHost, rules: SessionRules, identity: SessionIdentity,
+    firstPingDelayMilliseconds: Int64
+  ) {
+    self.transport = transport
+    self.host = host
+    id = transport.id
+    eventLoop = transport.eventLoop
+    format = transport.format
+    client = identity.client
+    session = Session(
+      rules: rules, identity: identity, format: transport.format,
+      firstPingDelayMilliseconds: firstPingDelayMilliseconds)
+  }
+
+  /// Empty: anonymous, or not connected yet.
+  var user: String { session.user }
+  var phase: Session.Phase { session.phase }
+  /// The open connection, for the hub to write to.
+  var openTransport: (any SessionTransport)? { transport }
+
+  // MARK: From the connection
+
+  func opened() { feed(.opened) }
+
+  /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
+  func received(_ message: ByteBuffer) {
+    isInReadBurst = true
+    do throws(CommandError) {
+      for command in try ClientCodec.decode(Array(message.readableBytesView), format: format) {
+        guard session.phase != .closed else { return }
+        feed(.command(command))
+      }
+    } catch {
+      feed(.malformed(error.description))
+    }
+  }
+
+  func readCompleted() {
+    isInReadBurst = false
+    flush()
+  }
+
+  /// The connection is gone, whoever ended it.
+  func closed() {
+    transport = nil
+    outbox = []
+    feed(.transportClosed)
+  }
+
+  // MARK: From the host
+
+  func brokerAnswered(tag: UInt64, _ response: BrokerResponse) { feed(.brokerAnswered(tag: tag, response)) }
+
+  func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
+
+  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps.
+  func shutDown() { feed(.shutdown) }
+
+  func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
+
+  func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
+    feed(.removeSubscription(channel, code))
+  }
+
+  /// The broker is behind, or no longer: commands are read later.
+  func holdInput(_ holds: Bool) {
+    guard holds != hostHoldsInput else { return }
+    hostHoldsInput = holds
+    feed(.inputHeld(holds))
+  }
+
+  // MARK: Deciding and performing
+
+  private func feed(_ input: SessionInput) {
+    deferred.append(input)
+    guard !isPerforming else { return }
+    isPerforming = true
+    while !deferred.isEmpty {
+      let inputs = deferred
+      deferred = []
+      for input in inputs {
+        var actions: [SessionAction] = []
+        session.handle(input, at: host.time, into: &actions)
+        for action in actions { perform(action) }
+      }
+    }
+    isPerforming = false
+    if !isInReadBurst { flush() }
+    synchronizeReading()
+    synchronizeTimer()
+    if transport == nil && session.isDrained && !hasEnded {
+      hasEnded = true
+      host.sessionEnded(self)
+    }
+  }
+
+  /// Replies wait in the outbox while a burst is read. The hub writes past the outbox, so it is emptied before the hub
+  /// gets to write anything that a reply has to come before.
+  private func perform(_ action: SessionAction) {
+    switch action {
+    case .send(let reply): if transport != nil { outbox.append(reply) }
+    case .close(let code):
+      flush()
+      transport?.close(code)
+    case .request(let tag, let request): host.request(request, tag: tag, from: self)
+    case .checkConnectionToken(let tag, let token): checkConnectionToken(tag, token)
+    case .checkSubscriptionToken(let tag, let token): checkSubscriptionToken(tag, token)
+    case .attach(let channel, let flags):
+      flush()
+      host.attach(self, to: channel, flags)
+    case .detach(let channel): host.detach(self, from: channel)
+    case .releaseHeld:
+      flush()
+      host.releaseHeld(for: self)
+    case .discardHeld: host.discardHeld(for: self)
+    }
+  }
+
+  private func flush() {
+    guard !outbox.isEmpty, let transport else { return }
+    let replies = outbox
+    outbox = []
+    transport.send(ClientCodec.frame(for: replies, format: format))
+  }
+
+  private func synchronizeReading() {
+    let pauses = hostHoldsInput || !session.wantsInput
+    guard pauses != isPaused, session.phase != .closed else { return }
+    isPaused = pauses
+    if pauses { transport?.pauseReading() } else { transport?.resumeReading() }
+  }
+
+  // MARK: Time
+
+  private func synchronizeTimer() {
+    guard let due = session.nextDeadline else {
+      timer?.cancel()
+      timer = nil
+      timerDue = .max
+      return
+    }
+    guard due < timerDue else { return }
+    timer?.cancel()
+    timerDue = due
+    let (left, overflow) = due.subtractingReportingOverflow(host.time.monotonic)
+    // A far deadline is looked at again in a day.
+    let delay = overflow ? 86_400_000 : min(max(left, 0), 86_400_000)
+    timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(delay)) { [weak self] in self?.timerFired() }
+  }
+
+  private func timerFired() {
+    timer = nil
+    timerDue = .max
+    if let due = session.nextDeadline, due <= host.time.monotonic {
+      feed(.deadline)
+    } else {
+      synchronizeTimer()
+    }
+  }
+
+  // MARK: Tokens
+
+  /// Signatures are checked off the event loop: a key may have to be fetched first.
+  private func checkConnectionToken(_ tag: UInt64, _ token: String) {
+    let verifier = host.verifier
+    check({ () async throws(TokenError) in try await verifier.verifyConnection(token) }) {
+      $0.feed(.connectionTokenChecked(tag: tag, $1))
+    }
+  }
+
+  private func checkSubscriptionToken(_ tag: UInt64, _ token: String) {
+    let verifier = host.verifier
+    check({ () async throws(TokenError) in try await verifier.verifySubscription(token) }) {
+      $0.feed(.subscriptionTokenChecked(tag: tag, $1))
+    }
+  }
+
+  private func check<Claims: Sendable>(
+    _ verify: @escaping @Sendable () async throws(TokenError) -> Claims,
+    then done: @escaping @Sendable (SessionDriver, Result<Claims, TokenError>) -> Void
+  ) {
+    let driver = NIOLoopBound(self, eventLoop: eventLoop)
+    let eventLoop = eventLoop
+    Task {
+      let result: Result<Claims, TokenError>
+      do throws(TokenError) { result = .success(try await verify()) } catch { result = .failure(error) }
+      eventLoop.execute { done(driver.value, result) }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Auth
+import NIOCore
+import Wire
+
+/// What a driver needs of the client's connection. Everything happens on its event loop.
+protocol SessionTransport: AnyObject {
+  var id: UInt64 { get }
+  var eventLoop: any EventLoop { get }
+  var format: WireFormat { get }
+  /// - Parameter frame: one whole WebSocket frame, or what another transport makes of the same replies.
+  func send(_ frame: [UInt8])
+  /// Ends the connection after what was sent before. Calls the delegate's "closed" at once or later, once.
+  func close(_ code: DisconnectCode)
+  func pauseReading()
+  func resumeReading()
+}
+
+/// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.
+///
+/// A host may answer a request before ``request(_:tag:from:)`` returns; the driver keeps the order.
+protocol SessionHost: AnyObject {
+  var verifier: any TokenVerifier { get }
+  /// Now.
+  var time: SessionTime { get }
+  /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
+  /// and also when the broker does not answer. Answers come in the order in which they stand among the publications.
+  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver)
+  /// From now on, publications of the channel go to the driver's connection.
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags)
+  /// The frames of the channel that are held for this driver are dropped.
+  func detach(_ driver: SessionDriver, from channel: ChannelName)
+  /// Writes what is held for this driver, in order, and holds no more.
+  func releaseHeld(for driver: SessionDriver)
+  /// Drops what is held for this driver, and holds no more.
+  func discardHeld(for driver: SessionDriver)
+  /// The driver's last word: the transport is closed, and no answer that matters is under way. Comes once.
+  func sessionEnded(_ driver: SessionDriver)
+}

@@ -1,0 +1,66 @@
+public import Auth
+public import Wire
+
+/// Everything that can happen to a session. Publications, joins and leaves are not among it: the hub writes those
+/// frames straight to the connection.
+public enum SessionInput: Sendable {
+  /// The transport is open. Comes once, first.
+  case opened
+  case command(ClientCommand)
+  /// What came is no command; the sentence says why.
+  case malformed(String)
+  /// The answer to ``SessionAction/request(tag:_:)``: exactly one for each, a timeout is one too.
+  case brokerAnswered(tag: UInt64, BrokerResponse)
+  case connectionTokenChecked(tag: UInt64, Result<ConnectionClaims, TokenError>)
+  case subscriptionTokenChecked(tag: UInt64, Result<SubscriptionClaims, TokenError>)
+  /// The gateway no longer knows where it is in a channel: publications may be missing.
+  case channelLost(ChannelName)
+  /// The gateway stops reading from the client, because the broker is behind; or reads again. What the client owes
+  /// meanwhile is not its fault.
+  case inputHeld(Bool)
+  /// The time in ``Session/nextDeadline`` has come. Harmless when early.
+  case deadline
+  case transportClosed
+  /// The server drains.
+  case shutdown
+  /// Somebody ends the connection through the server API, or the gateway does.
+  case kick(DisconnectCode)
+  /// Somebody ends a subscription through the server API.
+  case removeSubscription(ChannelName, UnsubscribeCode)
+}
+
+/// What the driver is to do, in order.
+public enum SessionAction: Sendable, Equatable {
+  case send(ClientReply)
+  /// The last action but for requests that tidy up at the broker.
+  case close(DisconnectCode)
+  /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are ignored.
+  case request(tag: UInt64, BrokerRequest)
+  case checkConnectionToken(tag: UInt64, String)
+  case checkSubscriptionToken(tag: UInt64, String)
+  /// From now on the hub writes the channel's frames to this connection.
+  case attach(ChannelName, HubFlags)
+  /// The end of it. Frames of the channel that are still held are dropped.
+  case detach(ChannelName)
+  /// Writes the frames that the hub holds for this connection, in the order in which they came, and holds no more.
+  case releaseHeld
+  /// Drops the frames that the hub holds for this connection, and holds no more.
+  case discardHeld
+}
+
+/// How a connection is attached to a channel.
+public struct HubFlags: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Joins and leaves are wanted too.
+  public static let joinLeave = HubFlags(rawValue: 1)
+  /// The subscriber counts on every offset: tell the session when the channel is lost.
+  public static let positioned = HubFlags(rawValue: 2)
+  /// Keep the frames until ``SessionAction/releaseHeld``.
+  ///
+  /// The server-side subscriptions of a connect are answered one by one, and the client learns of all of them in one
+  /// connect result. What is published on the first while the last is still under way must neither overtake that result
+  /// nor be lost.
+  public static let held = HubFlags(rawValue: 4)
+}

@@ -1,0 +1,134 @@
+import Auth
+import Wire
+
+/// What a session keeps of one channel.
+struct Subscription {
+  enum Phase {
+    /// The client's subscription token is being checked.
+    /// Can transition to: subscribing, gone.
+    case checkingToken(tag: UInt64)
+    /// The broker was asked.
+    /// Can transition to: live, abandoned, gone.
+    case subscribing(tag: UInt64)
+    /// Ended before the broker answered. The answer is awaited, because only it tells whether there is anything to
+    /// unsubscribe; whoever subscribes again meanwhile waits for it too, else the late unsubscribe would end the
+    /// presence of the new subscription.
+    /// Can transition to: gone, and from there on with `next` as if it came now.
+    indirect case abandoned(next: QueuedSubscribe?)
+    /// The hub delivers.
+    /// Can transition to: gone.
+    case live
+  }
+
+  struct Traits: OptionSet {
+    let rawValue: UInt8
+    static let serverSide = Traits(rawValue: 1)
+    /// The subscriber is told of a lost position.
+    static let positioned = Traits(rawValue: 2)
+    /// The broker knows who subscribed, so the unsubscribe names them again.
+    static let member = Traits(rawValue: 4)
+  }
+
+  var phase: Phase
+  var traits: Traits = []
+  /// Raw JSON, the subscriber's `chan_info`.
+  var channelInfo: [UInt8]?
+  /// Seconds since 1970; `Int64.max`: never.
+  var expiresAt = Int64.max
+
+  var isLive: Bool { if case .live = phase { true } else { false } }
+}
+
+/// A subscribe command that waits for the end of the subscription before it.
+struct QueuedSubscribe {
+  var id: UInt32
+  var ask: ClientCommand.Subscribe
+}
+
+/// A subscription that is allowed: what the broker is asked, and what its answer is made into.
+struct SubscribeOrder {
+  /// The command to answer; 0 for a server-side subscription, which has none of its own.
+  var id: UInt32
+  var channel: ChannelName
+  var serverSide: Bool
+  var recoverable: Bool
+  var positioned: Bool
+  var sendsMember: Bool
+  var pushesJoinLeave: Bool
+  /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
+  var since: StreamPosition?
+  var rejectsUnrecovered: Bool
+  var binaryData: Bool
+  var grant: SubscriptionGrant
+  /// Seconds since 1970; nil: never.
+  var expiresAt: Int64?
+
+  /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
+  init(
+    id: UInt32, channel: ChannelName, options: ChannelOptions, ask: ClientCommand.Subscribe,
+    grant: SubscriptionGrant, expiresAt: Int64? = nil, serverSide: Bool = false
+  ) {
+    self.id = id
+    self.channel = channel
+    self.serverSide = serverSide
+    self.grant = grant
+    self.expiresAt = expiresAt
+    binaryData = options.dataFormat == .binary
+    let forcesRecovery = grant.forceRecovery ?? options.forceRecovery
+    let forcesPositioning = grant.forcePositioning ?? options.forcePositioning
+    recoverable = options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
+    positioned = recoverable || forcesPositioning || ask.positioned
+    let joinLeave = grant.joinLeave ?? options.joinLeave
+    sendsMember = joinLeave || (grant.presence ?? options.presence)
+    pushesJoinLeave = joinLeave && (ask.joinLeave || (grant.forcePushJoinLeave ?? options.forcePushJoinLeave))
+    since = ask.recover && recoverable ? StreamPosition(epoch: ask.epoch, offset: ask.offset) : nil
+    rejectsUnrecovered =
+      !serverSide && ask.recover && ask.flag & ClientCommand.Subscribe.rejectUnrecovered != 0
+  }
+
+  var hubFlags: HubFlags {
+    var flags: HubFlags = []
+    if pushesJoinLeave { flags.insert(.joinLeave) }
+    if positioned { flags.insert(.positioned) }
+    if serverSide { flags.insert(.held) }
+    return flags
+  }
+
+  func subscription(_ phase: Subscription.Phase) -> Subscription {
+    var traits: Subscription.Traits = []
+    if serverSide { traits.insert(.serverSide) }
+    if positioned { traits.insert(.positioned) }
+    if sendsMember { traits.insert(.member) }
+    return Subscription(
+      phase: phase, traits: traits, channelInfo: grant.info, expiresAt: expiresAt ?? Int64.max)
+  }
+
+  /// What the client is told. A recovery that is not whole gives no publications at all.
+  func result(_ answer: BrokerResponse.Subscribed, at time: SessionTime) -> ClientReply.SubscribeResult {
+    var result = ClientReply.SubscribeResult()
+    result.recoverable = recoverable
+    result.positioned = positioned
+    if positioned {
+      result.epoch = answer.position.epoch
+      result.offset = answer.position.offset
+    }
+    if since != nil {
+      result.wasRecovering = true
+      result.recovered = answer.recovered
+      result.publications = answer.recovered ? answer.publications : []
+    }
+    if let expiresAt {
+      result.expires = true
+      result.ttl = secondsLeft(until: expiresAt, at: time)
+    }
+    result.data = grant.data ?? []
+    result.binaryData = binaryData
+    return result
+  }
+}
+
+/// Never 0: an SDK would take that for "ask for a new token at once", over and over.
+func secondsLeft(until expiry: Int64, at time: SessionTime) -> UInt32 {
+  let (left, overflow) = expiry.subtractingReportingOverflow(time.wall)
+  return overflow ? UInt32.max : UInt32(clamping: max(left, 1))
+}

@@ -1,0 +1,60 @@
+/// `config/fanfare.json`, built in so that `fanfare serve` needs no file. A test compares the two.
+public enum EmbeddedDefault {
+  public static let json = """
+    {
+      "server": {
+        "host": "0.0.0.0",
+        "port": 8000,
+        "allowed_origins": []
+      },
+      "data": {
+        "directory": "data"
+      },
+      "log": {
+        "level": "info",
+        "format": "text"
+      },
+      "channel": {
+        "without_namespace": {
+          "allow_subscribe_for_client": true,
+          "allow_publish_for_subscriber": true,
+          "allow_history_for_subscriber": true,
+          "presence": true,
+          "allow_presence_for_subscriber": true,
+          "join_leave": true,
+          "history_size": 100,
+          "history_ttl": "10m",
+          "force_recovery": true,
+          "durability": "memory"
+        },
+        "namespaces": [
+          {
+            "name": "chat",
+            "durability": "durable",
+            "history_size": 1000,
+            "history_ttl": "168h",
+            "force_recovery": true,
+            "presence": true,
+            "join_leave": true,
+            "allow_subscribe_for_client": true,
+            "allow_publish_for_subscriber": true,
+            "allow_history_for_subscriber": true,
+            "allow_presence_for_subscriber": true,
+            "allow_user_limited_channels": true
+          },
+          {
+            "name": "state",
+            "durability": "relaxed",
+            "history_size": 100,
+            "history_ttl": "24h",
+            "force_recovery": true,
+            "allow_publish_for_subscriber": true,
+            "allow_history_for_subscriber": true,
+            "allow_user_limited_channels": true
+          }
+        ]
+      }
+    }
+
+    """
+}

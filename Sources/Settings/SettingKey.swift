@@ -1,0 +1,67 @@
+/// One key of the configuration: everything that parsing, checking and the reference need to know of it.
+struct SettingKey: Sendable {
+  enum Kind: Sendable, Equatable {
+    case bool
+    case integer(ClosedRange<Int>)
+    /// A number of bytes, or text such as "64KiB".
+    case bytes(ClosedRange<Int>)
+    /// Text such as "25s"; the range is in milliseconds.
+    case duration(ClosedRange<Int>)
+    case string
+    case choice([String])
+    case strings
+  }
+
+  /// Names from the outside in. A namespace's name is one element, dots and all.
+  let path: [String]
+  let kind: Kind
+  let standard: SettingValue
+  /// One line.
+  let doc: String
+  /// Never shown in a message.
+  let isSecret: Bool
+
+  init(_ path: String, _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
+    self.init(path.split(separator: ".").map(String.init), kind, standard, doc, isSecret: isSecret)
+  }
+
+  init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
+    self.path = path
+    self.kind = kind
+    self.standard = standard
+    self.doc = doc
+    self.isSecret = isSecret
+  }
+
+  /// As written in messages and after `--set`.
+  var name: String { path.joined(separator: ".") }
+
+  var environmentName: String { Self.environmentName(path) }
+
+  /// `client.ping_interval` → `FANFARE_CLIENT_PING_INTERVAL`.
+  static func environmentName(_ path: [String]) -> String {
+    let letters = path.joined(separator: "_").uppercased().map { character in
+      character.isASCII && (character.isLetter || character.isNumber) ? character : "_"
+    }
+    return "FANFARE_" + String(letters)
+  }
+
+  /// The same key in another place: how one table of options serves every namespace.
+  func moved(under prefix: [String]) -> SettingKey {
+    SettingKey(prefix + path, kind, standard, doc, isSecret: isSecret)
+  }
+}
+
+/// A value after its unit is resolved: bytes and milliseconds are plain numbers.
+enum SettingValue: Sendable, Equatable {
+  case bool(Bool)
+  case int(Int)
+  case string(String)
+  case strings([String])
+}
+
+func seconds(_ count: Int) -> Int { count * 1000 }
+func minutes(_ count: Int) -> Int { count * 60_000 }
+func hours(_ count: Int) -> Int { count * 3_600_000 }
+func kibibytes(_ count: Int) -> Int { count * 1024 }
+func mebibytes(_ count: Int) -> Int { count * 1024 * 1024 }

@@ -1,0 +1,86 @@
+extension SettingTable {
+  static let client: [SettingKey] = [
+    SettingKey(
+      "client.max_message_bytes", .bytes(256...mebibytes(16)), .int(kibibytes(64)), "Largest message from a client."),
+    SettingKey(
+      "client.max_channel_name_bytes", .integer(1...1024), .int(255), "Longest channel name, in bytes of UTF-8."),
+    SettingKey("client.max_channels", .integer(1...100_000), .int(128), "Subscriptions of one client."),
+    SettingKey(
+      "client.connect_timeout", .duration(100...minutes(10)), .int(seconds(10)),
+      "Time for a client to sign in after its socket is open."),
+    SettingKey(
+      "client.ping_interval", .duration(seconds(1)...hours(1)), .int(seconds(25)), "Time between pings to a client."),
+    SettingKey(
+      "client.pong_timeout", .duration(100...hours(1)), .int(seconds(8)),
+      "Time for a client to answer a ping; shorter than client.ping_interval."),
+    SettingKey(
+      "client.queue_bytes", .bytes(kibibytes(4)...mebibytes(1024)), .int(mebibytes(1)),
+      "Bytes that may wait for a slow client before it is disconnected; it reconnects and recovers."),
+    SettingKey(
+      "client.recovery_max_publications", .integer(1...100_000), .int(300), "Publications that one recovery gives."),
+    SettingKey(
+      "client.history_max_publications", .integer(1...100_000), .int(1000), "Publications that one history call gives."),
+    SettingKey(
+      "client.max_commands_per_message", .integer(1...10_000), .int(64), "Commands in one message from a client."),
+    SettingKey(
+      "client.max_pending_requests", .integer(1...100_000), .int(256),
+      "Requests of one client that may wait for the broker."),
+    SettingKey(
+      "client.allow_anonymous_connect_without_token", .bool, .bool(false), "Let clients connect without a token."),
+    SettingKey(
+      "client.token_expiry_grace", .duration(0...hours(1)), .int(seconds(25)),
+      "Time for a client to send a new token after the old one expired."),
+    SettingKey(
+      "client.request_timeout", .duration(100...minutes(10)), .int(seconds(10)),
+      "Time for the broker to answer a client's request."),
+    SettingKey(
+      "client.user_personal_channel.enabled", .bool, .bool(false),
+      "Subscribe every client with a user to a channel of that user's own."),
+    SettingKey(
+      "client.user_personal_channel.namespace", .string, .string(""), "Namespace of personal channels; empty: none."),
+  ]
+
+  /// The options of a namespace. Their defaults allow nothing.
+  static let channelOptions: [SettingKey] = [
+    SettingKey("presence", .bool, .bool(false), "Keep who is subscribed."),
+    SettingKey("join_leave", .bool, .bool(false), "Tell when somebody joins or leaves."),
+    SettingKey(
+      "force_push_join_leave", .bool, .bool(false), "Send joins and leaves to every subscriber, asked or not."),
+    SettingKey(
+      "history_size", .integer(0...100_000), .int(0), "Publications kept per channel; goes with history_ttl."),
+    SettingKey(
+      "history_ttl", .duration(0...hours(24 * 366)), .int(0),
+      "Time for which a publication is kept; goes with history_size."),
+    SettingKey("force_recovery", .bool, .bool(false), "Every subscriber recovers what it missed, asked or not."),
+    SettingKey(
+      "force_positioning", .bool, .bool(false), "Every subscriber is told when it missed something, asked or not."),
+    SettingKey("allow_subscribe_for_client", .bool, .bool(false), "Users may subscribe without a subscription token."),
+    SettingKey(
+      "allow_subscribe_for_anonymous", .bool, .bool(false),
+      "Anonymous clients may subscribe without a subscription token."),
+    SettingKey("allow_publish_for_subscriber", .bool, .bool(false), "Subscribers may publish."),
+    SettingKey("allow_publish_for_client", .bool, .bool(false), "Users may publish, subscribed or not."),
+    SettingKey(
+      "allow_publish_for_anonymous", .bool, .bool(false),
+      "What users may by the two options above, anonymous clients may too."),
+    SettingKey("allow_history_for_subscriber", .bool, .bool(false), "Subscribers may read the history."),
+    SettingKey("allow_history_for_client", .bool, .bool(false), "Users may read the history, subscribed or not."),
+    SettingKey(
+      "allow_history_for_anonymous", .bool, .bool(false),
+      "What users may by the two options above, anonymous clients may too."),
+    SettingKey("allow_presence_for_subscriber", .bool, .bool(false), "Subscribers may ask who is there."),
+    SettingKey("allow_presence_for_client", .bool, .bool(false), "Users may ask who is there, subscribed or not."),
+    SettingKey(
+      "allow_presence_for_anonymous", .bool, .bool(false),
+      "What users may by the two options above, anonymous clients may too."),
+    SettingKey(
+      "allow_user_limited_channels", .bool, .bool(false),
+      "Allow names such as room#42,43, which only those users may subscribe to."),
+    SettingKey(
+      "durability", .choice(["memory", "relaxed", "durable"]), .string("memory"),
+      "memory: gone with the broker; relaxed: on disk within 10 ms; durable: acknowledged means on disk."),
+    SettingKey(
+      "publication_data_format", .choice(["json", "binary"]), .string("json"),
+      "json: data must be JSON; binary: any bytes."),
+  ]
+}

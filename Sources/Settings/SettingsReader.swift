@@ -1,0 +1,157 @@
+import Configuration
+import Wire
+
+/// Reads the typed settings out of the merged layers.
+struct SettingsReader {
+  private let config: ConfigReader
+
+  /// - Parameter layers: the first that has a key decides.
+  init(_ layers: [SettingsLayer]) {
+    let defaults = Self.defaults(namespaces: layers.flatMap(\.namespaces).map(\.name))
+    self.config = ConfigReader(providers: (layers + [defaults]).map(Self.provider))
+  }
+
+  func settings(namespaces: [String]) -> Settings {
+    var table = NamespaceTable(withoutNamespace: options(["channel", "without_namespace"]))
+    for name in namespaces { table.namespaces[name] = options(["channel", "namespaces", name]) }
+    return Settings(
+      server: server, client: client, token: token, channels: table, broker: broker, backbone: backbone,
+      gateway: .init(uplinkWindowBytes: int("gateway.uplink_window_bytes")),
+      data: .init(directory: string("data.directory")),
+      shutdown: .init(deadline: duration("shutdown.deadline")),
+      log: .init(level: string("log.level"), format: choice("log.format")))
+  }
+
+  private var server: Settings.Server {
+    .init(
+      host: string("server.host"), port: int("server.port"), eventLoops: int("server.event_loops"),
+      backlog: int("server.backlog"), maxConnections: int("server.max_connections"),
+      allowedOrigins: strings("server.allowed_origins"),
+      tls: .init(
+        enabled: bool("server.tls.enabled"), certificateFile: string("server.tls.certificate_file"),
+        keyFile: string("server.tls.key_file")),
+      headerTimeout: duration("server.header_timeout"), maxHeaderBytes: int("server.max_header_bytes"))
+  }
+
+  private var client: Settings.Client {
+    .init(
+      maxMessageBytes: int("client.max_message_bytes"), maxChannelNameBytes: int("client.max_channel_name_bytes"),
+      maxChannels: int("client.max_channels"), connectTimeout: duration("client.connect_timeout"),
+      pingInterval: duration("client.ping_interval"), pongTimeout: duration("client.pong_timeout"),
+      queueBytes: int("client.queue_bytes"), recoveryMaxPublications: int("client.recovery_max_publications"),
+      historyMaxPublications: int("client.history_max_publications"),
+      maxCommandsPerMessage: int("client.max_commands_per_message"),
+      maxPendingRequests: int("client.max_pending_requests"),
+      allowAnonymousConnectWithoutToken: bool("client.allow_anonymous_connect_without_token"),
+      tokenExpiryGrace: duration("client.token_expiry_grace"), requestTimeout: duration("client.request_timeout"),
+      userPersonalChannel: .init(
+        enabled: bool("client.user_personal_channel.enabled"),
+        namespace: string("client.user_personal_channel.namespace")))
+  }
+
+  private var token: Settings.Token {
+    .init(
+      hmacSecret: string("token.hmac_secret"), hmacSecretFile: string("token.hmac_secret_file"),
+      rsaPublicKey: string("token.rsa_public_key"), rsaPublicKeyFile: string("token.rsa_public_key_file"),
+      ecdsaPublicKey: string("token.ecdsa_public_key"), ecdsaPublicKeyFile: string("token.ecdsa_public_key_file"),
+      ed25519PublicKey: string("token.ed25519_public_key"),
+      ed25519PublicKeyFile: string("token.ed25519_public_key_file"),
+      jwksFile: string("token.jwks_file"), jwksURL: string("token.jwks_url"),
+      jwksCacheTTL: duration("token.jwks_cache_ttl"), audience: string("token.audience"),
+      issuer: string("token.issuer"))
+  }
+
+  private var broker: Settings.Broker {
+    .init(
+      idempotencyWindow: duration("broker.idempotency_window"), linkWindowBytes: int("broker.link_window_bytes"),
+      gatewayTimeout: duration("broker.gateway_timeout"), pendingBytes: int("broker.pending_bytes"),
+      services: .init(
+        enabled: bool("broker.services.enabled"), commands: string("broker.services.commands"),
+        tap: string("broker.services.tap"), maxMessageBytes: int("broker.services.max_message_bytes")))
+  }
+
+  private var backbone: Settings.Backbone {
+    .init(
+      endpoint: string("backbone.endpoint"), heartbeatInterval: duration("backbone.heartbeat_interval"),
+      curve: .init(
+        serverPublicKey: string("backbone.curve.server_public_key"),
+        serverSecretKeyFile: string("backbone.curve.server_secret_key_file"),
+        clientPublicKeys: strings("backbone.curve.client_public_keys"),
+        clientSecretKeyFile: string("backbone.curve.client_secret_key_file")))
+  }
+
+  private func options(_ path: [String]) -> ChannelOptions {
+    func flag(_ name: String) -> Bool { bool(path + [name]) }
+    var options = ChannelOptions()
+    options.presence = flag("presence")
+    options.joinLeave = flag("join_leave")
+    options.forcePushJoinLeave = flag("force_push_join_leave")
+    options.historySize = int(path + ["history_size"])
+    options.historyTTLMilliseconds = Int64(int(path + ["history_ttl"]))
+    options.forceRecovery = flag("force_recovery")
+    options.forcePositioning = flag("force_positioning")
+    options.allowSubscribeForClient = flag("allow_subscribe_for_client")
+    options.allowSubscribeForAnonymous = flag("allow_subscribe_for_anonymous")
+    options.allowPublishForSubscriber = flag("allow_publish_for_subscriber")
+    options.allowPublishForClient = flag("allow_publish_for_client")
+    options.allowPublishForAnonymous = flag("allow_publish_for_anonymous")
+    options.allowHistoryForSubscriber = flag("allow_history_for_subscriber")
+    options.allowHistoryForClient = flag("allow_history_for_client")
+    options.allowHistoryForAnonymous = flag("allow_history_for_anonymous")
+    options.allowPresenceForSubscriber = flag("allow_presence_for_subscriber")
+    options.allowPresenceForClient = flag("allow_presence_for_client")
+    options.allowPresenceForAnonymous = flag("allow_presence_for_anonymous")
+    options.allowUserLimitedChannels = flag("allow_user_limited_channels")
+    options.durability = choice(path + ["durability"])
+    options.dataFormat = choice(path + ["publication_data_format"])
+    return options
+  }
+
+  // Every key has a default in the last layer, of the type that the table gives it: a miss is a key that this file
+  // spells otherwise than the table.
+
+  private func bool(_ path: [String]) -> Bool { found(path, config.bool(forKey: ConfigKey(path))) }
+  private func bool(_ name: String) -> Bool { bool(components(name)) }
+  private func int(_ path: [String]) -> Int { found(path, config.int(forKey: ConfigKey(path))) }
+  private func int(_ name: String) -> Int { int(components(name)) }
+  private func strings(_ name: String) -> [String] {
+    found([name], config.stringArray(forKey: ConfigKey(components(name))))
+  }
+  private func string(_ path: [String]) -> String { found(path, config.string(forKey: ConfigKey(path))) }
+  private func string(_ name: String) -> String { string(components(name)) }
+  private func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
+  private func choice<Choice: RawRepresentable<String>>(_ path: [String]) -> Choice {
+    found(path, Choice(rawValue: string(path)))
+  }
+  private func choice<Choice: RawRepresentable<String>>(_ name: String) -> Choice { choice(components(name)) }
+
+  private func components(_ name: String) -> [String] { name.split(separator: ".").map(String.init) }
+
+  private func found<Value>(_ path: [String], _ value: Value?) -> Value {
+    guard let value else { preconditionFailure("\(path.joined(separator: ".")) is not in the table of settings") }
+    return value
+  }
+
+  private static func defaults(namespaces: [String]) -> SettingsLayer {
+    var layer = SettingsLayer(name: "defaults")
+    for key in SettingTable.keys + namespaces.flatMap(SettingTable.namespaceKeys) {
+      layer.entries[key.name] = .init(key: key, value: key.standard, source: .standard)
+    }
+    return layer
+  }
+
+  private static func provider(_ layer: SettingsLayer) -> any ConfigProvider {
+    var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    for entry in layer.entries.values {
+      let content: ConfigContent =
+        switch entry.value {
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .string(let value): .string(value)
+        case .strings(let values): .stringArray(values)
+        }
+      values[AbsoluteConfigKey(entry.key.path)] = ConfigValue(content, isSecret: entry.key.isSecret)
+    }
+    return InMemoryProvider(name: layer.name, values: values)
+  }
+}

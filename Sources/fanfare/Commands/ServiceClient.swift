@@ -1,0 +1,87 @@
+import ArgumentParser
+import Settings
+import Wire
+import ZeroMQ
+
+/// Where the broker's endpoint for services is.
+struct ServiceOptions: ParsableArguments {
+  @OptionGroup var settings: SettingsOptions
+
+  @Option(name: .shortAndLong, help: "The broker's endpoint for services; the configured one where it is left out.")
+  var endpoint: String?
+
+  @Option(name: .long, help: "Seconds to wait for the broker.")
+  var timeout = 10
+
+  func connect() throws -> ServiceClient {
+    let endpoint = try self.endpoint ?? settings.load().broker.services.commands
+    guard (1...86_400).contains(timeout) else { throw ValidationError("--timeout \(timeout): write 1 to 86400 seconds") }
+    return try ServiceClient(endpoint: endpoint, timeoutSeconds: timeout)
+  }
+}
+
+/// A backend service, as small as it can be: requests on a DEALER, several under way at a time.
+final class ServiceClient {
+  /// Enough to fill a group commit, few enough that the answers never fill a pipe.
+  private static let window = 512
+
+  private let context: Context
+  private let socket: Socket
+  private let endpoint: String
+  private let timeoutSeconds: Int
+  private var frames: [[UInt8]] = []
+  private var waiting = 0
+  private var nextID: UInt64 = 0
+
+  init(endpoint: String, timeoutSeconds: Int) throws {
+    self.endpoint = endpoint
+    self.timeoutSeconds = timeoutSeconds
+    context = try Context()
+    var options = Socket.Options()
+    options.lingerMilliseconds = 0
+    options.receiveTimeoutMilliseconds = Int32(timeoutSeconds * 1000)
+    options.sendTimeoutMilliseconds = Int32(timeoutSeconds * 1000)
+    let socket = try Socket(context, .dealer, options)
+    try socket.connect(endpoint)
+    self.socket = socket
+  }
+
+  /// Sends a request; where many are under way, takes answers first.
+  func send(_ method: String, _ parameters: [UInt8], payload: [UInt8]?, _ answer: ([UInt8]) -> Void) throws {
+    while waiting >= Self.window { try takeOne(answer) }
+    nextID += 1
+    var request = [Array(String(nextID).utf8), Array(method.utf8), parameters]
+    if let payload { request.append(payload) }
+    try socket.send(multipart: request, blocking: true)
+    waiting += 1
+  }
+
+  /// Takes the answers that are there, without waiting.
+  func takeAnswers(_ answer: ([UInt8]) -> Void) throws {
+    while waiting > 0, try receive(blocking: false, answer) {}
+  }
+
+  /// Waits for all answers.
+  func drain(_ answer: ([UInt8]) -> Void) throws {
+    while waiting > 0 { try takeOne(answer) }
+  }
+
+  private func takeOne(_ answer: ([UInt8]) -> Void) throws {
+    guard try receive(blocking: true, answer) else {
+      throw Complaint(
+        "no answer from \(endpoint) within \(timeoutSeconds) s. Is the server running, and is this its "
+          + "broker.services.commands endpoint? Start one with 'fanfare serve', or name another with --endpoint.")
+    }
+  }
+
+  private func receive(blocking: Bool, _ answer: ([UInt8]) -> Void) throws -> Bool {
+    guard try socket.receiveMultipart(into: &frames, maxFrames: 3, blocking: blocking) != nil else { return false }
+    waiting -= 1
+    guard frames.count == 3 else { throw Complaint("\(endpoint) does not answer as a Fanfare broker does") }
+    guard frames[1] == Array("ok".utf8) else {
+      throw Complaint("the broker refused: \(String(decoding: frames[2], as: UTF8.self))")
+    }
+    answer(frames[2])
+    return true
+  }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Auth
+import Foundation
+import Settings
+
+struct TokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token",
+    abstract: "Mint a connection token, or with --channel a subscription token.",
+    discussion: """
+      Signs with the secret that the server on this machine uses: the configured one, or the one that it made in its \
+      data folder on first start. Your own backend mints tokens with any JWT library and the same secret.
+      """)
+
+  @OptionGroup var options: SettingsOptions
+
+  @Argument(help: "The user: the token's sub.")
+  var user: String
+
+  @Option(name: .long, help: "How long it holds, for example 1h or 7d; 'never' for a token without end.")
+  var expires = "24h"
+
+  @Option(name: .long, help: "Make it a subscription token for this channel.")
+  var channel: String?
+
+  @Option(name: .long, help: "Channel that the connection is subscribed to by the server; may be given more than once.")
+  var serverSide: [String] = []
+
+  @Option(name: .long, help: "JSON that others see of this user.")
+  var info: String?
+
+  func run() async throws {
+    let minter = try await LocalSecret.minter(for: try options.load())
+    let lifetime = try Self.seconds(expires)
+    let info = info.map { Array($0.utf8) }
+    if let channel {
+      print(try minter.subscriptionToken(user: user, channel: channel, expiresIn: lifetime, info: info))
+    } else {
+      print(try minter.connectionToken(user: user, expiresIn: lifetime, channels: serverSide, info: info))
+    }
+  }
+
+  /// Seconds; nil for `never`.
+  static func seconds(_ text: String) throws -> Int64? {
+    if text == "never" { return nil }
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count > 0, count < 1 << 32 else {
+      throw ValidationError("--expires \(text): write a number and s, m, h or d, for example 12h; or 'never'")
+    }
+    return count * unit
+  }
+}
+
+/// The shared secret of the server on this machine.
+enum LocalSecret {
+  /// - Throws: a sentence that says where the secret was looked for.
+  static func minter(for settings: Settings) async throws -> TokenMinter {
+    let audience = settings.token.audience
+    let issuer = settings.token.issuer
+    do {
+      return try await TokenMinter(
+        hmacSecret: try secret(for: settings), audience: audience.isEmpty ? nil : audience,
+        issuer: issuer.isEmpty ? nil : issuer)
+    } catch let error as VerifierConfigurationError {
+      throw Complaint("\(error)")
+    }
+  }
+
+  static func secret(for settings: Settings) throws -> String {
+    let token = settings.token
+    if !token.hmacSecret.isEmpty { return token.hmacSecret }
+    do throws(SecretFile.Fault) {
+      if !token.hmacSecretFile.isEmpty { return try SecretFile.load(token.hmacSecretFile) }
+      return try SecretFile.load("\(settings.data.directory)/\(SecretFile.name)")
+    } catch {
+      throw Complaint(
+        "\(error)\nThe server makes its secret on first start: run this on the server's machine and in its folder, or "
+          + "name the same configuration with --config.")
+    }
+  }
+}

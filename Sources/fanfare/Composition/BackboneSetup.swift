@@ -1,0 +1,41 @@
+import Foundation
+import Settings
+import ZeroMQ
+
+/// The keys of a backbone over tcp.
+enum BackboneSetup {
+  enum Keys {
+    case broker(Curve.SecretKey, clients: Set<Curve.PublicKey>)
+    case gateway(Curve.KeyPair, server: Curve.PublicKey)
+  }
+
+  /// Nil where the settings name no keys.
+  static func curve(for settings: Settings, role: ServerProcess.Role) throws -> Keys? {
+    let curve = settings.backbone.curve
+    do {
+      switch role {
+      case .serve: return nil
+      case .broker:
+        if curve.serverSecretKeyFile.isEmpty { return nil }
+        let clients = try curve.clientPublicKeys.map { (text) throws(ZeroMQError) in try Curve.PublicKey(z85: text) }
+        return .broker(try secretKey(in: curve.serverSecretKeyFile), clients: Set(clients))
+      case .gateway:
+        if curve.serverPublicKey.isEmpty { return nil }
+        let secret = try secretKey(in: curve.clientSecretKeyFile)
+        let keys = Curve.KeyPair(publicKey: try secret.publicKey, secretKey: secret)
+        return .gateway(keys, server: try Curve.PublicKey(z85: curve.serverPublicKey))
+      }
+    } catch let error as ZeroMQError {
+      throw Complaint(
+        "a CURVE key of the backbone cannot be used: \(error). Keys have 40 characters of Z85; make a pair with "
+          + "'fanfare config curve FILE'")
+    }
+  }
+
+  private static func secretKey(in file: String) throws -> Curve.SecretKey {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+      throw Complaint("the CURVE key file \(file) cannot be read; make one with 'fanfare config curve FILE'")
+    }
+    return try Curve.SecretKey(z85: text.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+}

@@ -1,0 +1,39 @@
+import Broker
+import Log
+import Logging
+import Settings
+import Wire
+import ZeroMQ
+
+/// The broker's parts, from the settings.
+enum BrokerSetup {
+  /// Call it on the backbone thread.
+  static func loop(
+    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, logger: Logger
+  ) throws -> BrokerLoop {
+    // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
+    let completions = Mailbox<[LogCompletion]>(capacity: .max)
+    let disk = try SQLiteStore(folder: settings.data.directory, logger: logger) { _ = completions.post($0) }
+    let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
+    var endpoints = BrokerEndpoints(backbone: address)
+    endpoints.curve = curve
+    if settings.broker.services.enabled {
+      endpoints.commands = settings.broker.services.commands
+      endpoints.tap = settings.broker.services.tap
+      endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
+    }
+    return try BrokerLoop(
+      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions, logger: logger)
+  }
+
+  private static func configuration(for settings: Settings) -> BrokerConfiguration {
+    var configuration = BrokerConfiguration(namespaces: settings.channels, instance: .random(in: .min ... .max))
+    configuration.idempotencyWindow = settings.broker.idempotencyWindow.milliseconds
+    configuration.linkWindowBytes = UInt64(settings.broker.linkWindowBytes)
+    configuration.gatewayTimeout = settings.broker.gatewayTimeout.milliseconds
+    configuration.pendingBytes = settings.broker.pendingBytes
+    configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
+    configuration.maximumPayloadBytes = max(settings.client.maxMessageBytes, settings.broker.services.maxMessageBytes)
+    return configuration
+  }
+}

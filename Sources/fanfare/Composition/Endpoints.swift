@@ -1,0 +1,40 @@
+import Foundation
+import Wire
+
+/// Where the server can be reached, written for scripts and tests: with port 0 the system chooses.
+struct Endpoints {
+  static let fileName = "endpoints.json"
+
+  var websocket: String?
+  var commands: String?
+  var tap: String?
+  var backbone: String?
+
+  func write(to folder: String) throws {
+    var writer = JSONWriter()
+    writer.object { writer in
+      if let websocket { writer.write("websocket", websocket) }
+      if let commands { writer.write("commands", commands) }
+      if let tap { writer.write("tap", tap) }
+      if let backbone { writer.write("backbone", backbone) }
+    }
+    try Data(writer.bytes).write(to: URL(fileURLWithPath: "\(folder)/\(Self.fileName)"), options: .atomic)
+  }
+
+  static func remove(from folder: String) {
+    try? FileManager.default.removeItem(atPath: "\(folder)/\(fileName)")
+  }
+}
+
+enum DataFolderSetup {
+  static func create(_ folder: String) throws {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw Complaint(
+        "the data folder \(folder) cannot be made: \(error.localizedDescription). Make it yourself, or name another with "
+          + "--set data.directory=FOLDER")
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Auth
+import Foundation
+import Logging
+import Settings
+
+/// The keys that tokens are checked with.
+enum TokenSetup {
+  struct Secret {
+    var value: String
+    /// Made now, on the first start.
+    var isNew: Bool
+  }
+
+  /// The shared secret, if one is configured or needed.
+  static func secret(for settings: Settings, logger: Logger) throws -> Secret? {
+    let token = settings.token
+    do throws(SecretFile.Fault) {
+      if !token.hmacSecret.isEmpty { return Secret(value: token.hmacSecret, isNew: false) }
+      if !token.hmacSecretFile.isEmpty { return Secret(value: try SecretFile.load(token.hmacSecretFile), isNew: false) }
+      guard token.needsMadeSecret else { return nil }
+      let existed = FileManager.default.fileExists(atPath: "\(settings.data.directory)/\(SecretFile.name)")
+      return Secret(value: try SecretFile.loadOrCreate(in: settings.data.directory), isNew: !existed)
+    } catch {
+      throw Complaint("\(error)")
+    }
+  }
+
+  static func verifier(for settings: Settings, secret: String?, logger: Logger) async throws -> JWTVerifier {
+    let token = settings.token
+    var keySets: [KeySetSource] = []
+    let lifetime = token.jwksCacheTTL.wholeSeconds
+    if !token.jwksFile.isEmpty { keySets.append(KeySetSource(.file(token.jwksFile), timeToLive: lifetime)) }
+    if !token.jwksURL.isEmpty { keySets.append(KeySetSource(.url(token.jwksURL), timeToLive: lifetime)) }
+    let configuration = VerifierConfiguration(
+      hmacSecret: secret,
+      rsaPublicKey: try key(token.rsaPublicKey, file: token.rsaPublicKeyFile),
+      ecdsaPublicKey: try key(token.ecdsaPublicKey, file: token.ecdsaPublicKeyFile),
+      ed25519PublicKey: try key(token.ed25519PublicKey, file: token.ed25519PublicKeyFile),
+      keySets: keySets, audience: token.audience.isEmpty ? nil : token.audience,
+      issuer: token.issuer.isEmpty ? nil : token.issuer)
+    do { return try await JWTVerifier(configuration, logger: logger) } catch { throw Complaint("\(error)") }
+  }
+
+  private static func key(_ text: String, file: String) throws -> String? {
+    if !text.isEmpty { return text }
+    if file.isEmpty { return nil }
+    guard let contents = try? String(contentsOfFile: file, encoding: .utf8) else {
+      throw Complaint("the key file \(file) cannot be read; check its path and permissions")
+    }
+    return contents
+  }
+}

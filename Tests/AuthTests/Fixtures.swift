@@ -1,0 +1,113 @@
+import Auth
+import Foundation
+import JWTKit
+import Logging
+import Synchronization
+
+/// A clock that a test moves.
+final class TestClock: Sendable {
+  private let seconds: Mutex<Int64>
+
+  init(_ start: Int64 = 1_700_000_000) { seconds = Mutex(start) }
+
+  var now: Int64 { seconds.withLock { $0 } }
+  func advance(_ by: Int64) { seconds.withLock { $0 += by } }
+}
+
+let testSecret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/// Takes what would be logged and drops it.
+let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+func base64URL(_ bytes: some Sequence<UInt8>) -> String {
+  Data(bytes).base64EncodedString()
+    .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+}
+
+/// Signs whatever a test wants to see refused, which no library for tokens would do.
+struct TestSigner: Sendable {
+  let algorithm: any JWTAlgorithm
+
+  func token(header: String? = nil, _ claims: String) throws -> String {
+    let header = header ?? #"{"alg":"\#(algorithm.name)"}"#
+    let signed = base64URL(header.utf8) + "." + base64URL(claims.utf8)
+    return signed + "." + base64URL(try algorithm.sign(Array(signed.utf8)))
+  }
+
+  static func hmac(_ secret: String = testSecret, _ digest: DigestAlgorithm = .sha256) async throws -> TestSigner {
+    try await TestSigner(
+      algorithm: JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: digest).getKey())
+  }
+
+  static func rsa(_ key: Insecure.RSA.PrivateKey, _ digest: DigestAlgorithm = .sha256) async throws -> TestSigner {
+    try await TestSigner(algorithm: JWTKeyCollection().add(rsa: key, digestAlgorithm: digest).getKey())
+  }
+
+  static func ecdsa(_ key: some ECDSAKey) async throws -> TestSigner {
+    try await TestSigner(algorithm: JWTKeyCollection().add(ecdsa: key).getKey())
+  }
+
+  static func eddsa(_ key: EdDSA.PrivateKey) async throws -> TestSigner {
+    try await TestSigner(algorithm: JWTKeyCollection().add(eddsa: key).getKey())
+  }
+}
+
+/// The key pair that RFC 7515, appendix A.2, publishes as its example: a secret to nobody.
+enum ExampleRSA {
+  static let modulus =
+    "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pC"
+    + "gNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg6"
+    + "65xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRW"
+    + "yuXpoQ"
+  static let exponent = "AQAB"
+  static let privateExponent =
+    "Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395IW_GO-pW"
+    + "J1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2Qv"
+    + "Xt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRu"
+    + "OopznQ"
+
+  static func privateKey() throws -> Insecure.RSA.PrivateKey {
+    try Insecure.RSA.PrivateKey(modulus: modulus, exponent: exponent, privateExponent: privateExponent)
+  }
+}
+
+/// One Ed25519 key pair, and how a key set writes it.
+struct SetKey: Sendable {
+  let keyID: String
+  let signer: TestSigner
+  let json: String
+
+  init(_ keyID: String) async throws {
+    let key = try EdDSA.PrivateKey()
+    self.keyID = keyID
+    self.signer = try await .eddsa(key)
+    self.json =
+      #"{"kty":"OKP","crv":"Ed25519","kid":"\#(keyID)","use":"sig","x":"\#(base64URL(key.publicKey.rawRepresentation))"}"#
+  }
+
+  func token(_ claims: String = #"{"sub":"42"}"#) throws -> String {
+    try signer.token(header: #"{"alg":"EdDSA","kid":"\#(keyID)"}"#, claims)
+  }
+
+  static func document(_ keys: SetKey...) -> String { #"{"keys":[\#(keys.map(\.json).joined(separator: ","))]}"# }
+}
+
+/// A folder that is gone when the test is.
+func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> R {
+  let path = NSTemporaryDirectory() + "fanfare-auth-" + UUID().uuidString
+  try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(atPath: path) }
+  return try await body(path)
+}
+
+/// The reason of a refusal, or what happened instead.
+func refusal(_ body: () async throws -> some Any) async -> String {
+  do {
+    _ = try await body()
+    return "accepted"
+  } catch TokenError.invalid(let reason) {
+    return reason
+  } catch {
+    return "\(error)"
+  }
+}

@@ -1,0 +1,226 @@
+import Testing
+
+@Suite("Combinations that cannot work are refused")
+struct CombinationTests {
+  /// The problems' keys and the first words of what is said.
+  private func refused(_ json: String, _ key: String, _ words: String) -> Bool {
+    let found = problems(json)
+    return found.count == 1 && found[0].hasPrefix("f.json:1: \(key): \(words)")
+  }
+
+  private func channel(_ options: String) -> String { #"{"channel": {"without_namespace": {\#(options)}}}"# }
+
+  @Test("Durability without a history")
+  func durability() {
+    for value in ["relaxed", "durable"] {
+      #expect(
+        refused(
+          channel(#""durability": "\#(value)""#), "channel.without_namespace.durability",
+          "is \"\(value)\", but history_size is 0, so there is nothing to put on disk"))
+    }
+    #expect(problems(channel(#""durability": "memory""#)) == ["accepted"])
+  }
+
+  @Test("One half of a history")
+  func halfHistory() {
+    let place = "channel.without_namespace"
+    #expect(refused(channel(#""history_size": 1"#), "\(place).history_size", "is set, but history_ttl is not"))
+    #expect(refused(channel(#""history_ttl": "1s""#), "\(place).history_ttl", "is set, but history_size is not"))
+    #expect(problems(channel(#""history_size": 1, "history_ttl": "1s", "force_recovery": true"#)) == ["accepted"])
+  }
+
+  @Test("Recovery without a history")
+  func recovery() {
+    #expect(
+      refused(
+        channel(#""force_recovery": true"#), "channel.without_namespace.force_recovery",
+        "is true, but history_size is 0, so there is nothing to recover from"))
+  }
+
+  @Test("Pushed joins that nobody makes")
+  func joins() {
+    #expect(
+      refused(
+        channel(#""force_push_join_leave": true"#), "channel.without_namespace.force_push_join_leave",
+        "is true, but join_leave is not"))
+  }
+
+  @Test("Rights for anonymous clients who may not connect", arguments: ["subscribe", "publish", "history", "presence"])
+  func anonymous(_ what: String) {
+    let option = "allow_\(what)_for_anonymous"
+    let json = channel(#""\#(option)": true"#)
+    #expect(
+      refused(json, "channel.without_namespace.\(option)", "is true, but anonymous clients may not connect"))
+    #expect(problems(json, overrides: ["client.allow_anonymous_connect_without_token": "true"]) == ["accepted"])
+  }
+
+  @Test("The line told is that of the namespace's option")
+  func lineInNamespace() {
+    let json = """
+      {"channel": {"namespaces": [
+        { "name": "a" },
+        { "name": "b",
+          "force_recovery": true }
+      ]}}
+      """
+    let found = problems(json)
+    #expect(found.count == 1 && found[0].hasPrefix("f.json:4: channel.namespaces.b.force_recovery: is true"))
+  }
+
+  @Test("A pong that may come after the next ping")
+  func pong() {
+    let words = "is not shorter than client.ping_interval"
+    #expect(refused(#"{"client": {"pong_timeout": "25s"}}"#, "client.pong_timeout", words))
+    #expect(problems(#"{"client": {"pong_timeout": "24s"}}"#) == ["accepted"])
+    let byFlag = problems("{}", overrides: ["client.pong_timeout": "30s"])
+    #expect(byFlag.count == 1 && byFlag[0].hasPrefix("--set: client.pong_timeout: \(words)"))
+    let byOther = problems("{}", environment: ["FANFARE_CLIENT_PING_INTERVAL": "5s"])
+    #expect(byOther.count == 1 && byOther[0].hasPrefix("default: client.pong_timeout: \(words)"))
+  }
+
+  @Test("TLS without its files")
+  func tls() {
+    let found = problems(#"{"server": {"tls": {"enabled": true}}}"#)
+    #expect(
+      found.count == 2 && found.allSatisfy { $0.hasPrefix("f.json:1: server.tls.enabled: is true, but server.tls.") })
+    #expect(
+      problems(#"{"server": {"tls": {"enabled": true, "certificate_file": "c", "key_file": "k"}}}"#) == ["accepted"])
+  }
+
+  @Test(
+    "A namespace without a usable name",
+    arguments: [
+      (#"{"presence": true}"#, "channel.namespaces[0]: has no name"),
+      (#"{"name": ""}"#, "channel.namespaces[0].name: is not a name"),
+      (#"{"name": 5}"#, "channel.namespaces[0].name: is not a name"),
+      (#"{"name": "a:b"}"#, "channel.namespaces[0].name: is \"a:b\"; write at most 64 letters"),
+      (#"{"name": "a b"}"#, "channel.namespaces[0].name: is \"a b\""),
+      (#"{"name": "é"}"#, "channel.namespaces[0].name: is \"é\""),
+      (#"{"name": "a"}, {"name": "a"}"#, "channel.namespaces[1].name: is \"a\" again, like at f.json:1"),
+    ])
+  func names(_ namespaces: String, _ expected: String) {
+    let found = problems(#"{"channel": {"namespaces": [\#(namespaces)]}}"#)
+    #expect(found.count == 1 && found[0].hasPrefix("f.json:1: " + expected))
+  }
+
+  @Test("A personal channel in a namespace that is not there")
+  func personal() {
+    let json = #"{"client": {"user_personal_channel": {"enabled": true, "namespace": "me"}}"#
+    #expect(
+      refused(json + "}", "client.user_personal_channel.namespace", "is \"me\", which is not configured"))
+    #expect(problems(json + #", "channel": {"namespaces": [{"name": "me"}]}}"#) == ["accepted"])
+  }
+
+  @Test(
+    "A backbone that other machines reach without keys",
+    arguments: [
+      "tcp://0.0.0.0:7100", "tcp://*:7100", "tcp://10.0.0.1:7100", "tcp://127.0.0.1.evil.com:1", "tcp://127.1:1",
+    ])
+  func backbone(_ endpoint: String) {
+    let json = #"{"backbone": {"endpoint": "\#(endpoint)""#
+    #expect(
+      refused(
+        json + "}}", "backbone.endpoint", "is \"\(endpoint)\", which other machines reach, and no CURVE keys are set")
+    )
+    #expect(problems(json + #", "curve": {"server_secret_key_file": "k"}}}"#) != ["accepted"])
+    let key = String(repeating: "a", count: 40)
+    let broker = #", "curve": {"server_secret_key_file": "k", "client_public_keys": ["\#(key)"]}}}"#
+    #expect(problems(json + broker) == ["accepted"])
+    let gateway = #", "curve": {"server_public_key": "\#(key)""#
+    #expect(problems(json + gateway + "}}}") != ["accepted"])
+    #expect(
+      problems(json + gateway + #", "client_secret_key_file": "k"}}}"#) == ["accepted"])
+  }
+
+  @Test(
+    "A backbone on this machine needs no keys",
+    arguments: [
+      "tcp://127.0.0.1:7100", "tcp://127.8.9.1:1", "tcp://[::1]:7100", "tcp://localhost:*", "ipc:///run/f.ipc",
+    ])
+  func localBackbone(_ endpoint: String) {
+    #expect(problems(#"{"backbone": {"endpoint": "\#(endpoint)"}}"#) == ["accepted"])
+  }
+
+  @Test(
+    "An endpoint that is none",
+    arguments: [
+      "", "7100", "tcp://", "tcp://127.0.0.1", "tcp://:1", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536", "ipc://",
+      "udp://x:1",
+    ])
+  func endpoints(_ endpoint: String) {
+    for key in ["backbone.endpoint", "broker.services.tap"] {
+      let found = problems("{}", overrides: [key: endpoint])
+      #expect(found.count == 1 && found[0].contains("write tcp://address:port or ipc://file"))
+    }
+    let long = "ipc://" + String(repeating: "a", count: 101)
+    #expect(problems("{}", overrides: ["backbone.endpoint": long]) != ["accepted"])
+  }
+
+  @Test("Half of a gateway's CURVE keys, or a key that is none")
+  func curve() {
+    let key = String(repeating: "a", count: 40)
+    for (name, value) in [
+      ("client_secret_key_file", "f"), ("server_public_key", key), ("server_public_key", "short"),
+      ("server_public_key", String(repeating: "\\\"", count: 40)),
+    ] {
+      #expect(problems(#"{"backbone": {"curve": {"\#(name)": "\#(value)"}}}"#) != ["accepted"])
+    }
+  }
+
+  @Test("Services that other machines reach, or two on one endpoint")
+  func services() {
+    for key in ["commands", "tap"] {
+      let json = #"{"broker": {"services": {"\#(key)": "tcp://0.0.0.0:7005""#
+      #expect(
+        refused(json + "}}}", "broker.services.\(key)", "is \"tcp://0.0.0.0:7005\", which other machines reach"))
+      #expect(problems(json + #", "enabled": false}}}"#) == ["accepted"])
+    }
+    let same = #"{"broker": {"services": {"tap": "tcp://127.0.0.1:7000"}}}"#
+    #expect(refused(same, "broker.services.tap", "is the endpoint of broker.services.commands"))
+  }
+
+  @Test("Windows smaller than one message")
+  func windows() {
+    #expect(refused(#"{"client": {"queue_bytes": "32KiB"}}"#, "client.queue_bytes", "is smaller than"))
+    let services = #"{"broker": {"services": {"max_message_bytes": "64MiB"}, "#
+    #expect(refused(services + #""pending_bytes": "1MiB"}}"#, "broker.pending_bytes", "is smaller than"))
+    #expect(refused(services + #""link_window_bytes": "1MiB"}}"#, "broker.link_window_bytes", "is smaller than"))
+  }
+
+  @Test("A secret that is short, a PEM or given twice")
+  func secrets() {
+    #expect(refused(#"{"token": {"hmac_secret": "short"}}"#, "token.hmac_secret", "has 5 bytes"))
+    #expect(
+      refused(#"{"token": {"hmac_secret": "-----BEGIN PUBLIC KEY-----"}}"#, "token.hmac_secret", "is a PEM key"))
+    for name in ["hmac_secret", "rsa_public_key", "ecdsa_public_key", "ed25519_public_key"] {
+      let value = String(repeating: "a", count: 32)
+      let json = #"{"token": {"\#(name)": "\#(value)", "\#(name)_file": "f"}}"#
+      #expect(refused(json, "token.\(name)_file", "is set, and so is token.\(name)"))
+    }
+    #expect(
+      refused(
+        #"{"token": {"rsa_public_key": "-----BEGIN RSA PRIVATE KEY-----"}}"#, "token.rsa_public_key",
+        "is a private key"))
+  }
+
+  @Test(
+    "A key set without TLS on another machine",
+    arguments: [
+      ("https://id.example/k", true), ("http://127.0.0.1:8080/k", true), ("http://localhost/k", true),
+      ("http://[::1]:80/k", true), ("http://id.example/k", false), ("http://127.0.0.1.evil.com/k", false),
+      ("http://localhost@evil.com/k", false), ("ftp://x", false), ("https://", false),
+    ])
+  func keySet(_ address: String, _ accepted: Bool) {
+    #expect((problems(#"{"token": {"jwks_url": "\#(address)"}}"#) == ["accepted"]) == accepted)
+  }
+
+  @Test(
+    "An origin that no browser sends",
+    arguments: [
+      ("*", true), ("https://a.example", true), ("http://a.example:8080", true), ("https://*.a.example", true),
+      ("a.example", false), ("https://a.example/", false), ("null", false), ("https://", false), ("https://u@a", false),
+    ])
+  func origins(_ origin: String, _ accepted: Bool) {
+    #expect((problems(#"{"server": {"allowed_origins": ["\#(origin)"]}}"#) == ["accepted"]) == accepted)
+  }
+}
