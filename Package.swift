@@ -11,6 +11,7 @@ let base: [SwiftSetting] =
 let library: [SwiftSetting] = base + [.strictMemorySafety()]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioConcurrency: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
@@ -78,7 +79,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, nioWebSocket, logging,
+        metrics,
       ],
       swiftSettings: library),
     .target(

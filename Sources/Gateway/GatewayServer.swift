@@ -1,5 +1,6 @@
 public import Auth
 public import Logging
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 public import Wire

@@ -1,4 +1,5 @@
 import NIOCore
+import Wire
 
 /// Reads a client's frames, in pieces of any size, and gives out whole messages.
 ///

@@ -37,9 +37,9 @@ struct ConfigCommand: ParsableCommand {
 
     func run() throws {
       let keys = try Curve.KeyPair.generate()
-      let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+      let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)
       guard descriptor >= 0 else {
-        throw Complaint("\(file) cannot be made: \(String(cString: strerror(errno))). Name a file that does not exist")
+        throw Complaint("\(file) cannot be made: \(unsafe String(cString: strerror(errno))). Name a file that does not exist")
       }
       let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       try handle.write(contentsOf: Data("\(keys.secretKey.z85)\n".utf8))

@@ -31,7 +31,7 @@ enum GatewaySetup {
 
   private static func session(_ settings: Settings, version: String) -> SessionConfiguration {
     let client = settings.client
-    var session = SessionConfiguration(isValidJSON: JSONSyntax.isValid)
+    var session = SessionConfiguration()
     session.maximumChannels = client.maxChannels
     session.maximumChannelNameLength = client.maxChannelNameBytes
     session.maximumPendingCommands = client.maxPendingRequests
@@ -56,17 +56,17 @@ enum GatewaySetup {
 /// Descriptors are what connections cost the system first.
 enum OpenFiles {
   /// Kept back for the log, the backbone and whatever else the process opens.
-  private static let reserve: UInt64 = 256
+  private static let reserve: rlim_t = 256
 
   /// Raises the process's own limit to what the system allows, and says how many connections that makes.
   static func connectionLimit(configured: Int) -> Int {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
       return configured > 0 ? configured : 1024
     }
     limit.rlim_cur = limit.rlim_max
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    let possible = Int(clamping: limit.rlim_cur > 2 * reserve ? limit.rlim_cur - reserve : limit.rlim_cur / 2)
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let possible = Int(clamping: limit.rlim_cur > 2 * Self.reserve ? limit.rlim_cur - Self.reserve : limit.rlim_cur / 2)
     return configured > 0 ? min(configured, possible) : possible
   }
 }

@@ -1,5 +1,3 @@
-public import Wire
-
 /// Frames as a server sends them: never masked, never fragmented.
 ///
 ///      0               1               2 … (0, 2 or 8 bytes)   …
@@ -26,10 +24,10 @@ public enum ServerFrame {
     appendHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &frame)
   }
 
-  static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
+  public static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
 
   /// Without a code, the payload is empty. A reason that is too long is cut at a character's end.
-  static func close(code: UInt16?, reason: String = "") -> [UInt8] {
+  public static func close(code: UInt16?, reason: String = "") -> [UInt8] {
     guard let code else { return control(Opcode.close, []) }
     var payload: [UInt8] = [UInt8(code >> 8), UInt8(code & 0xFF)]
     for character in reason {
@@ -65,11 +63,11 @@ public enum ServerFrame {
 }
 
 /// RFC 6455, section 5.2.
-enum Opcode {
-  static let continuation: UInt8 = 0x0
-  static let text: UInt8 = 0x1
-  static let binary: UInt8 = 0x2
-  static let close: UInt8 = 0x8
-  static let ping: UInt8 = 0x9
-  static let pong: UInt8 = 0xA
+public enum Opcode {
+  public static let continuation: UInt8 = 0x0
+  public static let text: UInt8 = 0x1
+  public static let binary: UInt8 = 0x2
+  public static let close: UInt8 = 0x8
+  public static let ping: UInt8 = 0x9
+  public static let pong: UInt8 = 0xA
 }
