@@ -53,8 +53,8 @@ struct PythonConformanceTests {
       let command = Command(
         interpreter, [file.path],
         environment: [
-          "FANFARE_URL": server.endpoints.websocket, "FANFARE_COMMANDS": server.endpoints.commands,
-          "FANFARE_TAP": server.endpoints.tap, "FANFARE_SECRET": Self.secret, "FANFARE_FORMAT": format.rawValue,
+          "SERVER_URL": server.endpoints.websocket, "COMMANDS": server.endpoints.commands,
+          "TAP": server.endpoints.tap, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
           // No bytecode beside the sources.
           "PYTHONDONTWRITEBYTECODE": "1",
         ])

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A `fanfare serve` of its own: the binary that was built beside the tests, on free ports, with its own directory.
 ///
-/// Use ``withServer(_:arguments:sourceLocation:_:)`` where the server starts and ends once; it cleans up.
+/// Use ``withServer(_:arguments:_:)`` where the server starts and ends once; it cleans up.
 public final class ServerProcess: Sendable {
   /// Where the server listens, as it says itself once it does.
   public struct Endpoints: Decodable, Sendable, Equatable {
@@ -53,6 +53,8 @@ public final class ServerProcess: Sendable {
         "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
         "--set", "data.directory=\(directory.path)",
       ] + arguments
+    // Its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started with.
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = errorOutput

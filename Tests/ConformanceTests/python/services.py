@@ -13,8 +13,8 @@ import zmq
 
 context = zmq.Context()
 commands, tap = context.socket(zmq.REQ), context.socket(zmq.SUB)
-commands.connect(os.environ["FANFARE_COMMANDS"])
-tap.connect(os.environ["FANFARE_TAP"])
+commands.connect(os.environ.get("COMMANDS", "tcp://127.0.0.1:7000"))
+tap.connect(os.environ.get("TAP", "tcp://127.0.0.1:7001"))
 tap.subscribe(b"news\x00")
 
 

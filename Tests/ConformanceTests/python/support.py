@@ -13,9 +13,9 @@ import time
 import jwt
 from centrifuge import Client, ClientEventHandler, SubscriptionEventHandler
 
-URL = os.environ["FANFARE_URL"]
-SECRET = os.environ["FANFARE_SECRET"]
-PROTOBUF = os.environ.get("FANFARE_FORMAT") == "protobuf"
+URL = os.environ["SERVER_URL"]
+SECRET = os.environ["TOKEN_SECRET"]
+PROTOBUF = os.environ.get("WIRE_FORMAT") == "protobuf"
 
 # Handlers here only record; the SDK's own warnings about lost connections are what some checks want.
 logging.getLogger("centrifuge").setLevel(logging.CRITICAL)

@@ -1,5 +1,7 @@
 """Tokens: invalid, expired, refreshed in time, and those of single subscriptions."""
 
+import asyncio
+
 from support import (
     SubscriptionEvents, connect, connection_token, encode, expect, new_client, passed, run, subscription_token, until,
 )
@@ -61,6 +63,8 @@ async def refreshed():
     await client.disconnect()
     passed("a connection whose token is refreshed in time goes on")
 
+
+async def not_refreshed():
     client = new_client(token=connection_token("alice", seconds=1))
     await client.connect()
     await until(lambda: client.events.connected, "the client connects")
@@ -106,10 +110,8 @@ async def subscriptions():
 
 
 async def main():
-    await invalid()
-    await expired()
-    await refreshed()
-    await subscriptions()
+    # At the same time: they wait for tokens to expire, most of the time.
+    await asyncio.gather(invalid(), expired(), refreshed(), not_refreshed(), subscriptions())
 
 
 run(main)
