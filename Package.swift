@@ -111,7 +111,8 @@ let package = Package(
     .testTarget(
       name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
-    .testTarget(name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ"], swiftSettings: base),
+    .testTarget(
+      name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
     .testTarget(
       name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
     .testTarget(

@@ -6,7 +6,7 @@ struct PendingPublish {
   var state: ChannelState
   var publication: Publication
   var requester: Requester
-  var idempotencyKey: String?
+  var idempotencyKey: IdentifierKey?
 }
 
 extension BrokerCore {
@@ -20,7 +20,7 @@ extension BrokerCore {
     }
     let state = try channel(request.channel, at: time)
     let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
-    if let key = request.idempotencyKey {
+    if let key = request.idempotencyKey.map(IdentifierKey.init) {
       switch decideIdempotency(state.idempotency[key], digest: digest, now: time.wall) {
       case .publish: break
       case .conflict: throw .idempotencyConflict
@@ -63,19 +63,19 @@ extension BrokerCore {
     switch state.store.append(entry) {
     case .kept:
       state.sequencer.kept()
-      if let record { hold(record, in: state) }
+      if let record { hold(record, in: state, at: time) }
       noteIdle(state, at: time)
       deliver(publication, on: state, at: time, into: &effects)
       answerPublished(publication.offset, in: state, to: requester, at: time, into: &effects)
     case .pending:
       state.sequencer.taken()
       if let record {
-        hold(record, in: state)
-        state.waitingForKey[record.key] = []
+        hold(record, in: state, at: time)
+        state.waitingForKey[IdentifierKey(record.key)] = []
       }
       pendingBytes += publication.data.count
       pending[ticket] = PendingPublish(
-        state: state, publication: publication, requester: requester, idempotencyKey: record?.key)
+        state: state, publication: publication, requester: requester, idempotencyKey: record.map { IdentifierKey($0.key) })
     case .refused(let error):
       counters.refused += 1
       throw clientError(for: error)

@@ -52,13 +52,16 @@ extension BrokerCore {
     into effects: inout [BrokerEffect]
   ) -> BrokerResponse {
     guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
-    if !request.keepsInterest { removeInterest(of: gateway, in: state) }
+    var gone: ClientInfo?
     // Only the gateway that a member came through may end it: a late word from an old one must not.
-    if let member = request.member, state.members.byClient[member.client]?.gateway == gateway,
-      let gone = state.members.leave(client: member.client), state.options.joinLeave
-    {
-      announce(.leave, gone, on: state, at: time, into: &effects)
+    if let member = request.member, state.members.byClient[member.client]?.gateway == gateway {
+      gone = state.members.leave(client: member.client)
     }
+    if !request.keepsInterest { state.interest.removeAll { $0 == gateway } }
+    if !state.interest.contains(gateway) && !state.members.hasMembers(of: gateway) {
+      links[gateway]?.channels.remove(state.name)
+    }
+    if let gone, state.options.joinLeave { announce(.leave, gone, on: state, at: time, into: &effects) }
     noteIdle(state, at: time)
     return .done
   }
@@ -67,13 +70,6 @@ extension BrokerCore {
     state.idleSince = nil
     if !state.interest.contains(gateway) { state.interest.append(gateway) }
     links[gateway]?.channels.insert(state.name)
-  }
-
-  func removeInterest(of gateway: UInt64, in state: ChannelState) {
-    state.interest.removeAll { $0 == gateway }
-    if !state.members.byClient.values.contains(where: { $0.gateway == gateway }) {
-      links[gateway]?.channels.remove(state.name)
-    }
   }
 
   func announce(
@@ -115,10 +111,20 @@ extension BrokerCore {
   private func withinPageBytes(_ publications: [Publication]) -> ArraySlice<Publication> {
     var bytes = 0
     for (index, publication) in publications.enumerated() {
-      bytes += publication.data.count + 256
+      bytes += Self.pageBytes(of: publication)
       if bytes > configuration.maximumPageBytes && index > 0 { return publications[..<index] }
     }
     return publications[...]
+  }
+
+  /// What a publication takes of an answer, roughly.
+  private static func pageBytes(of publication: Publication) -> Int {
+    var bytes = 256 + publication.data.count
+    if let info = publication.info {
+      bytes += info.user.utf8.count + (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
+    }
+    for (key, value) in publication.tags { bytes += 16 + key.utf8.count + value.utf8.count }
+    return bytes
   }
 
   private func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {

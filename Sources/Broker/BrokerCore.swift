@@ -110,7 +110,7 @@ public final class BrokerCore {
     do {
       let opened = try store.open(name, durability: options.durability)
       let state = ChannelState(name: name, options: options, store: store, opened: opened)
-      for record in opened.idempotencyKeys { idempotencyExpiry.add(name, record) }
+      for record in opened.idempotencyKeys { idempotencyExpiry.add(name, record, at: time) }
       channels[name] = state
       noteIdle(state, at: time)
       return state
@@ -126,9 +126,9 @@ public final class BrokerCore {
     idle.add(state.name, since: time.monotonic)
   }
 
-  func hold(_ record: IdempotencyRecord, in state: ChannelState) {
-    state.idempotency[record.key] = record
-    idempotencyExpiry.add(state.name, record)
+  func hold(_ record: IdempotencyRecord, in state: ChannelState, at time: BrokerTime) {
+    state.idempotency[IdentifierKey(record.key)] = record
+    idempotencyExpiry.add(state.name, record, at: time)
   }
 
   /// What a client is told of the log's trouble: no paths, but what to do.
@@ -151,11 +151,10 @@ public final class BrokerCore {
   /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
   public func tick(at time: BrokerTime, ingressPaused: Bool = false, into effects: inout [BrokerEffect]) {
     watchLinks(at: time, ingressPaused: ingressPaused, into: &effects)
-    while let (channel, key) = idempotencyExpiry.next(at: time.wall) {
-      guard let state = channels[channel], let record = state.idempotency[key], record.expires <= time.wall else {
-        continue
-      }
-      state.idempotency[key] = nil
+    while let (channel, record) = idempotencyExpiry.next(at: time) {
+      let key = IdentifierKey(record.key)
+      // A key that was used again since has a record and an end of its own.
+      if let state = channels[channel], state.idempotency[key] == record { state.idempotency[key] = nil }
     }
     while let channel = idle.next(olderThan: time.monotonic - configuration.idleChannelTimeout) {
       forgetIfIdle(channel, at: time)
@@ -206,16 +205,21 @@ struct IdleQueue {
 }
 
 /// Idempotency keys in the order in which they end.
+///
+/// Their ends are kept in time that never goes back: after a wall clock that was set back by a year, the first would
+/// otherwise keep all the others for a year.
 struct ExpiryQueue {
-  private var entries: [(expires: Int64, channel: ChannelName, key: String)] = []
+  private var entries: [(deadline: Int64, channel: ChannelName, record: IdempotencyRecord)] = []
   private var head = 0
 
-  mutating func add(_ channel: ChannelName, _ record: IdempotencyRecord) {
-    entries.append((record.expires, channel, record.key))
+  mutating func add(_ channel: ChannelName, _ record: IdempotencyRecord, at time: BrokerTime) {
+    let (left, overflow) = record.expires.subtractingReportingOverflow(time.wall)
+    let (deadline, isLate) = time.monotonic.addingReportingOverflow(overflow ? 0 : max(0, left))
+    entries.append((isLate ? .max : deadline, channel, record))
   }
 
-  mutating func next(at now: Int64) -> (ChannelName, String)? {
-    guard head < entries.count, entries[head].expires <= now else { return nil }
+  mutating func next(at time: BrokerTime) -> (ChannelName, IdempotencyRecord)? {
+    guard head < entries.count, entries[head].deadline <= time.monotonic else { return nil }
     defer {
       head += 1
       if head > 1024 && head * 2 > entries.count {
@@ -223,6 +227,6 @@ struct ExpiryQueue {
         head = 0
       }
     }
-    return (entries[head].channel, entries[head].key)
+    return (entries[head].channel, entries[head].record)
   }
 }

@@ -10,11 +10,11 @@ final class ChannelState {
   /// Gateways that asked for the channel.
   var interest: [UInt64] = []
   var members = Presence()
-  var idempotency: [String: IdempotencyRecord] = [:]
+  var idempotency: [IdentifierKey: IdempotencyRecord] = [:]
   /// Requests before a restart that made it to the log: their gateways may ask again.
   var recentOrigins: [RequestOrigin: UInt64]
   /// Publications whose fate the log has not told yet, by key: a retry waits for the same answer.
-  var waitingForKey: [String: [Requester]] = [:]
+  var waitingForKey: [IdentifierKey: [Requester]] = [:]
   var idleSince: Int64?
 
   init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel) {
@@ -23,7 +23,7 @@ final class ChannelState {
     self.store = store
     sequencer = Sequencer(position: opened.position)
     recentOrigins = opened.recentOrigins
-    for record in opened.idempotencyKeys { idempotency[record.key] = record }
+    for record in opened.idempotencyKeys { idempotency[IdentifierKey(record.key)] = record }
   }
 
   /// Nothing would be lost that the log does not know.
@@ -43,25 +43,54 @@ struct Presence {
   }
 
   private(set) var byClient: [String: Member] = [:]
+  /// How many of them came through each gateway, so that nobody walks 100,000 members to learn that one is left.
+  private var countByGateway: [UInt64: Int] = [:]
 
   var isEmpty: Bool { byClient.isEmpty }
+  func hasMembers(of gateway: UInt64) -> Bool { countByGateway[gateway] != nil }
   var count: Int { byClient.count }
-  var userCount: Int { Set(byClient.values.lazy.map(\.info.user)).count }
+  var userCount: Int { Set(byClient.values.lazy.map { IdentifierKey($0.info.user) }).count }
 
   /// In a stable order, so that two answers can be compared.
   var infos: [ClientInfo] { byClient.values.map(\.info).sorted { $0.client < $1.client } }
 
   /// - Returns: true where the member was not there before.
   mutating func enter(_ member: Member) -> Bool {
-    byClient.updateValue(member, forKey: member.info.client) == nil
+    let before = byClient.updateValue(member, forKey: member.info.client)
+    if let before { count(before.gateway, -1) }
+    count(member.gateway, 1)
+    return before == nil
   }
 
-  mutating func leave(client: String) -> ClientInfo? { byClient.removeValue(forKey: client)?.info }
+  mutating func leave(client: String) -> ClientInfo? {
+    guard let member = byClient.removeValue(forKey: client) else { return nil }
+    count(member.gateway, -1)
+    return member.info
+  }
 
   /// Removes a gateway's members, all of them or those that it did not name in `session`.
   mutating func removeMembers(of gateway: UInt64, notNamedIn session: UInt64? = nil) -> [ClientInfo] {
+    if !hasMembers(of: gateway) { return [] }
     let gone = byClient.values.filter { $0.gateway == gateway && $0.session != session }
-    for member in gone { byClient[member.info.client] = nil }
-    return gone.map(\.info).sorted { $0.client < $1.client }
+    return gone.compactMap { leave(client: $0.info.client) }.sorted { $0.client < $1.client }
+  }
+
+  private mutating func count(_ gateway: UInt64, _ change: Int) {
+    let count = (countByGateway[gateway] ?? 0) + change
+    countByGateway[gateway] = count > 0 ? count : nil
+  }
+}
+
+/// A peer's identifier as a key: equal where the bytes are, unlike `String` (see ``ChannelName``).
+struct IdentifierKey: Hashable {
+  let string: String
+
+  init(_ string: String) { self.string = string }
+
+  static func == (a: IdentifierKey, b: IdentifierKey) -> Bool { a.string.hasSameBytes(as: b.string) }
+
+  func hash(into hasher: inout Hasher) {
+    var copy = string
+    copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

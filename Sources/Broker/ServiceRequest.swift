@@ -76,7 +76,7 @@ enum ServiceRequest {
     }
     return .init(
       channel: try channel(parameters), data: frames[2], tags: parameters.tags ?? [:],
-      idempotencyKey: parameters.idempotencyKey)
+      idempotencyKey: parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 })
   }
 }
 

@@ -99,7 +99,10 @@ struct PublishResults {
 
   subscript(request: UInt64) -> Known { known[request] ?? .nothing }
 
-  mutating func started(_ request: UInt64) { known[request] = .underWay }
+  mutating func started(_ request: UInt64) {
+    if request >= oldest { known[request] = .underWay }
+  }
+
   mutating func remember(_ response: BrokerResponse, for request: UInt64) {
     if request >= oldest { known[request] = .answered(response) }
   }

@@ -48,7 +48,11 @@ final class Hub {
       entry.places[last.session.id] = place
     }
     if entry.subscribers.isEmpty { channels[channel] = nil }
-    held[session.id]?.frames.removeAll { $0.channel == channel }
+    guard var waiting = held[session.id] else { return }
+    held[session.id] = nil
+    waiting.frames.removeAll { $0.channel == channel }
+    waiting.bytes = waiting.frames.reduce(0) { $0 + $1.frame.count }
+    held[session.id] = waiting
   }
 
   func releaseHeld(for session: SessionDriver) {

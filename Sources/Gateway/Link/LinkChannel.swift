@@ -13,6 +13,9 @@ final class LinkChannel {
   /// Those whom the broker holds in the channel's presence on our behalf.
   var members: [String: ClientInfo] = [:]
 
+  /// Members of a subscribe that was given up and done after all, whose client had asked again by then.
+  var lateMembers: Set<String> = []
+
   init(loops: Int) { counts = Array(repeating: 0, count: loops * 2) }
 
   var hasSubscribers: Bool { audience.loops != 0 }

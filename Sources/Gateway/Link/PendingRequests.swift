@@ -34,6 +34,8 @@ struct PendingRequests {
   private var nextID: UInt64 = 1
 
   var isEmpty: Bool { byID.isEmpty }
+  /// Places that the order takes, those of answered requests included.
+  var places: Int { order.count }
 
   /// The oldest without an answer; where there is none, the next to be made.
   var oldest: UInt64 { head < order.count ? order[head] : nextID }
@@ -77,8 +79,9 @@ struct PendingRequests {
 
   private mutating func trim() {
     while head < order.count && byID[order[head]] == nil { head += 1 }
-    if head > 1024 && head * 2 > order.count {
-      order.removeFirst(head)
+    // Also where the oldest stays unanswered: its successors must not keep their places for ever.
+    if order.count > 1024 && order.count > 2 * byID.count {
+      order = order[head...].filter { byID[$0] != nil }
       head = 0
     }
   }

@@ -91,7 +91,8 @@ extension ByteReader {
   mutating func readPublications() throws(MalformedMessage) -> [Publication] {
     let count = try readCount()
     var publications: [Publication] = []
-    publications.reserveCapacity(count)
+    // A count is no more than a promise: elements are larger in memory than the byte that a promise takes.
+    publications.reserveCapacity(min(count, 1024))
     for _ in 0..<count { publications.append(try readPublication()) }
     return publications
   }

@@ -1,0 +1,183 @@
+import Log
+import Testing
+import Wire
+
+@testable import Broker
+
+/// What a gateway reads off the link, short enough to be compared with a literal.
+enum Heard: Equatable {
+  case welcome, heartbeat, reset
+  case reply(UInt64, BrokerResponse)
+  case publication(ChannelName, UInt64, String)
+  case join(String)
+  case leave(String)
+  case unreadable
+}
+
+extension Heard {
+  /// The request that was answered with error 100; nil for everything else.
+  var internalError: UInt64? {
+    guard case .reply(let id, let response) = self, response.errorCode == 100 else { return nil }
+    return id
+  }
+}
+
+/// A broker whose inputs, time and effects a test holds in its hands.
+final class BrokerScene {
+  let core: BrokerCore
+  let disk = ScriptedStore()
+  var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
+  var answers: [UInt64: BrokerResponse] = [:]
+  var tapped: [UInt64] = []
+  private var heard: [UInt64: [Heard]] = [:]
+  private var sessions: [UInt64: UInt64] = [:]
+  private var nextSequence: [UInt64: UInt64] = [:]
+  private var expected: [UInt64: UInt64] = [:]
+
+  /// - Parameter change: what this test needs otherwise.
+  init(_ change: (inout BrokerConfiguration) -> Void = { _ in }) {
+    var options = ChannelOptions()
+    options.historySize = 5
+    options.historyTTLMilliseconds = 60_000
+    options.presence = true
+    options.joinLeave = true
+    var table = NamespaceTable(withoutNamespace: options)
+    options.durability = .durable
+    table.namespaces["d"] = options
+    table.namespaces["bare"] = ChannelOptions()
+    var configuration = BrokerConfiguration(namespaces: table, instance: 7)
+    change(&configuration)
+    core = BrokerCore(configuration: configuration, memory: MemoryStore(randomness: FixedEpochs()), disk: disk)
+  }
+
+  // MARK: In
+
+  func hello(_ gateway: UInt64, session: UInt64 = 1) {
+    sessions[gateway] = session
+    nextSequence[gateway] = 0
+    expected[gateway] = 0
+    send(.hello, LinkHello(gateway: gateway).bytes, from: gateway)
+  }
+
+  func send(_ kind: LinkHeader.Kind, _ body: [UInt8] = [], from gateway: UInt64) {
+    let sequence = nextSequence[gateway] ?? 0
+    nextSequence[gateway] = sequence + 1
+    let header = LinkHeader(kind: kind, session: sessions[gateway] ?? 0, sequence: sequence)
+    receive(LinkMessage(header: header, body: body), from: gateway)
+  }
+
+  func receive(_ message: LinkMessage, from gateway: UInt64) {
+    perform { core.receive(message, from: gateway, at: time, into: &$0) }
+  }
+
+  func request(
+    _ id: UInt64, _ request: BrokerRequest, from gateway: UInt64 = 1, oldest: UInt64 = 1, isRetry: Bool = false,
+    isResync: Bool = false
+  ) {
+    let request = LinkRequest(id: id, oldestPending: oldest, isRetry: isRetry, isResync: isResync, request: request)
+    send(.request, request.bytes, from: gateway)
+  }
+
+  func publish(_ id: UInt64, _ channel: ChannelName, _ text: String, key: String? = nil, isRetry: Bool = false) {
+    let publish = BrokerRequest.PublishRequest(channel: channel, data: Array(text.utf8), idempotencyKey: key)
+    request(id, .publish(publish), isRetry: isRetry)
+  }
+
+  func serve(_ number: UInt64, _ request: BrokerRequest) -> BrokerResponse? {
+    perform { core.serve(request, for: ServiceTag(number: number), at: time, into: &$0) }
+    return answers[number]
+  }
+
+  func finish(_ count: Int = 1, error: LogError? = nil) {
+    let completions = disk.finish(count, error: error)
+    perform { core.complete(completions, at: time, into: &$0) }
+  }
+
+  func pass(_ milliseconds: Int64, ingressPaused: Bool = false) {
+    time.monotonic += milliseconds
+    time.wall += milliseconds
+    perform { core.tick(at: time, ingressPaused: ingressPaused, into: &$0) }
+  }
+
+  // MARK: Out
+
+  /// What the gateway heard since it was asked last.
+  func hears(_ gateway: UInt64 = 1) -> [Heard] { heard.removeValue(forKey: gateway) ?? [] }
+
+  func perform(_ input: (inout [BrokerEffect]) -> Void) {
+    var effects: [BrokerEffect] = []
+    input(&effects)
+    for effect in effects {
+      switch effect {
+      case .send(let gateway, let message): note(message, gateway)
+      case .broadcast(let targets, let body):
+        for target in targets { note(LinkMessage(header: target.header, body: body), target.gateway) }
+      case .tap(_, _, let publication): tapped.append(publication.offset)
+      case .answer(let tag, let response):
+        #expect(answers[tag.number] == nil, "a service is answered once")
+        answers[tag.number] = response
+      }
+    }
+  }
+
+  private func note(_ message: LinkMessage, _ gateway: UInt64) {
+    heard[gateway, default: []].append((try? Self.read(message)) ?? .unreadable)
+    guard message.header.kind != .reset else { return }
+    #expect(message.header.sequence == expected[gateway] ?? 0, "numbers have no hole")
+    expected[gateway] = message.header.sequence + 1
+  }
+
+  private static func read(_ message: LinkMessage) throws -> Heard {
+    switch message.header.kind {
+    case .welcome: return .welcome
+    case .brokerHeartbeat: return .heartbeat
+    case .reset: return .reset
+    case .reply:
+      let reply = try LinkReply(bytes: message.body)
+      return .reply(reply.id, reply.response)
+    case .publication:
+      let live = try LinkPublication(bytes: message.body)
+      return .publication(live.channel, live.publication.offset, String(decoding: live.publication.data, as: UTF8.self))
+    case .join: return .join(try LinkPresenceEvent(bytes: message.body).member.client)
+    case .leave: return .leave(try LinkPresenceEvent(bytes: message.body).member.client)
+    default: return .unreadable
+    }
+  }
+}
+
+/// Every epoch drawn from it is the same: a test compares positions with literals.
+struct FixedEpochs: RandomNumberGenerator {
+  mutating func next() -> UInt64 { 0 }
+}
+
+extension ChannelName: ExpressibleByStringLiteral {
+  /// For literals in tests, which are valid names.
+  public init(stringLiteral value: String) {
+    guard let name = try? ChannelName(value) else { preconditionFailure("\(value) is no channel name") }
+    self = name
+  }
+}
+
+extension BrokerRequest {
+  static func subscribe(
+    _ channel: ChannelName, member: String? = nil, since: StreamPosition? = nil, limit: UInt32 = 300
+  ) -> BrokerRequest {
+    let info = member.map { ClientInfo(user: "u", client: $0) }
+    return .subscribe(.init(channel: channel, since: since, recoveryLimit: limit, member: info))
+  }
+
+  static func unsubscribe(_ channel: ChannelName, member: String?, keeps: Bool) -> BrokerRequest {
+    let info = member.map { ClientInfo(user: "u", client: $0) }
+    return .unsubscribe(.init(channel: channel, member: info, keepsInterest: keeps))
+  }
+}
+
+extension BrokerResponse {
+  /// On the scripted disk.
+  static func published(_ offset: UInt64) -> BrokerResponse { .published(.init(epoch: "disk", offset: offset)) }
+  static func subscribed(_ offset: UInt64, recovered: Bool = false) -> BrokerResponse {
+    .subscribed(.init(position: .init(epoch: "disk", offset: offset), recovered: recovered))
+  }
+
+  var errorCode: UInt32? { if case .failed(let error) = self { error.code } else { nil } }
+}

@@ -1,0 +1,121 @@
+import Testing
+import Wire
+
+@testable import Gateway
+
+/// The gateway's end of the link, with a test as its broker and as its sessions.
+final class LinkScene {
+  let link: GatewayLink
+  var now: Int64 = 1000
+  /// What the link said to the broker since it was asked last.
+  private var sent: [LinkMessage] = []
+  private var told: [GatewayLinkEffect] = []
+  private var nextSequence: UInt64 = 0
+  private(set) var session: UInt64 = 0
+
+  init(_ change: (inout GatewayLinkConfiguration) -> Void = { _ in }) {
+    var configuration = GatewayLinkConfiguration(gateway: 9, loops: 2)
+    change(&configuration)
+    link = GatewayLink(configuration: configuration)
+    perform { link.start(at: now, into: &$0) }
+  }
+
+  func perform(_ input: (inout [GatewayLinkEffect]) -> Void) {
+    var effects: [GatewayLinkEffect] = []
+    input(&effects)
+    for effect in effects {
+      guard case .send(let message) = effect else {
+        told.append(effect)
+        continue
+      }
+      if message.header.kind == .hello {
+        session = message.header.session
+        nextSequence = 0
+      }
+      sent.append(message)
+    }
+  }
+
+  /// The kinds of what was sent since this was asked last.
+  func sends() -> [LinkHeader.Kind] {
+    defer { sent = [] }
+    return sent.map(\.header.kind)
+  }
+
+  /// The requests of what was sent since this was asked last.
+  func asks() throws -> [LinkRequest] {
+    defer { sent = [] }
+    return try sent.filter { $0.header.kind == .request }.map { try LinkRequest(bytes: $0.body) }
+  }
+
+  func lastSent() -> LinkMessage? { sent.last }
+
+  /// What event loops were handed since this was asked last.
+  func tells() -> [GatewayLinkEffect] {
+    defer { told = [] }
+    return told
+  }
+
+  // MARK: The broker
+
+  func receive(_ kind: LinkHeader.Kind, _ body: [UInt8] = [], session: UInt64? = nil, skipping: UInt64 = 0) {
+    nextSequence += skipping
+    let header = LinkHeader(kind: kind, session: session ?? self.session, sequence: kind == .reset ? 0 : nextSequence)
+    if kind != .reset && session == nil { nextSequence += 1 }
+    perform { link.receive(LinkMessage(header: header, body: body), at: now, into: &$0) }
+  }
+
+  func welcome() { receive(.welcome, LinkWelcome(broker: 1).bytes) }
+  func answer(_ id: UInt64, _ response: BrokerResponse) { receive(.reply, LinkReply(id: id, response: response).bytes) }
+
+  func publication(_ channel: ChannelName, _ offset: UInt64) {
+    receive(.publication, LinkPublication(channel: channel, publication: Self.publication(offset)).bytes)
+  }
+
+  static func publication(_ offset: UInt64) -> Publication { Publication(offset: offset, data: [0x31]) }
+
+  // MARK: Sessions
+
+  /// A session's request; its tag is also the connection's number.
+  func submit(_ request: BrokerRequest, tag: UInt64, loop: Int = 0, format: WireFormat = .json) {
+    let source = RequestSource(loop: loop, connection: tag, tag: tag)
+    perform {
+      link.submit(GatewayRequest(source: source, format: format, request: request), at: now, into: &$0)
+    }
+  }
+
+  /// An open link with one subscriber, client "a" on loop 0, standing at `offset`.
+  func subscribed(_ channel: ChannelName, at offset: UInt64 = 0) {
+    welcome()
+    submit(.subscribe(.init(channel: channel, member: .init(user: "u", client: "a"))), tag: 1)
+    answer(1, .subscribed(.init(position: .init(epoch: "e", offset: offset))))
+    _ = sends()
+    _ = tells()
+  }
+
+  /// The old session is over; the next one is welcomed. Answers nothing yet.
+  func reopen() {
+    receive(.reset)
+    _ = sends()
+    welcome()
+  }
+
+  func pass(_ milliseconds: Int64, queued: UInt64 = 0) {
+    now += milliseconds
+    perform { link.tick(at: now, queuedBytes: queued, into: &$0) }
+  }
+}
+
+extension GatewayLinkEffect {
+  /// Of the publication that it is; 0 where it is none.
+  var offset: UInt64 {
+    guard case .publication(_, let publication, _) = self else { return 0 }
+    return publication.offset
+  }
+
+  /// Tag and error code of an answer that says that something failed.
+  var failure: (UInt64, UInt32)? {
+    guard case .answer(let source, .failed(let error)) = self else { return nil }
+    return (source.tag, error.code)
+  }
+}

@@ -1,0 +1,206 @@
+import Testing
+import Wire
+
+@Suite("Link messages")
+struct LinkMessageTests {
+  /// A name of a link message's body, its bytes, and a reader that writes them again.
+  struct Example: Sendable, CustomTestStringConvertible {
+    var name: String
+    var bytes: [UInt8]
+    var rewrite: @Sendable ([UInt8]) throws(MalformedMessage) -> [UInt8]
+    var testDescription: String { name }
+  }
+
+  static let examples = makeExamples()
+
+  private static func makeExamples() -> [Example] {
+    guard let channel = try? ChannelName("chat:\u{E9}#1,2"), let other = try? ChannelName("$x") else { return [] }
+    let full = ClientInfo(user: "u", client: "c", connectionInfo: Array("{}".utf8), channelInfo: [])
+    let bare = ClientInfo(user: "", client: "")
+    let position = StreamPosition(epoch: "epoch", offset: .max)
+    let publications = [
+      Publication(offset: 1, time: -1, data: [0, 255], info: full, tags: ["a": "", "b": "\u{1F600}"]),
+      Publication(offset: .max, time: .max, data: [], info: bare),
+    ]
+    var examples: [Example] = []
+    let requests: [BrokerRequest] = [
+      .publish(.init(channel: channel, data: [1, 2], info: full, tags: ["k": "v"], idempotencyKey: "key")),
+      .publish(.init(channel: channel, data: [])),
+      .subscribe(.init(channel: channel, since: position, recoveryLimit: .max, member: full)),
+      .subscribe(.init(channel: channel)),
+      .unsubscribe(.init(channel: channel, member: bare, keepsInterest: true)),
+      .unsubscribe(.init(channel: channel, member: nil, keepsInterest: false)),
+      .history(.init(channel: channel, limit: 7, since: position, reverse: true)),
+      .history(.init(channel: channel, limit: .max)),
+      .historyRemove(channel), .presence(channel), .presenceStats(channel), .channels(prefix: ""),
+      .channels(prefix: "chat:"),
+    ]
+    for (index, request) in requests.enumerated() {
+      let message = LinkRequest(
+        id: UInt64(index) << 40, oldestPending: 3, isRetry: index % 2 == 0, isResync: index % 3 == 0, request: request)
+      examples.append(
+        Example(name: "request \(index)", bytes: message.bytes) { (bytes) throws(MalformedMessage) in
+          try LinkRequest(bytes: bytes).bytes
+        })
+    }
+    let responses: [BrokerResponse] = [
+      .published(position), .subscribed(.init(position: position, recovered: true, publications: publications)),
+      .subscribed(.init(position: .init(epoch: "", offset: 0))), .done,
+      .history(.init(position: position, publications: publications)), .presence([full, bare]), .presence([]),
+      .presenceStats(clients: .max, users: 0), .channels([channel, other]), .channels([]),
+      .failed(.tooManyRequests), .failed(.badRequest.saying("\u{0}\n")),
+    ]
+    for (index, response) in responses.enumerated() {
+      examples.append(
+        Example(name: "reply \(index)", bytes: LinkReply(id: .max, response: response).bytes) {
+          (bytes) throws(MalformedMessage) in try LinkReply(bytes: bytes).bytes
+        })
+    }
+    for (index, publication) in publications.enumerated() {
+      examples.append(
+        Example(
+          name: "publication \(index)", bytes: LinkPublication(channel: channel, publication: publication).bytes
+        ) { (bytes) throws(MalformedMessage) in try LinkPublication(bytes: bytes).bytes })
+    }
+    examples.append(
+      Example(name: "presence event", bytes: LinkPresenceEvent(channel: channel, member: full).bytes) {
+        (bytes) throws(MalformedMessage) in try LinkPresenceEvent(bytes: bytes).bytes
+      })
+    examples.append(
+      Example(name: "hello", bytes: LinkHello(gateway: .max - 1).bytes) { (bytes) throws(MalformedMessage) in
+        try LinkHello(bytes: bytes).bytes
+      })
+    examples.append(
+      Example(name: "welcome", bytes: LinkWelcome(broker: 1).bytes) { (bytes) throws(MalformedMessage) in
+        try LinkWelcome(bytes: bytes).bytes
+      })
+    examples.append(
+      Example(name: "heartbeat", bytes: GatewayHeartbeat(consumedBytes: 1 << 33).bytes) {
+        (bytes) throws(MalformedMessage) in try GatewayHeartbeat(bytes: bytes).bytes
+      })
+    examples.append(
+      Example(name: "header", bytes: LinkHeader(kind: .reset, session: .max, sequence: 1).bytes) {
+        (bytes) throws(MalformedMessage) in try LinkHeader(bytes: bytes).bytes
+      })
+    return examples
+  }
+
+  @Test("every message is read as it was written", arguments: examples)
+  func roundTrip(example: Example) throws {
+    #expect(try example.rewrite(example.bytes) == example.bytes)
+  }
+
+  @Test("values survive, not only bytes")
+  func values() throws {
+    let channel = try ChannelName("a:b")
+    let publication = Publication(
+      offset: 300, time: 1_700_000_000_000, data: Array("{}".utf8),
+      info: ClientInfo(user: "u", client: "c", connectionInfo: [1], channelInfo: nil), tags: ["k": "v"])
+    let live = try LinkPublication(bytes: LinkPublication(channel: channel, publication: publication).bytes)
+    #expect(live == LinkPublication(channel: channel, publication: publication))
+    let reply = LinkReply(id: 5, response: .failed(.init(code: 400, message: "m", temporary: true)))
+    #expect(try LinkReply(bytes: reply.bytes) == reply)
+    let request = LinkRequest(
+      id: 1, oldestPending: 2, isRetry: true, isResync: false,
+      request: .subscribe(.init(channel: channel, since: .init(epoch: "e", offset: 1), recoveryLimit: 2)))
+    #expect(try LinkRequest(bytes: request.bytes) == request)
+    let header = LinkHeader(kind: .publication, session: 1, sequence: 0x0102_0304)
+    #expect(header.bytes == [19, 1, 0, 0, 0, 0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0])
+  }
+
+  @Test("a message that is cut short, at any byte, is malformed", arguments: examples)
+  func truncation(example: Example) {
+    for count in 0..<example.bytes.count {
+      #expect(throws: MalformedMessage.self) { try example.rewrite(Array(example.bytes.prefix(count))) }
+    }
+  }
+
+  @Test("bytes after a message's end are malformed", arguments: examples)
+  func surplus(example: Example) {
+    #expect(throws: MalformedMessage.self) { try example.rewrite(example.bytes + [0]) }
+  }
+
+  @Test("damaged messages are malformed or another message, and never more than that", arguments: examples)
+  func damage(example: Example) {
+    var random = LinkDamage(seed: UInt64(example.bytes.count) &* 7919 &+ UInt64(example.bytes.first ?? 0))
+    for _ in 0..<1500 {
+      let bytes = random.damaged(example.bytes)
+      guard let rewritten = try? example.rewrite(bytes) else { continue }
+      // What was understood is understood the same way again. (Numbers and tags have longer spellings.)
+      #expect((try? example.rewrite(rewritten)) == rewritten)
+    }
+  }
+
+  @Test("a count or length that is not there reserves nothing", arguments: [UInt64(1) << 20, .max, 1 << 62])
+  func bombs(count: UInt64) {
+    var list = ByteWriter()
+    list.write(UInt64(1))
+    list.write(byte: 4)
+    list.write("e")
+    list.write(UInt64(1))
+    list.write(count)
+    #expect(throws: MalformedMessage.self) { try LinkReply(bytes: list.bytes) }
+    var text = ByteWriter()
+    text.write(count)
+    text.write(byte: 0)
+    #expect(throws: MalformedMessage.self) { try LinkPublication(bytes: text.bytes) }
+  }
+
+  @Test("numbers over 64 bits, flags that are none, broken UTF-8 and names that are none are malformed")
+  func values64() {
+    let long: [UInt8] = Array(repeating: 0xFF, count: 9)
+    #expect(throws: MalformedMessage.self) { try GatewayHeartbeat(bytes: long + [0x02]) }
+    #expect(throws: MalformedMessage.self) { try GatewayHeartbeat(bytes: long + [0x81, 0x00]) }
+    #expect(throws: Never.self) { try GatewayHeartbeat(bytes: long + [0x01]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 2, 0, 6, 1, 0x61]) }
+    #expect(throws: Never.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0x61]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0xC3]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0x00]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 9, 1, 0x61]) }
+  }
+
+  @Test("another version's hello, another length's header and an unknown kind are malformed")
+  func foreign() {
+    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [2, 0, 0, 0, 0, 0, 0, 0, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
+    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [6] + Array(repeating: 0, count: 16)) }
+    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }
+  }
+
+  @Test("an identity is a gateway's, or nobody's")
+  func identities() {
+    let bytes = LinkIdentity.bytes(of: 0x0102)
+    #expect(bytes == [0x67, 2, 1, 0, 0, 0, 0, 0, 0])
+    #expect(LinkIdentity.gateway(of: bytes) == 0x0102)
+    #expect(LinkIdentity.gateway(of: bytes + [0]) == nil)
+    #expect(LinkIdentity.gateway(of: [0] + bytes.dropFirst()) == nil)
+    #expect(LinkIdentity.gateway(of: []) == nil)
+  }
+}
+
+/// Damage under a seed: the same on every machine.
+struct LinkDamage {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  private mutating func next(below bound: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int(truncatingIfNeeded: (state >> 33) % UInt64(max(1, bound)))
+  }
+
+  mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    for _ in 0...next(below: 3) {
+      let place = next(below: bytes.count)
+      switch next(below: 5) {
+      case 0 where !bytes.isEmpty: bytes[place] = UInt8(next(below: 256))
+      case 1 where !bytes.isEmpty: bytes[place] ^= 1 << UInt8(next(below: 8))
+      case 2 where !bytes.isEmpty: bytes.remove(at: place)
+      case 3: bytes.insert(UInt8(next(below: 256)), at: place)
+      default: if !bytes.isEmpty { bytes.append(contentsOf: bytes[place...].prefix(4)) }
+      }
+    }
+    return bytes
+  }
+}
