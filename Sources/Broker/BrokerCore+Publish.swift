@@ -75,7 +75,8 @@ extension BrokerCore {
       }
       pendingBytes += publication.data.count
       pending[ticket] = PendingPublish(
-        state: state, publication: publication, requester: requester, idempotencyKey: record.map { IdentifierKey($0.key) })
+        state: state, publication: publication, requester: requester,
+        idempotencyKey: record.map { IdentifierKey($0.key) })
     case .refused(let error):
       counters.refused += 1
       throw clientError(for: error)

@@ -163,7 +163,8 @@ struct LinkTests {
     let header = LinkHeader(kind: .goodbye, session: 4, sequence: 1)
     scene.receive(LinkMessage(header: header, body: []), from: 1)
     scene.receive(
-      LinkMessage(header: LinkHeader(kind: .hello, session: 5, sequence: 0), body: LinkHello(gateway: 1).bytes), from: 1)
+      LinkMessage(header: LinkHeader(kind: .hello, session: 5, sequence: 0), body: LinkHello(gateway: 1).bytes), from: 1
+    )
     #expect(scene.hears() == [])
     #expect(scene.core.links[1]?.state == .open)
   }
@@ -175,7 +176,8 @@ struct LinkTests {
     scene.receive(LinkMessage(header: header, body: [1, 2]), from: 8)
     #expect(scene.hears(8) == [.reset])
     scene.receive(
-      LinkMessage(header: LinkHeader(kind: .hello, session: 1, sequence: 0), body: LinkHello(gateway: 9).bytes), from: 8)
+      LinkMessage(header: LinkHeader(kind: .hello, session: 1, sequence: 0), body: LinkHello(gateway: 9).bytes), from: 8
+    )
     #expect(scene.hears(8) == [])
     #expect(scene.core.links.isEmpty)
   }

@@ -84,7 +84,9 @@ struct SubscribeTests {
       let epoch = scene.core.channels["m"]?.sequencer.top.epoch ?? ""
       let position = since.map { StreamPosition(epoch: epoch, offset: $0) }
       let request = BrokerRequest.HistoryRequest(channel: "m", limit: limit, since: position, reverse: reverse)
-      guard case .history(let page) = scene.serve(next, .history(request)), page.position.offset == 7 else { return [0] }
+      guard case .history(let page) = scene.serve(next, .history(request)), page.position.offset == 7 else {
+        return [0]
+      }
       return page.publications.map(\.offset)
     }
     #expect(page(0) == [])

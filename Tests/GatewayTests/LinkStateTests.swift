@@ -212,7 +212,7 @@ struct LinkStateTests {
 
   @Test("heartbeats go out with what was worked off; a large debt is told at once")
   func acknowledgements() throws {
-    let scene = LinkScene { $0.acknowledgeBytes = 200 }
+    let scene = LinkScene { $0.acknowledgeBytes = 100 }
     scene.subscribed(channel)
     scene.pass(1000)
     _ = scene.sends()
@@ -221,7 +221,7 @@ struct LinkStateTests {
     #expect(scene.sends() == [])
     scene.perform { scene.link.acknowledge(queuedBytes: 10, at: scene.now, into: &$0) }
     let consumed = try GatewayHeartbeat(bytes: try #require(scene.lastSent()).body).consumedBytes
-    #expect(consumed > 200)
+    #expect(consumed > 100)
     _ = scene.sends()
     scene.perform { scene.link.acknowledge(queuedBytes: 0, at: scene.now, into: &$0) }
     #expect(scene.sends() == [])
