@@ -63,6 +63,9 @@ struct SimulationTests {
       if positions.count > 1 {
         world.violations.append("\(channel): subscribers stand at different places, \(positions)")
       }
+      let there = world.clients.filter { $0.channel == channel && $0.state == .live }.map(\.info.client).sorted()
+      let present = world.presence(on: channel)
+      if present != there { world.violations.append("\(channel): present are \(present), there are \(there)") }
     }
     return world
   }

@@ -176,6 +176,14 @@ final class World {
     return nextTag
   }
 
+  /// Whom the broker believes to be on the channel.
+  func presence(on channel: ChannelName) -> [String] {
+    var effects: [BrokerEffect] = []
+    broker?.serve(.presence(channel), for: ServiceTag(number: 0), at: time, into: &effects)
+    guard case .answer(_, .presence(let members))? = effects.first else { return [] }
+    return members.map(\.client)
+  }
+
   func newPayload() -> [UInt8] {
     nextPayload += 1
     return Array("\"p\(nextPayload)\"".utf8)
