@@ -11,6 +11,7 @@ let base: [SwiftSetting] =
 let library: [SwiftSetting] = base + [.strictMemorySafety()]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioConcurrency: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
@@ -78,12 +79,16 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, nioWebSocket, logging,
+        metrics,
       ],
       swiftSettings: library),
     .target(
       name: "Client",
-      dependencies: ["Wire", "TLS", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging],
+      dependencies: [
+        "Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf"), nioCore, nioPosix,
+        nioHTTP1, nioWebSocket,
+      ],
       swiftSettings: library),
     .executableTarget(
       name: "fanfare",
@@ -113,7 +118,7 @@ let package = Package(
       name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioEmbedded], swiftSettings: base),
+      dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
     .testTarget(
       name: "SimulationTests", dependencies: ["Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
     // Both start the server that was built beside them.

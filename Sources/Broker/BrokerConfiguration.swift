@@ -17,6 +17,8 @@ public struct BrokerConfiguration: Sendable {
   public var pendingBytes = 64 << 20
   /// Most publications of one answer, whoever asks.
   public var maximumPageSize: UInt32 = 10_000
+  /// Most payload bytes of one answer: a history page ends there, and a recovery that would need more is not whole.
+  public var maximumPageBytes = 16 << 20
   /// Largest payload of a publication.
   public var maximumPayloadBytes = 1 << 20
   /// How long the state of a channel without subscribers stays in memory.

@@ -53,7 +53,9 @@ extension BrokerCore {
     let ticket = nextTicket
     nextTicket += 1
     var origin: RequestOrigin?
-    if case .gateway(let gateway, let request) = requester { origin = RequestOrigin(gateway: gateway, request: request) }
+    if case .gateway(let gateway, let request) = requester {
+      origin = RequestOrigin(gateway: gateway, request: request)
+    }
     let entry = LogEntry(
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,

@@ -40,7 +40,9 @@ extension BrokerCore {
       let range = LogRange(
         since: offset, through: top.offset, limit: Int(clamping: count), notBefore: oldest(in: state, at: time))
       let publications = try read(range, of: state)
-      guard isWhole(publications, after: offset, through: top.offset) else { return .init(position: top) }
+      guard isWhole(publications, after: offset, through: top.offset),
+        withinPageBytes(publications).count == publications.count
+      else { return .init(position: top) }
       return .init(position: top, recovered: true, publications: publications)
     }
   }
@@ -96,7 +98,7 @@ extension BrokerCore {
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
       notBefore: oldest(in: state, at: time))
-    return HistoryPage(position: top, publications: try read(range, of: state))
+    return HistoryPage(position: top, publications: Array(withinPageBytes(try read(range, of: state))))
   }
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
@@ -107,6 +109,16 @@ extension BrokerCore {
 
   private func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
     do { return try state.store.read(state.name, range) } catch { throw clientError(for: error) }
+  }
+
+  /// As many of the first publications as one answer may hold, at least one.
+  private func withinPageBytes(_ publications: [Publication]) -> ArraySlice<Publication> {
+    var bytes = 0
+    for (index, publication) in publications.enumerated() {
+      bytes += publication.data.count + 256
+      if bytes > configuration.maximumPageBytes && index > 0 { return publications[..<index] }
+    }
+    return publications[...]
   }
 
   private func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {

@@ -1,6 +1,6 @@
 public import Log
 import Logging
-public import Wire
+import Wire
 public import ZeroMQ
 
 #if canImport(Glibc)
@@ -36,6 +36,7 @@ public final class BrokerLoop: LoopParticipant {
   private var isPaused = false
   private var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
+  private let metrics = BrokerMetrics()
 
   /// Builds the sockets; call it on the loop's thread.
   ///
@@ -160,6 +161,7 @@ public final class BrokerLoop: LoopParticipant {
   /// What an operator should hear of when it happens, not only find in a metric.
   private func report() {
     let counters = core.counters
+    metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(
         "links to gateways changed",

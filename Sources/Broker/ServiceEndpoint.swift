@@ -80,7 +80,8 @@ final class ServiceEndpoint {
   private func check(_ request: BrokerRequest) throws(ClientError) {
     guard case .publish(let publish) = request, !isBinary(publish.channel) else { return }
     do { try JSONSyntax.check(publish.data) } catch {
-      throw .badRequest.saying("the payload is not JSON: \(error); for other bytes set publication_data_format to binary")
+      throw .badRequest.saying(
+        "the payload is not JSON: \(error); for other bytes set publication_data_format to binary")
     }
   }
 

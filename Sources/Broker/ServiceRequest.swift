@@ -53,7 +53,8 @@ enum ServiceRequest {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     do { return try decoder.decode(Parameters.self, from: Data(frame)) } catch {
       throw .badRequest.saying(
-        "the parameters do not fit; they are channel, idempotency_key, tags, limit, since {epoch, offset}, reverse, prefix")
+        "the parameters do not fit; they are channel, idempotency_key, tags, limit, since {epoch, offset}, reverse, prefix"
+      )
     }
   }
 

@@ -1,1 +1,81 @@
+// Defined here and not in the header: with _GNU_SOURCE in a header, the module would declare Glibc's types anew and
+// differently from Swift's own Glibc module.
+#define _GNU_SOURCE
 #include "CLinuxIO.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+int linuxio_accept(int listener) {
+#ifdef __linux__
+  int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  return fd >= 0 ? fd : -errno;
+#else
+  int fd = accept(listener, NULL, NULL);
+  if (fd < 0) return -errno;
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+  return fd;
+#endif
+}
+
+int linuxio_stream_socket(int family) {
+#ifdef __linux__
+  int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return fd >= 0 ? fd : -errno;
+#else
+  int fd = socket(family, SOCK_STREAM, 0);
+  if (fd < 0) return -errno;
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  return fd;
+#endif
+}
+
+long linuxio_send(int fd, const void *bytes, size_t count) {
+#ifdef __linux__
+  ssize_t sent = send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+#else
+  ssize_t sent = send(fd, bytes, count, MSG_DONTWAIT);
+#endif
+  if (sent >= 0) return sent;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -errno;
+}
+
+int linuxio_wakeup_open(int ends[2]) {
+#ifdef __linux__
+  int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (fd < 0) return -errno;
+  ends[0] = ends[1] = fd;
+  return 0;
+#else
+  return pipe(ends) == 0 ? 0 : -errno;
+#endif
+}
+
+void linuxio_wakeup_signal(const int ends[2]) {
+  uint64_t one = 1;
+  ssize_t ignored = write(ends[1], &one, sizeof one);
+  (void)ignored;
+}
+
+void linuxio_wakeup_close(const int ends[2]) {
+  close(ends[0]);
+  if (ends[1] != ends[0]) close(ends[1]);
+}
+
+void linuxio_name_thread(const char *name) {
+#ifdef __linux__
+  pthread_setname_np(pthread_self(), name);
+#else
+  pthread_setname_np(name);
+#endif
+}

@@ -121,8 +121,8 @@ enum SettingTable {
       "backbone.curve.server_secret_key_file", .string, .string(""),
       "File with the broker's CURVE secret key; for the broker."),
     SettingKey(
-      "backbone.curve.client_public_key", .string, .string(""),
-      "The gateway's CURVE public key, 40 characters; for gateways."),
+      "backbone.curve.client_public_keys", .strings, .strings([]),
+      "CURVE public keys of the gateways that may connect, 40 characters each; for the broker."),
     SettingKey(
       "backbone.curve.client_secret_key_file", .string, .string(""),
       "File with the gateway's CURVE secret key; for gateways."),

@@ -97,7 +97,8 @@ public struct Settings: Sendable, Equatable {
     public struct Curve: Sendable, Equatable {
       public var serverPublicKey: String
       public var serverSecretKeyFile: String
-      public var clientPublicKey: String
+      /// Gateways that the broker lets in.
+      public var clientPublicKeys: [String]
       public var clientSecretKeyFile: String
     }
 

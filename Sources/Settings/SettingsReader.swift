@@ -76,7 +76,7 @@ struct SettingsReader {
       curve: .init(
         serverPublicKey: string("backbone.curve.server_public_key"),
         serverSecretKeyFile: string("backbone.curve.server_secret_key_file"),
-        clientPublicKey: string("backbone.curve.client_public_key"),
+        clientPublicKeys: strings("backbone.curve.client_public_keys"),
         clientSecretKeyFile: string("backbone.curve.client_secret_key_file")))
   }
 

@@ -130,27 +130,34 @@ struct SettingsRules {
 
   private mutating func checkBackbone() {
     let curve = settings.backbone.curve
-    for (key, text) in [("server", curve.serverPublicKey), ("client", curve.clientPublicKey)]
-    where !text.isEmpty && !Self.isCurveKey(text) {
-      report("backbone.curve.\(key)_public_key", "is not a CURVE key; write the 40 characters of its Z85 form")
+    if !curve.serverPublicKey.isEmpty && !Self.isCurveKey(curve.serverPublicKey) {
+      report("backbone.curve.server_public_key", "is not a CURVE key; write the 40 characters of its Z85 form")
     }
-    if curve.clientPublicKey.isEmpty != curve.clientSecretKeyFile.isEmpty {
-      let missing = curve.clientPublicKey.isEmpty ? "client_public_key" : "client_secret_key_file"
-      let given = curve.clientPublicKey.isEmpty ? "client_secret_key_file" : "client_public_key"
+    for key in curve.clientPublicKeys where !Self.isCurveKey(key) {
+      report(
+        "backbone.curve.client_public_keys",
+        "holds a text that is not a CURVE key; write the 40 characters of its Z85 form")
+    }
+    if curve.serverPublicKey.isEmpty != curve.clientSecretKeyFile.isEmpty {
+      let missing = curve.serverPublicKey.isEmpty ? "server_public_key" : "client_secret_key_file"
+      let given = curve.serverPublicKey.isEmpty ? "client_secret_key_file" : "server_public_key"
       report("backbone.curve.\(given)", "is set, but backbone.curve.\(missing) is not; a gateway needs both")
     }
-    if !curve.clientPublicKey.isEmpty, curve.serverPublicKey.isEmpty {
+    if curve.serverSecretKeyFile.isEmpty != curve.clientPublicKeys.isEmpty {
+      let missing = curve.serverSecretKeyFile.isEmpty ? "server_secret_key_file" : "client_public_keys"
+      let given = curve.serverSecretKeyFile.isEmpty ? "client_public_keys" : "server_secret_key_file"
       report(
-        "backbone.curve.client_public_key",
-        "is set, but backbone.curve.server_public_key is not; a gateway would not know its broker")
+        "backbone.curve.\(given)",
+        "is set, but backbone.curve.\(missing) is not; a broker needs both, or it would let in whoever knows its public key"
+      )
     }
     let text = settings.backbone.endpoint
     guard let endpoint = ZeroMQEndpoint(text) else { return report("backbone.endpoint", ZeroMQEndpoint.advice(text)) }
-    let hasKeys = !curve.serverSecretKeyFile.isEmpty || !curve.serverPublicKey.isEmpty && !curve.clientPublicKey.isEmpty
+    let hasKeys = !curve.serverSecretKeyFile.isEmpty || !curve.serverPublicKey.isEmpty
     if !endpoint.isLocal, !hasKeys {
       report(
         "backbone.endpoint",
-        "is \(SettingKey.quote(text)), which other machines reach, and no CURVE keys are set; set backbone.curve.server_secret_key_file (broker) or the three others (gateway), or write tcp://127.0.0.1:port or ipc://file"
+        "is \(SettingKey.quote(text)), which other machines reach, and no CURVE keys are set; set backbone.curve.server_secret_key_file and client_public_keys (broker) or server_public_key and client_secret_key_file (gateway), or write tcp://127.0.0.1:port or ipc://file"
       )
     }
   }

@@ -84,7 +84,9 @@ struct ConnectionTests {
     #expect(effects.states == [.disconnected(LocalCode.messageTooLarge, willReconnect: false)])
   }
 
-  @Test("An HTTP refusal is final for the client's own mistakes only", arguments: [(403, false), (404, false), (429, true), (502, true)] as [(UInt, Bool)])
+  @Test(
+    "An HTTP refusal is final for the client's own mistakes only",
+    arguments: [(403, false), (404, false), (429, true), (502, true)] as [(UInt, Bool)])
   func httpRefusal(status: UInt, willReconnect: Bool) throws {
     var machine = makeMachine()
     _ = machine.handle(.connect)
@@ -102,7 +104,8 @@ struct ConnectionTests {
     _ = machine.handle(.connect)
     var delays: [Duration] = []
     for _ in 0..<8 {
-      delays.append(machine.handle(.transport(attempt: machine.attempt, .failed("refused"))).started[.reconnect] ?? .zero)
+      delays.append(
+        machine.handle(.transport(attempt: machine.attempt, .failed("refused"))).started[.reconnect] ?? .zero)
       _ = machine.handle(.elapsed(.reconnect))
     }
     #expect(delays == [400, 800, 1600, 3200, 6400, 12800, 20000, 20000].map(Duration.milliseconds))

@@ -64,7 +64,8 @@ struct SubscriptionTests {
   @Test("After a failed recovery the position is the server's, in its new epoch")
   func adoptsTheNewEpoch() throws {
     var machine = makeConnectedMachine()
-    _ = try machine.subscribes(10, to: "news", at: StreamPosition(epoch: "new", offset: 2), options: .init(since: start))
+    _ = try machine.subscribes(
+      10, to: "news", at: StreamPosition(epoch: "new", offset: 2), options: .init(since: start))
     _ = machine.isClosed(nil)
     _ = machine.handle(.elapsed(.reconnect))
     let command = try #require(machine.connects().sent.first?.asSubscribe)

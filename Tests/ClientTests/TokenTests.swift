@@ -35,7 +35,9 @@ struct TokenTests {
     #expect(states == [.disconnected(LocalCode.unauthorized.saying("token expired"), willReconnect: false)])
   }
 
-  @Test("A provider that refuses ends it, one that fails is asked again", arguments: [(TokenOutcome.refused, false), (.token(""), false), (.failed, true)])
+  @Test(
+    "A provider that refuses ends it, one that fails is asked again",
+    arguments: [(TokenOutcome.refused, false), (.token(""), false), (.failed, true)])
   func providerFails(outcome: TokenOutcome, willReconnect: Bool) {
     var machine = makeMachine(token: "", hasTokenProvider: true)
     _ = machine.handle(.connect)

@@ -242,6 +242,18 @@ struct SessionConnectTests {
     #expect(bench.session.subscriptions.isEmpty)
   }
 
+  @Test("a client that leaves while frames are held for it leaves no frames behind")
+  func leavingWhileHeld() {
+    var bench = SessionBench()
+    let tag = connecting(&bench)
+    let asked = bench.feed(.connectionTokenChecked(tag: tag, .success(claims("a", "b"))))
+    bench.answer(asked, .at(0))
+    let actions = bench.feed(.transportClosed)
+    #expect(actions.first == .detach(channel("a")))
+    #expect(actions.unsubscribes == ["a"])
+    #expect(actions.last == .discardHeld)
+  }
+
   @Test("a client that leaves while its server-side subscriptions are under way leaves nothing behind")
   func leavingWhileConnecting() {
     var bench = SessionBench()

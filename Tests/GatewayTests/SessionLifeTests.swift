@@ -6,10 +6,12 @@ import Wire
 
 @Suite("Session: pings, tokens and the end")
 struct SessionLifeTests {
-  @Test("a command with id 0 closes with 3501, but for send and pong", arguments: [
-    ClientCommand.Body.ping, .rpc(method: "m", data: []), .unknown, .subscribe(.init()), .unsubscribe(channel: "a"),
-    .publish(.init()), .history(.init()), .presence(channel: "a"), .refresh(token: "t"),
-  ])
+  @Test(
+    "a command with id 0 closes with 3501, but for send and pong",
+    arguments: [
+      ClientCommand.Body.ping, .rpc(method: "m", data: []), .unknown, .subscribe(.init()), .unsubscribe(channel: "a"),
+      .publish(.init()), .history(.init()), .presence(channel: "a"), .refresh(token: "t"),
+    ])
   func idZero(_ body: ClientCommand.Body) {
     var bench = SessionBench.live()
     #expect(bench.feed(.send(data: [1]), id: 0).isEmpty)
@@ -91,9 +93,11 @@ struct SessionLifeTests {
     #expect(actions.unsubscribes == ["a"])
   }
 
-  @Test("a token that never expires or expires in aeons sets no deadline that could trap", arguments: [
-    Int64.max, Int64.max - 1, 4_000_000_000_000,
-  ])
+  @Test(
+    "a token that never expires or expires in aeons sets no deadline that could trap",
+    arguments: [
+      Int64.max, Int64.max - 1, 4_000_000_000_000,
+    ])
   func farExpiry(_ expiry: Int64) {
     var bench = SessionBench.live(expiresAt: expiry)
     #expect(bench.session.phase == .live)
@@ -191,9 +195,11 @@ struct SessionLifeTests {
     #expect(bench.feed(.subscriptionTokenChecked(tag: tag, .success(claims))).errorCode == 103)
   }
 
-  @Test("shutdown and kicks close with their code after hub and broker are left", arguments: [
-    (SessionInput.shutdown, UInt16(3001)), (.kick(.forceDisconnect), 3503),
-  ])
+  @Test(
+    "shutdown and kicks close with their code after hub and broker are left",
+    arguments: [
+      (SessionInput.shutdown, UInt16(3001)), (.kick(.forceDisconnect), 3503),
+    ])
   func endings(input: SessionInput, code: UInt16) {
     var bench = SessionBench.live()
     bench.join("a")
@@ -208,6 +214,13 @@ struct SessionLifeTests {
     }
     #expect(bench.session.isDrained)
     #expect(bench.feed(.ping).isEmpty && bench.feed(.transportClosed).isEmpty && bench.feed(.shutdown).isEmpty)
+  }
+
+  /// A million idle connections pay for each byte a million times. What only a few need is allocated when it is needed.
+  @Test("a session is small")
+  func size() {
+    #expect(MemoryLayout<Session>.size <= 320)
+    #expect(MemoryLayout<Subscription>.size <= 40)
   }
 
   @Test("a client that goes away while it subscribes leaves no subscriber behind")

@@ -131,6 +131,20 @@ struct SessionSubscribeTests {
     #expect(bench.subscribe("a").requests.count == 1)
   }
 
+  /// A precomposed and a decomposed é are equal Strings. Whoever may choose a user id must not become another user.
+  @Test("a token for a canonically equal user or channel is a token for another")
+  func canonicalEquivalence() throws {
+    var bench = SessionBench.live(user: "\u{e9}")
+    for claims in [
+      SubscriptionClaims(user: "e\u{301}", channel: "\u{e9}"), .init(user: "\u{e9}", channel: "e\u{301}"),
+    ] {
+      let tag = try #require(bench.subscribe("\u{e9}") { $0.token = "t" }.checkTag)
+      #expect(bench.feed(.subscriptionTokenChecked(tag: tag, .success(claims))).errorCode == 103)
+    }
+    let tag = try #require(bench.feed(.refresh(token: "t")).checkTag)
+    #expect(bench.feed(.connectionTokenChecked(tag: tag, .success(.init(user: "e\u{301}")))).closeCode == 3500)
+  }
+
   @Test("the token's data, info and expiry reach the subscriber, the broker and the result")
   func tokenContents() throws {
     var bench = SessionBench.live(.shut.with { $0.presence = true })
@@ -195,9 +209,10 @@ struct SessionSubscribeTests {
     #expect(bench.joinWithToken("a", grant: grant).subscribeResult?.recoverable == false)
     grant.forceRecovery = true
     #expect(bench.joinWithToken("b", grant: grant).subscribeResult?.recoverable == true)
-    #expect(bench.feed(.unsubscribe(channel: "a")).requests == [
-      .unsubscribe(.init(channel: channel("a"), member: nil, keepsInterest: false))
-    ])
+    #expect(
+      bench.feed(.unsubscribe(channel: "a")).requests == [
+        .unsubscribe(.init(channel: channel("a"), member: nil, keepsInterest: false))
+      ])
   }
 
   @Test("a recovery that is not whole gives no publications, and one without history asks for none")

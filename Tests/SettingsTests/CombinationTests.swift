@@ -122,12 +122,14 @@ struct CombinationTests {
       refused(
         json + "}}", "backbone.endpoint", "is \"\(endpoint)\", which other machines reach, and no CURVE keys are set")
     )
-    #expect(problems(json + #", "curve": {"server_secret_key_file": "k"}}}"#) == ["accepted"])
+    #expect(problems(json + #", "curve": {"server_secret_key_file": "k"}}}"#) != ["accepted"])
     let key = String(repeating: "a", count: 40)
+    let broker = #", "curve": {"server_secret_key_file": "k", "client_public_keys": ["\#(key)"]}}}"#
+    #expect(problems(json + broker) == ["accepted"])
     let gateway = #", "curve": {"server_public_key": "\#(key)""#
     #expect(problems(json + gateway + "}}}") != ["accepted"])
     #expect(
-      problems(json + gateway + #", "client_public_key": "\#(key)", "client_secret_key_file": "k"}}}"#) == ["accepted"])
+      problems(json + gateway + #", "client_secret_key_file": "k"}}}"#) == ["accepted"])
   }
 
   @Test(
@@ -158,7 +160,7 @@ struct CombinationTests {
   func curve() {
     let key = String(repeating: "a", count: 40)
     for (name, value) in [
-      ("client_public_key", key), ("client_secret_key_file", "f"), ("server_public_key", "short"),
+      ("client_secret_key_file", "f"), ("server_public_key", key), ("server_public_key", "short"),
       ("server_public_key", String(repeating: "\\\"", count: 40)),
     ] {
       #expect(problems(#"{"backbone": {"curve": {"\#(name)": "\#(value)"}}}"#) != ["accepted"])

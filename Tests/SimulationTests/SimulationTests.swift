@@ -60,7 +60,9 @@ struct SimulationTests {
     }
     for channel in World.channels {
       let positions = Set(world.clients.filter { $0.channel == channel }.map(\.position))
-      if positions.count > 1 { world.violations.append("\(channel): subscribers stand at different places, \(positions)") }
+      if positions.count > 1 {
+        world.violations.append("\(channel): subscribers stand at different places, \(positions)")
+      }
     }
     return world
   }

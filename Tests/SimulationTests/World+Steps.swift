@@ -10,7 +10,8 @@ extension World {
     case 30..<60: carryToGateway()
     case 60..<72: workOff(Int.random(in: 0..<gateways.count, using: &random), Int.random(in: 0..<2, using: &random))
     case 72..<82: act(clients[Int.random(in: 0..<clients.count, using: &random)])
-    case 82..<88: perform { $0.complete(self.log.commit(Int.random(in: 1...4, using: &self.random)), at: self.time, into: &$1) }
+    case 82..<88:
+      perform { $0.complete(self.log.commit(Int.random(in: 1...4, using: &self.random)), at: self.time, into: &$1) }
     case 88..<94: passTime(Int64.random(in: 1...700, using: &random))
     default: if faults { breakSomething() }
     }
@@ -40,7 +41,8 @@ extension World {
     case 85..<90:
       replaceGateway(gateway)
       coverage.gatewayCrashes += 1
-    case 90..<95: perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
+    case 90..<95:
+      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
     default: passTime(Int64.random(in: 3000...6000, using: &random))
     }
   }

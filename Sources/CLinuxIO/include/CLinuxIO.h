@@ -1,1 +1,21 @@
 #pragma once
+// The few calls that Glibc's Swift overlay lacks. Those that can fail return their result, or -errno: errno itself is
+// not safe to read from Swift, where a release or an allocation may stand between the call and the reading.
+#include <stddef.h>
+
+/// Accepts one connection from a non-blocking listening socket; the new socket is non-blocking and close-on-exec.
+int linuxio_accept(int listener);
+
+/// A stream socket for listening: non-blocking, close-on-exec.
+int linuxio_stream_socket(int family);
+
+/// Never blocks and never raises SIGPIPE. 0 where the kernel takes nothing for now.
+long linuxio_send(int fd, const void *bytes, size_t count);
+
+/// A pair of ends for waking a poll: what is signalled at `ends[1]` is seen at `ends[0]`. On Linux both are one eventfd.
+int linuxio_wakeup_open(int ends[2]);
+void linuxio_wakeup_signal(const int ends[2]);
+void linuxio_wakeup_close(const int ends[2]);
+
+/// Names the calling thread; Linux takes at most 15 characters.
+void linuxio_name_thread(const char *name);

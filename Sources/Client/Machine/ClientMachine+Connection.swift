@@ -136,7 +136,13 @@ extension ClientMachine {
       }
     }
     // 1009 comes from the server's WebSocket layer: the same message would be too large again.
-    if code == 1009 { end(LocalCode.messageTooLarge) } else if disconnect.clientReconnects { lose(disconnect) } else { end(disconnect) }
+    if code == 1009 {
+      end(LocalCode.messageTooLarge)
+    } else if disconnect.clientReconnects {
+      lose(disconnect)
+    } else {
+      end(disconnect)
+    }
   }
 
   /// 5xx and the like come from a proxy whose server restarts; another 4xx will be the same next time.

@@ -48,7 +48,7 @@ extension ClientMachine {
 
   private mutating func receive(_ push: ClientPush) {
     switch push {
-    case .publication(let channel, let publication): published(on: channel, publication)
+    case .publication(let channel, let publication, _): published(on: channel, publication)
     case .join(let channel, let info): deliver(on: channel, .join(info), .join(channel: channel, info))
     case .leave(let channel, let info): deliver(on: channel, .leave(info), .leave(channel: channel, info))
     case .unsubscribe(let string, let code):

@@ -74,7 +74,8 @@ final class Shard: SessionHost {
     }
     guard uplink.post(message, cost: cost) else {
       // The backbone thread is behind by more than all windows together, or has ended.
-      return driver.brokerAnswered(tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
+      return driver.brokerAnswered(
+        tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
     }
   }
 
@@ -126,7 +127,9 @@ final class Shard: SessionHost {
     for word in 0..<2 {
       var bits = generator.next()
       for place in 0..<16 {
-        if [(0, 8), (0, 12), (1, 0), (1, 4)].contains(where: { $0 == (word, place) }) { text.append(UInt8(ascii: "-")) }
+        if [(0, 8), (0, 12), (1, 0), (1, 4)].contains(where: { $0 == (word, place) }) {
+          text.append(UInt8(ascii: "-"))
+        }
         text.append(digits[Int(bits & 15)])
         bits >>= 4
       }

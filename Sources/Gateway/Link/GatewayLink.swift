@@ -193,11 +193,14 @@ public final class GatewayLink {
     _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     // Unknown ids are answers to requests that were asked twice, or given up.
-    guard let request = pending.remove(reply.id) else { return }
+    guard let request = pending[reply.id] else { return }
+    // Checked while the request still stands: the next session asks it again, and its session is answered then.
+    try checkOrder(of: reply.response, to: request)
+    _ = pending.remove(reply.id)
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
-        try settle(subscribe, reply.response, for: source, format)
+        settle(subscribe, reply.response, for: source, format)
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
@@ -213,22 +216,25 @@ public final class GatewayLink {
     effects.append(.holdPublishers(false))
   }
 
+  /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
+  private func checkOrder(of response: BrokerResponse, to request: PendingRequest) throws(MalformedMessage) {
+    guard case .session = request.purpose, case .subscribe(let subscribe) = request.request,
+      case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position
+    else { return }
+    if position != subscribed.position { throw MalformedMessage() }
+  }
+
   private func settle(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
     _ format: WireFormat
-  ) throws(MalformedMessage) {
+  ) {
     let channel = channel(subscribe.channel)
     channel.underWay -= 1
     guard case .subscribed(let subscribed) = response else {
       if !channel.isInUse { channels[subscribe.channel] = nil }
       return
     }
-    if let position = channel.position {
-      // One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
-      guard position == subscribed.position else { throw MalformedMessage() }
-    } else {
-      channel.position = subscribed.position
-    }
+    channel.position = subscribed.position
     channel.add(loop: source.loop, format: format)
     if let member = subscribe.member { channel.members[member.client] = member }
   }

@@ -59,6 +59,8 @@ struct PendingRequests {
     return pending
   }
 
+  subscript(id: UInt64) -> PendingRequest? { byID[id] }
+
   /// All of them, oldest first.
   var all: [PendingRequest] { order[head...].compactMap { byID[$0] } }
 

@@ -7,8 +7,10 @@ extension Session {
   mutating func end(_ code: DisconnectCode?) {
     guard phase != .closed else { return }
     phase = .closed
+    let holdsFrames = attempt?.subs.isEmpty == false
     attempt = nil
     releaseEverything()
+    if holdsFrames { out.append(.discardHeld) }
     if let code { out.append(.close(code)) }
   }
 

@@ -143,7 +143,8 @@ public struct LinkRequest: Sendable, Equatable {
   public var isResync: Bool
   public var request: BrokerRequest
 
-  public init(id: UInt64, oldestPending: UInt64, isRetry: Bool = false, isResync: Bool = false, request: BrokerRequest) {
+  public init(id: UInt64, oldestPending: UInt64, isRetry: Bool = false, isResync: Bool = false, request: BrokerRequest)
+  {
     self.id = id
     self.oldestPending = oldestPending
     self.isRetry = isRetry

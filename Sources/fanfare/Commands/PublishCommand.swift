@@ -20,7 +20,8 @@ struct PublishCommand: AsyncParsableCommand {
   @Argument(help: "The payload: a JSON value, unless the channel's namespace takes any bytes.")
   var data: String?
 
-  @Option(name: .long, help: "The same key within five minutes publishes once; with standard input, line numbers are added.")
+  @Option(
+    name: .long, help: "The same key within five minutes publishes once; with standard input, line numbers are added.")
   var idempotencyKey: String?
 
   @Option(name: .long, help: ArgumentHelp("A tag; may be given more than once.", valueName: "key=value"))

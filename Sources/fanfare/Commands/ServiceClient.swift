@@ -15,7 +15,9 @@ struct ServiceOptions: ParsableArguments {
 
   func connect() throws -> ServiceClient {
     let endpoint = try self.endpoint ?? settings.load().broker.services.commands
-    guard (1...86_400).contains(timeout) else { throw ValidationError("--timeout \(timeout): write 1 to 86400 seconds") }
+    guard (1...86_400).contains(timeout) else {
+      throw ValidationError("--timeout \(timeout): write 1 to 86400 seconds")
+    }
     return try ServiceClient(endpoint: endpoint, timeoutSeconds: timeout)
   }
 }

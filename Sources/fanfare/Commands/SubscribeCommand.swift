@@ -1,4 +1,5 @@
 import ArgumentParser
+import Auth
 import Client
 import Foundation
 import Settings
@@ -30,7 +31,7 @@ struct SubscribeCommand: AsyncParsableCommand {
   @Option(name: .long, help: ArgumentHelp("Begin after this position; for one channel.", valueName: "epoch:offset"))
   var since: String?
 
-  @Option(name: .shortAndLong, help: "End after so many publications.")
+  @Option(name: .long, help: "End after so many publications.")
   var count: Int?
 
   func validate() throws {
@@ -54,17 +55,20 @@ struct SubscribeCommand: AsyncParsableCommand {
     let watcher = Task { await report(client) }
     defer { watcher.cancel() }
     do { try await client.connect() } catch { throw Complaint("\(url): \(error)") }
-    try await follow(client, minter.map { minter in { [user] in try minter.subscriptionToken(user: user, channel: $0, expiresIn: 3600) } })
+    try await follow(client, minter)
     await client.disconnect()
   }
 
-  private func follow(_ client: RealtimeClient, _ sign: (@Sendable (String) throws -> String)?) async throws {
+  private func follow(_ client: RealtimeClient, _ minter: TokenMinter?) async throws {
+    let user = user
     let since = try since.map(SincePosition.parse)
     let remaining = Remaining(count)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for channel in channels {
         var options = SubscriptionOptions(since: since, recoverable: true)
-        if let sign { options.tokenProvider = { try sign(channel) } }
+        if let minter {
+          options.tokenProvider = { try minter.subscriptionToken(user: user, channel: channel, expiresIn: 3600) }
+        }
         let subscription = try await client.subscribe(channel, options)
         group.addTask { try await Self.print(subscription, remaining) }
       }
@@ -93,8 +97,8 @@ struct SubscribeCommand: AsyncParsableCommand {
           if !epoch.isEmpty { writer.write("epoch", epoch) }
           writer.write(publication, binary: !JSONSyntax.isValid(publication.data))
         }
-        Swift.print(String(decoding: writer.bytes, as: UTF8.self))
-        fflush(stdout)
+        // Written at once: whoever reads a pipe wants each line when it happens.
+        FileHandle.standardOutput.write(Data(writer.bytes + [0x0A]))
         if await remaining.isUsedUp() { return }
       case .subscribing(let code): note("\(subscription.channel): interrupted (\(code.reason)), subscribing again")
       case .unsubscribed(let code):

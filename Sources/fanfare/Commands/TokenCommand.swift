@@ -44,7 +44,8 @@ struct TokenCommand: AsyncParsableCommand {
   static func seconds(_ text: String) throws -> Int64? {
     if text == "never" { return nil }
     let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count > 0, count < 1 << 32 else {
+    guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count > 0, count < 1 << 32
+    else {
       throw ValidationError("--expires \(text): write a number and s, m, h or d, for example 12h; or 'never'")
     }
     return count * unit

@@ -27,14 +27,14 @@ enum BackboneSetup {
       }
     } catch let error as ZeroMQError {
       throw Complaint(
-        "a CURVE key of the backbone cannot be used: \(error). Keys have 40 characters of Z85; 'fanfare token --help' is "
-          + "not for these, make them with 'fanfare config curve'")
+        "a CURVE key of the backbone cannot be used: \(error). Keys have 40 characters of Z85; make a pair with "
+          + "'fanfare config curve FILE'")
     }
   }
 
   private static func secretKey(in file: String) throws -> Curve.SecretKey {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-      throw Complaint("the CURVE key file \(file) cannot be read; make one with 'fanfare config curve'")
+      throw Complaint("the CURVE key file \(file) cannot be read; make one with 'fanfare config curve FILE'")
     }
     return try Curve.SecretKey(z85: text.trimmingCharacters(in: .whitespacesAndNewlines))
   }

@@ -45,7 +45,10 @@ enum LogOutput {
 
     /// A client's string must not forge a line or steer a terminal.
     private static func escaped(_ text: String) -> String {
-      guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F || $0.properties.generalCategory == .format })
+      guard
+        text.unicodeScalars.contains(where: {
+          $0.value < 0x20 || $0.value == 0x7F || $0.properties.generalCategory == .format
+        })
       else { return text }
       return text.unicodeScalars.map { scalar in
         scalar.value < 0x20 || scalar.value == 0x7F || scalar.properties.generalCategory == .format

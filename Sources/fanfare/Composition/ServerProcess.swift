@@ -84,7 +84,7 @@ struct ServerProcess: Service {
   private func makeGateway(secret: String?) async throws -> GatewayServer {
     let verifier = try await TokenSetup.verifier(for: settings, secret: secret, logger: logger)
     return try await GatewayServer(
-      GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)"), verifier: verifier,
+      try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)"), verifier: verifier,
       logger: logger)
   }
 

@@ -1,0 +1,26 @@
+import Metrics
+
+/// The broker's counters as swift-metrics: whichever backend the process has set up exports them.
+struct BrokerMetrics {
+  private let published = Counter(label: "fanfare_broker_published_total")
+  private let refused = Counter(label: "fanfare_broker_refused_total")
+  private let duplicates = Counter(label: "fanfare_broker_duplicates_avoided_total")
+  private let gaps = Counter(label: "fanfare_link_gaps_total")
+  private let resets = Counter(label: "fanfare_link_resets_total")
+  private let refilled = Counter(label: "fanfare_link_channels_refilled_total")
+  private let lost = Counter(label: "fanfare_link_channels_lost_total")
+  private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
+  private let pending = Gauge(label: "fanfare_broker_pending_bytes")
+
+  func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
+    published.increment(by: new.published - old.published)
+    refused.increment(by: new.refused - old.refused)
+    duplicates.increment(by: new.duplicatesAvoided - old.duplicatesAvoided)
+    gaps.increment(by: new.linkGaps - old.linkGaps)
+    resets.increment(by: new.linkResets - old.linkResets)
+    refilled.increment(by: new.channelsRefilled - old.channelsRefilled)
+    lost.increment(by: new.channelsLost - old.channelsLost)
+    forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
+    pending.record(pendingBytes)
+  }
+}

@@ -1,0 +1,143 @@
+public import Auth
+public import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+public import Wire
+public import ZeroMQ
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What a gateway is told at its start.
+public struct GatewayConfiguration: Sendable {
+  public var listener = ListenerConfiguration()
+  public var session: SessionConfiguration
+  public var namespaces: NamespaceTable
+  /// Threads for clients; 0: one for each core but one, which the backbone thread has.
+  public var eventLoops = 0
+  /// Milliseconds.
+  public var heartbeatInterval: Int64 = 1000
+  /// Milliseconds after which a command that the broker did not answer fails.
+  public var requestTimeout: Int64 = 10_000
+  /// Bytes under way to the broker before client sockets are read later.
+  public var uplinkWindowBytes = 8 << 20
+
+  public init(session: SessionConfiguration, namespaces: NamespaceTable) {
+    self.session = session
+    self.namespaces = namespaces
+  }
+}
+
+/// A gateway: event loops with their shards, the link to the broker, and the public port.
+///
+/// Life: make it, give ``makeLink(to:context:loop:)`` to the backbone thread, ``listen()``, ``stop(deadline:)``.
+public final class GatewayServer: Sendable {
+  private let configuration: GatewayConfiguration
+  private let rules: SessionRules
+  private let group: MultiThreadedEventLoopGroup
+  private let eventLoops: [any EventLoop]
+  private let shards: [NIOLoopBound<Shard>]
+  private let uplink: Mailbox<UplinkMessage>
+  private let logger: Logger
+  private let listener = NIOLockedValueBox<Listener?>(nil)
+
+  public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
+    self.configuration = configuration
+    self.logger = logger
+    let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
+    let count = Self.loopCount(configuration.eventLoops)
+    // Four windows: commands that are read before their sockets could be told to wait.
+    let uplink = Mailbox<UplinkMessage>(capacity: 4 * configuration.uplinkWindowBytes)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
+    let eventLoops = Array(group.makeIterator().map { $0 as any EventLoop })
+    let queueLimit = configuration.listener.queueLimitBytes
+    var shards: [NIOLoopBound<Shard>] = []
+    for (index, eventLoop) in eventLoops.enumerated() {
+      let shard = try await eventLoop.submit {
+        NIOLoopBound(
+          Shard(
+            loopIndex: index, verifier: verifier, rules: rules, uplink: uplink, queueLimitBytes: queueLimit,
+            clock: Self.now), eventLoop: eventLoop)
+      }.get()
+      shards.append(shard)
+    }
+    self.rules = rules
+    self.group = group
+    self.eventLoops = eventLoops
+    self.shards = shards
+    self.uplink = uplink
+  }
+
+  /// The gateway's part of the backbone thread; call it there.
+  public func makeLink(to endpoint: GatewayEndpoint, context: Context, loop: Loop) throws -> any LoopParticipant {
+    var linkConfiguration = GatewayLinkConfiguration(gateway: .random(in: .min ... .max), loops: eventLoops.count)
+    linkConfiguration.heartbeatInterval = configuration.heartbeatInterval
+    linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
+    linkConfiguration.requestTimeout = configuration.requestTimeout
+    linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
+    let mailboxes = zip(eventLoops, shards).map { ShardMailbox(eventLoop: $0, shard: $1, uplink: uplink) }
+    return try GatewayLoop(
+      link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
+      context: context, loop: loop, uplink: uplink, logger: logger)
+  }
+
+  /// Opens the public port.
+  ///
+  /// - Returns: the address for clients, with the port that the system chose where the configuration says 0.
+  public func listen() throws(ListenerError) -> String {
+    let shards = shards
+    let listener = try Listener.start(configuration.listener, on: eventLoops, logger: logger) { connection in
+      GatewayConnection(connection, shard: shards[connection.loopIndex].value)
+    }
+    self.listener.withLockedValue { $0 = listener }
+    let scheme = configuration.listener.tls == nil ? "ws" : "wss"
+    let host = ["0.0.0.0", "::", ""].contains(configuration.listener.host) ? "127.0.0.1" : configuration.listener.host
+    return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(listener.boundPort)\(configuration.listener.path)"
+  }
+
+  /// Accepts no more clients, tells those that are there 3001, and waits for their last answers, no longer than the
+  /// deadline. The backbone must still run: leaving a channel is a request.
+  public func stop(deadline: Duration) async {
+    listener.withLockedValue { $0 }?.stopAccepting()
+    await endSessions(within: TimeAmount(deadline))
+    listener.withLockedValue { $0 = nil }
+    try? await group.shutdownGracefully()
+  }
+
+  private func endSessions(within deadline: TimeAmount) async {
+    let ended = zip(eventLoops, shards).map { eventLoop, shard in
+      let promise = eventLoop.makePromise(of: Void.self)
+      // Whichever comes first: the second word on a promise is not heard.
+      eventLoop.scheduleTask(in: deadline) { promise.succeed() }
+      eventLoop.execute { shard.value.shutDown { promise.succeed() } }
+      return promise.futureResult
+    }
+    for future in ended { try? await future.get() }
+  }
+
+  private static func loopCount(_ configured: Int) -> Int {
+    if configured > 0 { return min(configured, 64) }
+    return min(max(1, System.coreCount - 1), 64)
+  }
+
+  @Sendable private static func now() -> SessionTime {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    return SessionTime(monotonic: Int64(MonotonicClock.now() / 1_000_000), wall: Int64(wall.tv_sec))
+  }
+}
+
+/// Joins a connection and its session.
+final class GatewayConnection: ConnectionDelegate {
+  private let driver: SessionDriver
+
+  init(_ connection: Connection, shard: Shard) { driver = shard.open(connection) }
+
+  func connection(_ connection: Connection, received message: ByteBuffer) { driver.received(message) }
+  func connectionReadComplete(_ connection: Connection) { driver.readCompleted() }
+  func connectionClosed(_ connection: Connection) { driver.closed() }
+}
+
+extension Connection: SessionTransport {}

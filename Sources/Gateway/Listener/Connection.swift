@@ -1,0 +1,265 @@
+import CLinuxIO
+public import NIOCore
+public import Wire
+
+/// The session's view of its WebSocket: bound to its event loop, and deliberately not Sendable.
+///
+/// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
+/// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes
+/// through the channel, and until the channel has handed over its last byte (`queuedBytes` is 0 again) everything
+/// later goes through it too. So there is one order. TLS connections always go through the channel.
+///
+/// **Why the descriptor is never somebody else's.** NIO closes it in one place, on this event loop, and tells the
+/// handlers (`channelInactive`) in the same uninterrupted run: between the two, only promises of failed writes call
+/// out, and ours gives the descriptor up there. All of our writes happen on this event loop too, so none can stand
+/// between the closing and the moment at which `descriptor` becomes -1. Nobody else holds the number.
+public final class Connection {
+  /// Unique in this process.
+  public let id: UInt64
+  public let eventLoop: any EventLoop
+  /// Place of the event loop among those that the listener was given.
+  public let loopIndex: Int
+  public let format: WireFormat
+  /// The peer's IP address, without a port.
+  public let remoteAddress: String
+
+  /// Bytes that we accepted and the kernel has not. At most the queue limit and one frame.
+  public private(set) var queuedBytes = 0
+  /// Why we closed it; nil while it is open and where the peer ended it.
+  public private(set) var closeCode: DisconnectCode?
+  /// False from the moment at which either side began to close: what is sent then is dropped.
+  public var isOpen: Bool { phase == .open }
+
+  enum Phase: UInt8 {
+    /// Can transition to: closing, closed.
+    case open
+    /// Our Close frame is sent or queued, and only the peer's is waited for. Can transition to: closed.
+    case closing
+    /// The channel is gone, or about to be closed hard. Final.
+    case closed
+  }
+
+  private(set) var phase = Phase.open
+  private let channel: any Channel
+  private let listener: ListenerContext
+  /// -1: not to be written to, because of TLS or because the connection has ended.
+  private var descriptor: Int32
+  private var queuedPongBytes = 0
+  private var readPauses = 0
+  private var delegate: (any ConnectionDelegate)?
+  /// Nil from the end on, which also breaks the cycle between the two.
+  private var handler: WebSocketHandler?
+
+  init(
+    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, listener: ListenerContext
+  ) {
+    self.id = id
+    self.eventLoop = channel.eventLoop
+    self.loopIndex = loopIndex
+    self.format = format
+    self.remoteAddress = channel.remoteAddress?.ipAddress ?? ""
+    self.channel = channel
+    self.descriptor = descriptor
+    self.listener = listener
+  }
+
+  func attach(_ handler: WebSocketHandler) { self.handler = handler }
+
+  func attach(_ delegate: any ConnectionDelegate) { self.delegate = delegate }
+
+  // MARK: Sending
+
+  /// Sends one whole frame (see ``ServerFrame``), which many connections may share. Calls no delegate, whatever
+  /// happens; a connection that breaks or is too slow is closed soon after.
+  public func send(_ frame: [UInt8]) {
+    guard phase == .open else { return }
+    unsafe frame.withUnsafeBytes { unsafe send($0) }
+  }
+
+  /// Sends whole frames that stand one after another in a shared buffer.
+  ///
+  /// - Parameter range: must lie within the array.
+  public func send(_ frames: [UInt8], in range: Range<Int>) {
+    guard phase == .open else { return }
+    unsafe frames.withUnsafeBytes { unsafe send(UnsafeRawBufferPointer(rebasing: $0[range])) }
+  }
+
+  private func send(_ bytes: UnsafeRawBufferPointer) {
+    // One frame is taken in any case: the kernel may have had a part of it, and a frame that is cut off leaves the
+    // peer with no way to read even our Close.
+    if queuedBytes > 0 && bytes.count > listener.configuration.queueLimitBytes - queuedBytes {
+      closeSlow()
+    } else {
+      unsafe transmit(bytes)
+    }
+  }
+
+  private func transmit(_ bytes: UnsafeRawBufferPointer) {
+    var waiting = unsafe bytes
+    if queuedBytes == 0 && descriptor >= 0 {
+      let sent = unsafe linuxio_send(descriptor, bytes.baseAddress, bytes.count)
+      if sent == bytes.count { return }
+      if sent < 0 { return abandon() }
+      unsafe waiting = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+    }
+    unsafe enqueue(waiting)
+  }
+
+  private func enqueue(_ bytes: UnsafeRawBufferPointer) {
+    let count = bytes.count
+    queuedBytes += count
+    let promise = eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      queuedBytes -= count
+      switch result {
+      case .failure:
+        // The channel is about to be inactive, and its descriptor may be closed already: see above.
+        end()
+      case .success:
+        if queuedBytes == 0 { drained() }
+      }
+    }
+    channel.writeAndFlush(unsafe ByteBuffer(bytes: bytes), promise: promise)
+  }
+
+  private func drained() {
+    queuedPongBytes = 0
+    guard phase == .open, let delegate else { return }
+    // Later, for the kernel may have taken everything while somebody is still in `send`.
+    eventLoop.assumeIsolated().execute { [self] in
+      if phase == .open { delegate.connectionDrained(self) }
+    }
+  }
+
+  /// Answers a ping. A peer that pings and does not read is closed.
+  func pong(_ payload: [UInt8]) {
+    guard phase == .open else { return }
+    let frame = ServerFrame.pong(payload)
+    if queuedBytes > 0 {
+      queuedPongBytes += frame.count
+      if queuedPongBytes > listener.configuration.pongLimitBytes { return closeSlow() }
+    }
+    send(frame)
+  }
+
+  func sendUpgradeResponse(_ response: [UInt8]) { send(response) }
+
+  // MARK: Reading
+
+  /// Stops reading from the socket, so that the peer's sends stall. Counted: as many ``resumeReading()`` undo it. At
+  /// most one burst of messages that was already read waits here.
+  public func pauseReading() {
+    readPauses += 1
+    if readPauses == 1 && phase == .open { setAutoRead(false) }
+  }
+
+  public func resumeReading() {
+    guard readPauses > 0 else { return }
+    readPauses -= 1
+    if readPauses == 0 && phase == .open { restartReading() }
+  }
+
+  var isReadingPaused: Bool { readPauses > 0 && phase == .open }
+
+  private func restartReading() {
+    // Later, because whoever resumes may be inside a delivery from this very connection.
+    eventLoop.assumeIsolated().execute { [self] in
+      guard !isReadingPaused, phase != .closed else { return }
+      handler?.takeWaitingInput()
+      if !isReadingPaused { setAutoRead(true) }
+    }
+  }
+
+  private func setAutoRead(_ on: Bool) {
+    // Fails only on a closed channel, where it no longer matters.
+    try? channel.syncOptions?.setOption(.autoRead, value: on)
+  }
+
+  // MARK: Closing
+
+  /// Sends a Close frame, waits a little for the peer's, and closes. What was sent before still arrives.
+  public func close(_ code: DisconnectCode) {
+    beginClosing(code, ServerFrame.close(code: code.code, reason: code.reason))
+  }
+
+  private func closeSlow() {
+    guard phase == .open else { return }
+    listener.counters.countSlow()
+    beginClosing(
+      .slow, ServerFrame.close(code: DisconnectCode.slow.code, reason: DisconnectCode.slow.reason),
+      graceMilliseconds: listener.configuration.slowCloseGraceMilliseconds)
+  }
+
+  private func beginClosing(_ code: DisconnectCode?, _ frame: [UInt8], graceMilliseconds: Int64? = nil) {
+    guard phase == .open else { return }
+    closeCode = code
+    phase = .closing
+    unsafe frame.withUnsafeBytes { unsafe transmit($0) }
+    guard phase == .closing else { return }
+    if readPauses > 0 { restartReading() }  // Else the peer's Close would never be read.
+    let grace = graceMilliseconds ?? listener.configuration.closeGraceMilliseconds
+    eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(grace)) { [self] in
+      if phase != .closed { closeChannel() }
+    }
+  }
+
+  /// The peer's frames make no sense any more: says so, and ends our side at once.
+  func violated(_ violation: FrameViolation) {
+    let frame = ServerFrame.close(code: violation.closeCode, reason: violation.description)
+    beginClosing(DisconnectCode(code: violation.closeCode, reason: violation.description), frame)
+    if phase == .closing { shutDownOutput() }
+  }
+
+  /// The peer's Close frame came: the answer to ours, or the first, which is answered with the same code.
+  func peerClosed(code: UInt16?) {
+    switch phase {
+    case .open:
+      beginClosing(nil, ServerFrame.close(code: code))
+      // Ours goes out before the socket closes: the end of our side stands behind it in the same queue.
+      if phase == .closing { shutDownOutput() }
+    case .closing:
+      if queuedBytes == 0 { closeChannel() } else { shutDownOutput() }
+    case .closed: break
+    }
+  }
+
+  /// A FIN behind everything that waits, so that the peer reads all of it; then its own FIN closes the channel. To
+  /// close hard with unread input makes the kernel send a reset, which can overtake our Close frame.
+  private func shutDownOutput() {
+    eventLoop.assumeIsolated().execute { [self] in
+      if phase == .closing { channel.close(mode: .output, promise: nil) }
+    }
+  }
+
+  /// After a failed write: nothing can be said to the peer any more.
+  private func abandon() {
+    end()
+    eventLoop.assumeIsolated().execute { [self] in channel.close(promise: nil) }
+  }
+
+  private func closeChannel() {
+    end()
+    channel.close(promise: nil)
+  }
+
+  /// From here on the descriptor may be closed, and its number somebody else's.
+  private func end() {
+    phase = .closed
+    descriptor = -1
+  }
+
+  // MARK: What the handler tells
+
+  func deliver(_ message: ByteBuffer) { delegate?.connection(self, received: message) }
+
+  func deliverReadComplete() { delegate?.connectionReadComplete(self) }
+
+  func channelBecameInactive() {
+    end()
+    handler = nil
+    guard let delegate else { return }
+    self.delegate = nil
+    // Later, for the channel may have died inside a `send` of somebody who walks their subscribers.
+    eventLoop.assumeIsolated().execute { [self] in delegate.connectionClosed(self) }
+  }
+}

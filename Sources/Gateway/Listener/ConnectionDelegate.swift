@@ -1,0 +1,25 @@
+public import NIOCore
+
+/// The session's side of a ``Connection``. Every method is called on the connection's event loop, and none of them from
+/// inside a call of ours into the connection: a fan-out that walks its subscribers is never changed under its feet.
+public protocol ConnectionDelegate: AnyObject {
+  /// One whole message, text or binary: SDKs differ in which they send, so both count as bytes.
+  func connection(_ connection: Connection, received message: ByteBuffer)
+
+  /// The end of a burst of messages: replies that were held back can go out together.
+  func connectionReadComplete(_ connection: Connection)
+
+  /// What had to wait was taken by the kernel: ``Connection/queuedBytes`` is 0 again. Optional.
+  func connectionDrained(_ connection: Connection)
+
+  /// Exactly once, as the last call. Nothing can be sent any more.
+  func connectionClosed(_ connection: Connection)
+}
+
+extension ConnectionDelegate {
+  public func connectionDrained(_ connection: Connection) {}
+}
+
+/// Makes the session of a connection that has just been upgraded. Called on the connection's event loop, from which it
+/// finds its own shard by ``Connection/loopIndex``. The connection holds the delegate until it has closed.
+public typealias SessionFactory = @Sendable (Connection) -> any ConnectionDelegate

@@ -1,0 +1,80 @@
+import NIOHTTP1
+
+/// A whole answer of ours to a plain request. Every one ends its connection: clients that want more open a WebSocket.
+struct HTTPReply: Sendable, Equatable {
+  var status: HTTPResponseStatus
+  var contentType = "text/plain; charset=utf-8"
+  var headers: [(name: String, value: String)] = []
+  /// What the person at the other end should do, as a sentence.
+  var body: String
+
+  static func == (a: HTTPReply, b: HTTPReply) -> Bool {
+    a.status == b.status && a.contentType == b.contentType && a.body == b.body
+      && a.headers.elementsEqual(b.headers, by: ==)
+  }
+
+  /// - Parameter withBody: false for HEAD.
+  func encoded(withBody: Bool = true) -> [UInt8] {
+    var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
+    text += "Content-Type: \(contentType)\r\nContent-Length: \(body.utf8.count)\r\n"
+    for header in headers { text += "\(header.name): \(header.value)\r\n" }
+    text += "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+    if withBody { text += body }
+    return Array(text.utf8)
+  }
+
+  static func badRequest(_ sentence: String) -> HTTPReply { HTTPReply(status: .badRequest, body: sentence + "\n") }
+
+  static func upgradeRequired(_ sentence: String) -> HTTPReply {
+    HTTPReply(
+      status: .upgradeRequired, headers: [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")],
+      body: sentence + "\n")
+  }
+
+  static func methodNotAllowed() -> HTTPReply {
+    HTTPReply(
+      status: .methodNotAllowed, headers: [("Allow", "GET")],
+      body: "only GET is answered here; open a WebSocket with a GET request\n")
+  }
+
+  static func notFound(webSocketPath: String) -> HTTPReply {
+    HTTPReply(status: .notFound, body: "there is nothing here; open a WebSocket at \(webSocketPath)\n")
+  }
+
+  static func forbiddenOrigin() -> HTTPReply {
+    HTTPReply(
+      status: .forbidden,
+      body: "this web page's origin may not connect; add it to allowed_origins in the server's configuration\n")
+  }
+
+  static let headTooLarge = HTTPReply(
+    status: .requestHeaderFieldsTooLarge,
+    body: "the request's headers are larger than this server accepts; send fewer or shorter ones\n")
+
+  static let headTooLate = HTTPReply(
+    status: .requestTimeout, body: "the request did not come in time; send all of its headers at once\n")
+
+  static let full = HTTPReply(
+    status: .serviceUnavailable, headers: [("Retry-After", "5")],
+    body: "as many connections are open as this server allows; try again later\n")
+
+  static let draining = HTTPReply(
+    status: .serviceUnavailable, headers: [("Retry-After", "1")],
+    body: "this server is shutting down; connect again to reach another one\n")
+
+  static func health(isDraining: Bool) -> HTTPReply {
+    HTTPReply(
+      status: isDraining ? .serviceUnavailable : .ok, contentType: "application/json",
+      headers: [("Cache-Control", "no-store")], body: isDraining ? #"{"status":"draining"}"# : #"{"status":"ok"}"#)
+  }
+
+  static func welcome(webSocketPath: String) -> HTTPReply {
+    HTTPReply(
+      status: .ok,
+      body: """
+        This is Fanfare, a realtime server. It speaks the Centrifuge client protocol.
+        Open a WebSocket at \(webSocketPath), with any Centrifuge SDK.
+
+        """)
+  }
+}

@@ -1,0 +1,36 @@
+public import TLS
+
+/// What the public port is told at its start.
+public struct ListenerConfiguration: Sendable {
+  /// An address or a name that resolves to one of ours. `::` listens on IPv6 and IPv4, `0.0.0.0` on IPv4 alone.
+  public var host = "0.0.0.0"
+  /// 0 takes any free port; ``Listener/boundPort`` says which.
+  public var port = 8000
+  /// Connections that the kernel may hold until we accept them.
+  public var backlog: Int32 = 4096
+  /// Sockets open at once, in the HTTP phase or beyond. One more is answered 503 and closed.
+  public var maxConnections = 100_000
+  /// From accepting to a complete request head, the TLS handshake included.
+  public var headerTimeoutMilliseconds: Int64 = 5_000
+  /// The whole head: request line and all headers. More is answered 431.
+  public var maxHeaderBytes = 8_192
+  /// Origins that may connect: `https://app.example.com`, `https://*.example.com`, or `*` for any. Empty: only pages
+  /// that came from this very host. A request without an `Origin` (no browser) is always allowed.
+  public var allowedOrigins: [String] = []
+  /// One message from a client, however many fragments it comes in. More closes with 1009.
+  public var maxMessageBytes = 65_536
+  /// Bytes that may wait for one slow reader, beside the one frame that is under way. More closes with 3008.
+  public var queueLimitBytes = 1_048_576
+  /// Bytes of pongs that may wait for a peer that pings and does not read. More closes with 3008.
+  public var pongLimitBytes = 16_384
+  /// How long we wait for the peer's part of an orderly close before the socket is closed hard.
+  public var closeGraceMilliseconds: Int64 = 2_000
+  /// The same for a slow reader, whose pipe is full and whose memory we want back.
+  public var slowCloseGraceMilliseconds: Int64 = 1_000
+  /// Where WebSockets are opened.
+  public var path = "/connection/websocket"
+  /// Nil: no TLS here (a proxy in front does it, or nobody).
+  public var tls: TLSContext?
+
+  public init() {}
+}

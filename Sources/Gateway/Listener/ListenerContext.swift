@@ -1,0 +1,29 @@
+import Logging
+import Synchronization
+
+/// What all connections of one listener share.
+final class ListenerContext: Sendable {
+  let configuration: ListenerConfiguration
+  let origins: OriginPolicy
+  let counters = ListenerCounters()
+  let logger: Logger
+  let sessionFactory: SessionFactory
+  private let draining = Atomic<Bool>(false)
+
+  /// One sequence for all listeners of the process.
+  private static let lastConnectionID = Atomic<UInt64>(0)
+
+  init(configuration: ListenerConfiguration, logger: Logger, sessionFactory: @escaping SessionFactory) {
+    self.configuration = configuration
+    origins = OriginPolicy(allowedOrigins: configuration.allowedOrigins)
+    self.logger = logger
+    self.sessionFactory = sessionFactory
+  }
+
+  /// No new sessions: the accept thread has ended, and who is still in the HTTP phase is sent elsewhere.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  func beginDraining() { draining.store(true, ordering: .relaxed) }
+
+  func nextConnectionID() -> UInt64 { Self.lastConnectionID.add(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,57 @@
+import Synchronization
+
+/// What the listener counts, for the metrics. Every loop and the accept thread add to it; none of it is on the path of
+/// a delivery.
+public final class ListenerCounters: Sendable {
+  private let accepted = Atomic<Int>(0)
+  private let open = Atomic<Int>(0)
+  private let refused = Atomic<Int>(0)
+  private let rejected = Atomic<Int>(0)
+  private let upgraded = Atomic<Int>(0)
+  private let slow = Atomic<Int>(0)
+  private let exhausted = Atomic<Int>(0)
+
+  init() {}
+
+  /// Sockets that we kept, since the start.
+  public var acceptedConnections: Int { accepted.load(ordering: .relaxed) }
+  /// Sockets open now, in any phase.
+  public var openConnections: Int { open.load(ordering: .relaxed) }
+  /// Closed at once because `maxConnections` were open.
+  public var refusedConnections: Int { refused.load(ordering: .relaxed) }
+  /// Requests answered with an error, timeouts included.
+  public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }
+  /// Sockets that became WebSockets.
+  public var upgradedConnections: Int { upgraded.load(ordering: .relaxed) }
+  /// Connections closed because their reader was too slow.
+  public var slowConnections: Int { slow.load(ordering: .relaxed) }
+  /// How often this process ran out of descriptors.
+  public var descriptorExhaustions: Int { exhausted.load(ordering: .relaxed) }
+
+  func countRefused() { refused.add(1, ordering: .relaxed) }
+  func countRejected() { rejected.add(1, ordering: .relaxed) }
+  func countUpgraded() { upgraded.add(1, ordering: .relaxed) }
+  func countSlow() { slow.add(1, ordering: .relaxed) }
+  func countExhausted() { exhausted.add(1, ordering: .relaxed) }
+
+  /// A place among `limit` open connections, or nil where all are taken. Called by the accept thread alone, so nobody
+  /// else can raise the number between the look and the addition.
+  func takeSlot(limit: Int) -> ConnectionSlot? {
+    guard open.load(ordering: .relaxed) < limit else { return nil }
+    accepted.add(1, ordering: .relaxed)
+    open.add(1, ordering: .relaxed)
+    return ConnectionSlot(counters: self)
+  }
+
+  fileprivate func returnSlot() { open.subtract(1, ordering: .relaxed) }
+}
+
+/// One place among the open connections. It is given back when the last reference goes, so that no path on which
+/// setting up a channel fails can lose a place.
+final class ConnectionSlot: Sendable {
+  private let counters: ListenerCounters
+
+  fileprivate init(counters: ListenerCounters) { self.counters = counters }
+
+  deinit { counters.returnSlot() }
+}

@@ -1,0 +1,132 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import TLS
+import Wire
+
+/// Answers the one request of a connection, or turns it into a WebSocket and leaves.
+final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+
+  private let listener: ListenerContext
+  private let loopIndex: Int
+  /// -1 with TLS.
+  private let descriptor: Int32
+  private let headGuard: HeadGuard
+  private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
+  private var timeout: Scheduled<Void>?
+  private var upgrade: RequestDecision.Upgrade?
+  private var isAnswered = false
+
+  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32) {
+    self.listener = listener
+    self.loopIndex = loopIndex
+    self.descriptor = descriptor
+    headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
+    var limits = NIOHTTPDecoderLimitConfiguration()
+    // The guard has counted the head already; these are a second lock on the same door.
+    limits.maxHeaderFieldSize = listener.configuration.maxHeaderBytes
+    limits.maxHeaderListSize = listener.configuration.maxHeaderBytes
+    decoder = ByteToMessageHandler(
+      HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+  }
+
+  /// The handlers of a connection's HTTP phase, without TLS.
+  var pipeline: [any ChannelHandler] { [headGuard, decoder, self] }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let milliseconds = listener.configuration.headerTimeoutMilliseconds
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
+      if !isAnswered { answer(.headTooLate, context: bound.value) }
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { timeout?.cancel() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isAnswered = true
+    timeout?.cancel()
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if isAnswered { return }
+    switch unwrapInboundIn(data) {
+    case .head(let head): take(head, context: context)
+    case .body: break
+    case .end:
+      // Not before: the decoder still sends this part to whoever stands behind it.
+      if let upgrade { perform(upgrade, context: context) }
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if isAnswered { return }
+    switch error {
+    case HeadGuard.Violation.tooLarge: answer(.headTooLarge, context: context)
+    case is HeadGuard.Violation, is HTTPParserError:
+      answer(.badRequest("this is not a well-formed HTTP/1.1 request"), context: context)
+    default:
+      listener.logger.debug("connection ended before its request", metadata: ["error": "\(error)"])
+      isAnswered = true
+      headGuard.isClosed = true
+      context.close(promise: nil)
+    }
+  }
+
+  private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    let decision = RequestDecision(
+      head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
+      isDraining: listener.isDraining)
+    switch decision {
+    case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
+    case .upgrade(let upgrade): self.upgrade = upgrade
+    }
+  }
+
+  /// Writes the answer and a FIN behind it; what the client still sends is thrown away until it closes too, or until
+  /// the grace is over. Closing at once would make the kernel send a reset, which can overtake the answer.
+  private func answer(_ reply: HTTPReply, withBody: Bool = true, context: ChannelHandlerContext) {
+    isAnswered = true
+    headGuard.isClosed = true
+    if reply.status.code >= 400 { listener.counters.countRejected() }
+    timeout?.cancel()
+    let channel = context.channel
+    timeout = channel.eventLoop.scheduleTask(in: .milliseconds(listener.configuration.closeGraceMilliseconds)) {
+      channel.close(promise: nil)
+    }
+    context.writeAndFlush(NIOAny(ByteBuffer(bytes: reply.encoded(withBody: withBody))), promise: nil)
+    context.close(mode: .output, promise: nil)
+  }
+
+  private func perform(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
+    isAnswered = true
+    timeout?.cancel()
+    listener.counters.countUpgraded()
+    let connection = Connection(
+      id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
+      descriptor: descriptor, listener: listener)
+    let handler = WebSocketHandler(
+      connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
+    connection.attach(handler)
+    let operations = context.pipeline.syncOperations
+    do {
+      try operations.addHandler(handler)
+    } catch {
+      return context.close(promise: nil)
+    }
+    connection.sendUpgradeResponse(Self.response(to: upgrade))
+    connection.attach(listener.sessionFactory(connection))
+    operations.removeHandler(headGuard, promise: nil)
+    operations.removeHandler(decoder, promise: nil)
+    operations.removeHandler(self, promise: nil)
+  }
+
+  private static func response(to upgrade: RequestDecision.Upgrade) -> [UInt8] {
+    var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    text += "Sec-WebSocket-Accept: \(Digest.webSocketAccept(key: upgrade.key))\r\n"
+    if let subprotocol = upgrade.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
+    return Array((text + "\r\n").utf8)
+  }
+}

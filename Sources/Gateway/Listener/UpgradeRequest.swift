@@ -1,0 +1,155 @@
+import NIOHTTP1
+import Wire
+
+/// What to do with a request on the public port: a decision without I/O.
+enum RequestDecision: Equatable {
+  case reply(HTTPReply)
+  case upgrade(Upgrade)
+
+  struct Upgrade: Equatable {
+    var format: WireFormat
+    /// Echoed to the client, which offered it.
+    var subprotocol: String?
+    /// The client's Sec-WebSocket-Key, to be answered with its digest.
+    var key: String
+  }
+}
+
+extension RequestDecision {
+  /// - Parameter bytesAfterHead: bytes that came in the same read, behind the head.
+  init(
+    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool
+  ) {
+    do {
+      self = try Self.decide(
+        head, bytesAfterHead: bytesAfterHead, path: webSocketPath, origins: origins, isDraining: isDraining)
+    } catch {
+      self = .reply(error.reply)
+    }
+  }
+
+  private struct Refusal: Error {
+    var reply: HTTPReply
+    static func badRequest(_ sentence: String) -> Refusal { Refusal(reply: .badRequest(sentence)) }
+  }
+
+  private static func decide(
+    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool
+  ) throws(Refusal) -> RequestDecision {
+    try checkFraming(head)
+    let host = try checkHost(head)
+    let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let path = parts.first ?? ""
+    switch String(path) {
+    case webSocketPath: break
+    case "/health", "/":
+      guard head.method == .GET || head.method == .HEAD else { return .reply(.methodNotAllowed()) }
+      return .reply(path == "/" ? .welcome(webSocketPath: webSocketPath) : .health(isDraining: isDraining))
+    default: return .reply(.notFound(webSocketPath: webSocketPath))
+    }
+    guard head.method == .GET else { return .reply(.methodNotAllowed()) }
+    let key = try checkUpgradeHeaders(head)
+    if bytesAfterHead > 0 || hasBody(head) {
+      throw .badRequest("a WebSocket request has no body; send nothing before the server's answer")
+    }
+    guard origins.allows(origins: head.headers["origin"], host: host) else { return .reply(.forbiddenOrigin()) }
+    if isDraining { return .reply(.draining) }
+    let subprotocol = try choose(from: head.headers["sec-websocket-protocol"])
+    let asksProtobuf = parts.count > 1 && queryAsksForProtobuf(parts[1])
+    return .upgrade(
+      Upgrade(
+        format: subprotocol == "centrifuge-protobuf" || (subprotocol == nil && asksProtobuf) ? .protobuf : .json,
+        subprotocol: subprotocol, key: key))
+  }
+
+  /// Requests whose end two readers could see at different places: the way in for request smuggling.
+  private static func checkFraming(_ head: HTTPRequestHead) throws(Refusal) {
+    let lengths = head.headers["content-length"].count
+    if lengths > 1 { throw .badRequest("the request has more than one Content-Length header; send one") }
+    if lengths > 0 && head.headers.contains(name: "transfer-encoding") {
+      throw .badRequest("the request has Content-Length and Transfer-Encoding; send one of them")
+    }
+  }
+
+  private static func checkHost(_ head: HTTPRequestHead) throws(Refusal) -> String {
+    let hosts = head.headers["host"]
+    guard hosts.count == 1, let host = hosts.first else { throw .badRequest("the request needs one Host header") }
+    return host
+  }
+
+  private static func hasBody(_ head: HTTPRequestHead) -> Bool {
+    head.headers.contains(name: "transfer-encoding") || !(head.headers["content-length"].allSatisfy { $0 == "0" })
+  }
+
+  /// The key, where the request asks for a WebSocket as RFC 6455, section 4.2.1 wants it.
+  private static func checkUpgradeHeaders(_ head: HTTPRequestHead) throws(Refusal) -> String {
+    guard head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }) else {
+      throw Refusal(reply: .upgradeRequired("this is a WebSocket endpoint; connect with a Centrifuge SDK"))
+    }
+    guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
+      throw .badRequest("the Connection header must say Upgrade; if a proxy stands in between, let it pass this header")
+    }
+    guard head.version == .http1_1 else { throw .badRequest("a WebSocket needs HTTP/1.1") }
+    guard head.headers["sec-websocket-version"] == ["13"] else {
+      throw Refusal(reply: .upgradeRequired("only version 13 of the WebSocket protocol is spoken here"))
+    }
+    let keys = head.headers["sec-websocket-key"]
+    guard keys.count == 1, let key = keys.first, isKey(key) else {
+      throw .badRequest("the request needs one Sec-WebSocket-Key header that holds 16 bytes in base64")
+    }
+    return key
+  }
+
+  /// 16 bytes in base64: 22 characters and two `=`.
+  private static func isKey(_ key: String) -> Bool {
+    let bytes = Array(key.utf8)
+    return bytes.count == 24 && bytes[22] == UInt8(ascii: "=") && bytes[23] == UInt8(ascii: "=")
+      && bytes[..<22].allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+          true
+        default: false
+        }
+      }
+  }
+
+  /// The first subprotocol offered that we speak; nil where none is.
+  private static func choose(from headers: [String]) throws(Refusal) -> String? {
+    var chosen: String?
+    for header in headers {
+      for part in header.split(separator: ",", omittingEmptySubsequences: false) {
+        let name = part.trimmingSpaces()
+        guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+          throw .badRequest(
+            "the Sec-WebSocket-Protocol header must be a list of names, for example centrifuge-protobuf")
+        }
+        if chosen == nil && (name == "centrifuge-protobuf" || name == "centrifuge-json") { chosen = String(name) }
+      }
+    }
+    return chosen
+  }
+
+  private static func queryAsksForProtobuf(_ query: Substring) -> Bool {
+    query.split(separator: "&").contains { $0 == "cf_protocol=protobuf" || $0 == "format=protobuf" }
+  }
+
+  /// RFC 9110, section 5.6.2.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingSpaces() -> Substring {
+    var text = self
+    while text.first == " " || text.first == "\t" { text.removeFirst() }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return text
+  }
+}

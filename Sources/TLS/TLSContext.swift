@@ -1,0 +1,3 @@
+/// What connections of one side share.
+public final class TLSContext: Sendable {
+}

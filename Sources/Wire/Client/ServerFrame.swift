@@ -1,0 +1,73 @@
+/// Frames as a server sends them: never masked, never fragmented.
+///
+///      0               1               2 … (0, 2 or 8 bytes)   …
+///     +-+-+-+-+-------+-+-------------+-----------------------+---------+
+///     |F|0|0|0|opcode |0|   length    | length, if 126 or 127 | payload |
+///     +-+-+-+-+-------+-+-------------+-----------------------+---------+
+///
+/// Source: RFC 6455, section 5.2.
+public enum ServerFrame {
+  /// The longest header that ``appendHeader(payloadBytes:format:to:)`` writes.
+  public static let maximumHeaderBytes = 10
+
+  /// Text for JSON, binary for Protobuf.
+  public static func message(_ payload: [UInt8], format: WireFormat) -> [UInt8] {
+    var frame: [UInt8] = []
+    frame.reserveCapacity(payload.count + maximumHeaderBytes)
+    appendHeader(payloadBytes: payload.count, format: format, to: &frame)
+    frame.append(contentsOf: payload)
+    return frame
+  }
+
+  /// The header alone, for those who write the payload behind it themselves.
+  public static func appendHeader(payloadBytes: Int, format: WireFormat, to frame: inout [UInt8]) {
+    appendHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &frame)
+  }
+
+  public static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
+
+  /// Without a code, the payload is empty. A reason that is too long is cut at a character's end.
+  public static func close(code: UInt16?, reason: String = "") -> [UInt8] {
+    guard let code else { return control(Opcode.close, []) }
+    var payload: [UInt8] = [UInt8(code >> 8), UInt8(code & 0xFF)]
+    for character in reason {
+      let bytes = Array(character.utf8)
+      if payload.count + bytes.count > 125 { break }
+      payload += bytes
+    }
+    return control(Opcode.close, payload[...])
+  }
+
+  private static func control(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> [UInt8] {
+    var frame: [UInt8] = []
+    appendHeader(opcode: opcode, payloadBytes: payload.count, to: &frame)
+    frame += payload
+    return frame
+  }
+
+  private static func appendHeader(opcode: UInt8, payloadBytes: Int, to frame: inout [UInt8]) {
+    frame.append(0x80 | opcode)
+    switch payloadBytes {
+    case ..<126: frame.append(UInt8(truncatingIfNeeded: payloadBytes))
+    case ..<65_536:
+      frame.append(126)
+      frame.append(UInt8(truncatingIfNeeded: payloadBytes >> 8))
+      frame.append(UInt8(truncatingIfNeeded: payloadBytes))
+    default:
+      frame.append(127)
+      for shift in stride(from: 56, through: 0, by: -8) {
+        frame.append(UInt8(truncatingIfNeeded: payloadBytes >> shift))
+      }
+    }
+  }
+}
+
+/// RFC 6455, section 5.2.
+public enum Opcode {
+  public static let continuation: UInt8 = 0x0
+  public static let text: UInt8 = 0x1
+  public static let binary: UInt8 = 0x2
+  public static let close: UInt8 = 0x8
+  public static let ping: UInt8 = 0x9
+  public static let pong: UInt8 = 0xA
+}

@@ -1,0 +1,73 @@
+import Gateway
+import Settings
+import TLS
+import Wire
+
+/// The gateway's parts, from the settings.
+enum GatewaySetup {
+  static func configuration(for settings: Settings, version: String) throws -> GatewayConfiguration {
+    var configuration = GatewayConfiguration(
+      session: session(settings, version: version), namespaces: settings.channels)
+    configuration.listener = try listener(settings)
+    configuration.eventLoops = settings.server.eventLoops
+    configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
+    configuration.requestTimeout = settings.client.requestTimeout.milliseconds
+    configuration.uplinkWindowBytes = settings.gateway.uplinkWindowBytes
+    return configuration
+  }
+
+  private static func listener(_ settings: Settings) throws -> ListenerConfiguration {
+    var listener = ListenerConfiguration()
+    listener.host = settings.server.host
+    listener.port = settings.server.port
+    listener.backlog = Int32(clamping: settings.server.backlog)
+    listener.maxConnections = OpenFiles.connectionLimit(configured: settings.server.maxConnections)
+    listener.headerTimeoutMilliseconds = settings.server.headerTimeout.milliseconds
+    listener.maxHeaderBytes = settings.server.maxHeaderBytes
+    listener.allowedOrigins = settings.server.allowedOrigins
+    listener.maxMessageBytes = settings.client.maxMessageBytes
+    listener.queueLimitBytes = settings.client.queueBytes
+    return listener
+  }
+
+  private static func session(_ settings: Settings, version: String) -> SessionConfiguration {
+    let client = settings.client
+    var session = SessionConfiguration()
+    session.maximumChannels = client.maxChannels
+    session.maximumChannelNameLength = client.maxChannelNameBytes
+    session.maximumPendingCommands = client.maxPendingRequests
+    session.maximumHistoryLimit = UInt32(clamping: client.historyMaxPublications)
+    session.recoveryLimit = UInt32(clamping: client.recoveryMaxPublications)
+    session.connectTimeoutMilliseconds = client.connectTimeout.milliseconds
+    session.pingIntervalMilliseconds = client.pingInterval.milliseconds
+    session.pongTimeoutMilliseconds = client.pongTimeout.milliseconds
+    session.expiryGraceSeconds = client.tokenExpiryGrace.wholeSeconds
+    session.allowAnonymous = client.allowAnonymousConnectWithoutToken
+    session.personalChannelNamespace =
+      client.userPersonalChannel.enabled ? client.userPersonalChannel.namespace : nil
+    session.version = version
+    return session
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Descriptors are what connections cost the system first.
+enum OpenFiles {
+  /// Kept back for the log, the backbone and whatever else the process opens.
+  private static let reserve: rlim_t = 256
+
+  /// Raises the process's own limit to what the system allows, and says how many connections that makes.
+  static func connectionLimit(configured: Int) -> Int {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+      return configured > 0 ? configured : 1024
+    }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let possible = Int(clamping: limit.rlim_cur > 2 * Self.reserve ? limit.rlim_cur - Self.reserve : limit.rlim_cur / 2)
+    return configured > 0 ? min(configured, possible) : possible
+  }
+}
