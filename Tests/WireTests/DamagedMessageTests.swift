@@ -6,7 +6,7 @@ import Wire
 @Suite("Damaged messages")
 struct DamagedMessageTests {
   /// Enough to be worth it and quick in a debug build; set FUZZ_ROUNDS for a long run.
-  private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? 40_000
+  private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? 80_000
 
   private static func corpus(_ format: WireFormat) -> [[UInt8]] {
     switch format {

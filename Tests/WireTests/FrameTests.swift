@@ -11,18 +11,20 @@ struct FrameTests {
 
   @Test("the header has the shortest form of the length, at each of its limits", arguments: WireFormat.allCases)
   func lengths(format: WireFormat) {
-    for length in [60, 125, 126, 127, 255, 256, 65_535, 65_536, 70_000] {
-      let reply = ClientReply.rpc(id: 1, data: payload(forMessageOf: length, format))
-      let message = ClientCodec.encode([reply], format: format)
-      #expect(message.count == length)
+    for length in [0, 1, 125, 126, 127, 255, 256, 65_535, 65_536, 70_000, 16_777_216] {
+      let message = [UInt8](repeating: 0x37, count: length)
       let opcode: UInt8 = format == .json ? 0x81 : 0x82
       let header: [UInt8] =
         switch length {
         case ..<126: [opcode, UInt8(length)]
         case ..<65_536: [opcode, 126, UInt8(length >> 8), UInt8(length & 255)]
-        default: [opcode, 127, 0, 0, 0, 0, 0, UInt8(length >> 16), UInt8(length >> 8 & 255), UInt8(length & 255)]
+        default:
+          [opcode, 127, 0, 0, 0, 0, UInt8(length >> 24), UInt8(length >> 16 & 255), UInt8(length >> 8 & 255)]
+            + [UInt8(length & 255)]
         }
-      #expect(ClientCodec.frame(for: [reply], format: format) == header + message)
+      let frame = ServerFrame.message(message, format: format)
+      #expect(frame.prefix(header.count).elementsEqual(header))
+      #expect(frame.dropFirst(header.count).elementsEqual(message))
     }
   }
 
@@ -34,14 +36,33 @@ struct FrameTests {
     #expect(frame == [format == .json ? 0x81 : 0x82, UInt8(message.count)] + message)
   }
 
-  /// A JSON string of digits, as long as the whole message asks for.
-  private func payload(forMessageOf length: Int, _ format: WireFormat) -> [UInt8] {
-    var count = length
-    while true {
-      let data = [0x22] + Array(repeating: 0x37, count: count) + [0x22] as [UInt8]
-      let excess = ClientCodec.encode([.rpc(id: 1, data: data)], format: format).count - length
-      if excess <= 0 { return data }
-      count -= excess
-    }
+  @Test("a Close frame carries the code and the reason; without a code it is empty")
+  func close() {
+    #expect(ServerFrame.close(code: 3001, reason: "shutdown") == [0x88, 10, 0x0B, 0xB9] + utf8("shutdown"))
+    #expect(ServerFrame.close(code: 1002) == [0x88, 2, 0x03, 0xEA])
+    #expect(ServerFrame.close(code: nil, reason: "unheard") == [0x88, 0])
+  }
+
+  @Test(
+    "a reason that is too long for a control frame is cut at a character's end",
+    arguments: [
+      (String(repeating: "x", count: 123), 123), (String(repeating: "x", count: 124), 123),
+      (String(repeating: "é", count: 100), 122), (String(repeating: "😀", count: 31), 120),
+      ("x" + String(repeating: "é", count: 100), 123), (String(repeating: "x", count: 100_000), 123),
+      // One character of any number of bytes: a letter with a hundred accents.
+      ("a" + String(repeating: "\u{301}", count: 100), 0),
+    ])
+  func longReasons(reason: String, kept: Int) {
+    let frame = ServerFrame.close(code: 3501, reason: reason)
+    #expect(frame.prefix(4).elementsEqual([0x88, UInt8(kept + 2), 0x0D, 0xAD]))
+    #expect(frame.dropFirst(4).elementsEqual(reason.utf8.prefix(kept)))
+    #expect(String(validating: frame.dropFirst(4), as: UTF8.self) != nil)
+  }
+
+  @Test("a Pong carries back what the Ping held, and never more than a control frame may")
+  func pong() {
+    #expect(ServerFrame.pong([1, 2, 3]) == [0x8A, 3, 1, 2, 3])
+    #expect(ServerFrame.pong([]) == [0x8A, 0])
+    #expect(ServerFrame.pong(Array(repeating: 7, count: 200)).count == 127)
   }
 }

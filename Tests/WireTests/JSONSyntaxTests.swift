@@ -73,11 +73,17 @@ struct JSONSyntaxTests {
       let bytes = (0..<count).flatMap { _ in pieces[Int.random(in: 0..<pieces.count, using: &random)] }
       let verdict = JSONSyntax.isValid(bytes)
       if verdict { valid += 1 }
-      if verdict != foundationReads(bytes) {
+      if verdict != foundationReads(bytes) && !hasTrailingComma(bytes) {
         Issue.record("\(String(decoding: bytes, as: UTF8.self).debugDescription) is valid: \(verdict)")
       }
     }
     #expect(valid > 500, "the pieces rarely make JSON, so this shows little")
+  }
+
+  /// Foundation reads an array with a comma behind its last element; nobody else does.
+  private func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
+    let tokens = bytes.filter { $0 != 0x20 && $0 != 0x0A }
+    return zip(tokens, tokens.dropFirst()).contains { $0 == UInt8(ascii: ",") && $1 == UInt8(ascii: "]") }
   }
 
   @Test("a refusal says what was expected, and where")
