@@ -103,7 +103,10 @@ let package = Package(
 
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: base),
     .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
-    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: base),
+    .testTarget(
+      name: "WireTests",
+      dependencies: ["Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
     .testTarget(
       name: "AuthTests", dependencies: ["Auth", "Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
