@@ -7,6 +7,7 @@
     measure.py service ENDPOINT --channel C [--publishers N]   the same over ZeroMQ (needs pyzmq)
 
 URL is ws://127.0.0.1:PORT/connection/websocket. Tokens are signed here: give the server's secret in MEASURE_SECRET.
+`publish` without --subscribed needs --set channel.without_namespace.allow_publish_for_client=true (or the namespace's).
 Only the standard library is used, but for `service`. Generator and server share the machine: read ratios, not figures.
 """
 
@@ -155,9 +156,6 @@ def publish(arguments):
     for number in range(arguments.publishers):
         client = Client(arguments.url)
         client.connect(f"p{number}")
-        client.subscribe(f"{arguments.channel}{number}")
-        client.send({"id": 3, "unsubscribe": {"channel": f"{arguments.channel}{number}"}})
-        client.message()
         if arguments.subscribed:
             client.subscribe(f"{arguments.channel}{number}")
         clients.append(client)

@@ -15,6 +15,7 @@ final class SessionDriver {
   let eventLoop: any EventLoop
   let format: WireFormat
   let client: String
+  private let mostCommands: Int
 
   /// Replies of the read burst in hand: they leave as one frame.
   private var outbox: [ClientReply] = []
@@ -42,6 +43,7 @@ final class SessionDriver {
     eventLoop = transport.eventLoop
     format = transport.format
     client = identity.client
+    mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
       rules: rules, identity: identity, format: transport.format,
       firstPingDelayMilliseconds: firstPingDelayMilliseconds)
@@ -61,7 +63,11 @@ final class SessionDriver {
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
     do throws(CommandError) {
-      for command in try ClientCodec.decode(Array(message.readableBytesView), format: format) {
+      let commands = try ClientCodec.decode(Array(message.readableBytesView), format: format)
+      guard commands.count <= mostCommands else {
+        return feed(.malformed("more than \(mostCommands) commands in one message; send them in several"))
+      }
+      for command in commands {
         guard session.phase != .closed else { return }
         feed(.command(command))
       }

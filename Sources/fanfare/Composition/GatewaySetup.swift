@@ -35,6 +35,7 @@ enum GatewaySetup {
     var session = SessionConfiguration()
     session.maximumChannels = client.maxChannels
     session.maximumChannelNameLength = client.maxChannelNameBytes
+    session.maximumCommandsPerMessage = client.maxCommandsPerMessage
     session.maximumPendingCommands = client.maxPendingRequests
     session.maximumHistoryLimit = UInt32(clamping: client.historyMaxPublications)
     session.recoveryLimit = UInt32(clamping: client.recoveryMaxPublications)
