@@ -5,9 +5,9 @@ import PackageDescription
 // compiler on somebody's laptop must not keep them from trying Fanfare.
 let strict = Context.environment["FANFARE_STRICT"] == "1"
 
-let base: [SwiftSetting] =
-  [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
-  + (strict ? [.treatAllWarnings(as: .error)] : [])
+let common: [SwiftSetting] =
+  [.enableUpcomingFeature("ExistentialAny")] + (strict ? [.treatAllWarnings(as: .error)] : [])
+let base: [SwiftSetting] = common + [.enableUpcomingFeature("MemberImportVisibility")]
 let library: [SwiftSetting] = base + [.strictMemorySafety()]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -65,7 +65,8 @@ let package = Package(
     .target(
       name: "Auth",
       dependencies: ["Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
-      swiftSettings: library),
+      // Optimised builds take `stat` for a part of CoreFoundation, which cannot be imported by itself (Swift 6.3).
+      swiftSettings: common + [.strictMemorySafety()]),
     .target(
       name: "Log",
       dependencies: [
