@@ -21,7 +21,7 @@ extension SettingTable {
     SettingKey(
       "client.history_max_publications", .integer(1...100_000), .int(1000), "Publications that one history call gives."),
     SettingKey(
-      "client.max_commands_per_message", .integer(128...100_000), .int(1000),
+      "client.max_commands_per_message", .integer(128...4096), .int(1000),
       "Commands in one message from a client; SDKs send all their subscribes in one after a reconnect."),
     SettingKey(
       "client.max_pending_requests", .integer(1...100_000), .int(256),
