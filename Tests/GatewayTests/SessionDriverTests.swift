@@ -53,6 +53,15 @@ struct SessionDriverTests {
     #expect(scene.transport.frames.isEmpty)
   }
 
+  @Test("a message with more commands than allowed closes with 3501, and none of them is performed")
+  func tooManyCommands() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say((0..<1001).map { #"{"id":\#($0 + 2),"ping":{}}"# }.joined(separator: "\n"))
+    #expect(scene.transport.closedWith?.code == 3501)
+    #expect(scene.transport.frames.isEmpty)
+  }
+
   @Test("pings are sent and a missing pong closes, on one timer")
   func timer() {
     let scene = DriverScene()
