@@ -10,8 +10,8 @@ struct TLSHandlerTests {
     let pair = try TLSPair(TestCertificate(), piece: piece)
     defer { pair.finish() }
     try pair.pump()
-    #expect(pair.server.seen.handshakes == [TLSHandshakeCompleted(applicationProtocol: "http/1.1")])
-    #expect(pair.client.seen.handshakes == [TLSHandshakeCompleted(applicationProtocol: "http/1.1")])
+    #expect(pair.server.seen.handshakes.map(\.applicationProtocol) == ["http/1.1"])
+    #expect(pair.client.seen.handshakes.map(\.applicationProtocol) == ["http/1.1"])
     pair.client.write("question")
     try pair.pump()
     #expect(pair.server.seen.text == "question")
@@ -50,13 +50,13 @@ struct TLSHandlerTests {
     #expect(!pair.client.channel.isActive)
   }
 
-  @Test("megabytes arrive whole in both directions")
+  @Test("a megabyte arrives whole in both directions")
   func large() throws {
     let pair = try TLSPair(TestCertificate(), piece: 10_000)
     defer { pair.finish() }
     try pair.pump()
     var sent = ByteBuffer()
-    for number in 0..<600_000 { sent.writeInteger(UInt32(truncatingIfNeeded: number &* 2_654_435_761)) }
+    for number in 0..<250_000 { sent.writeInteger(UInt32(truncatingIfNeeded: number &* 2_654_435_761)) }
     pair.client.channel.writeAndFlush(sent, promise: nil)
     pair.server.channel.writeAndFlush(sent, promise: nil)
     try pair.pump()
@@ -141,6 +141,7 @@ struct TLSHandlerTests {
     try pair.pump()
     #expect(pair.client.seen.text == "all I have to say")
     #expect(pair.server.seen.text == "heard")
+    #expect(pair.server.wire.isOutputClosed)
     let promise = pair.server.channel.eventLoop.makePromise(of: Void.self)
     pair.server.write("too late", promise: promise)
     #expect(throws: TLSError.closed) { try promise.futureResult.wait() }

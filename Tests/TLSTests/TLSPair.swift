@@ -26,7 +26,19 @@ final class TLSPair {
     var text: String { String(buffer: received) }
   }
 
+  /// Below TLS. The embedded channel knows no half-close: it would close whole.
+  final class Wire: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var isOutputClosed = false
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      guard mode == .output else { return context.close(mode: mode, promise: promise) }
+      isOutputClosed = true
+      promise?.succeed(())
+    }
+  }
+
   final class Side {
+    let wire = Wire()
     let channel: EmbeddedChannel
     let seen = Recorder()
     /// Bytes that this side's handler put on the wire.
@@ -34,7 +46,7 @@ final class TLSPair {
 
     init(_ handler: TLSHandler) throws {
       channel = EmbeddedChannel()
-      try channel.pipeline.syncOperations.addHandlers([handler, seen])
+      try channel.pipeline.syncOperations.addHandlers([wire, handler, seen])
       channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
     }
 
