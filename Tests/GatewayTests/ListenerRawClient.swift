@@ -45,13 +45,11 @@ final class ListenerRawClient {
   // MARK: Bytes
 
   func send(_ bytes: [UInt8]) throws {
-    var sent = 0
-    while sent < bytes.count {
-      let n = bytes.withUnsafeBytes {
-        Foundation.send(fd, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
-      }  // swift-format-ignore
-      if n < 0 { throw Failure.cannotSend(errno) }
-      sent += n
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let sent = rest.withUnsafeBytes { Foundation.send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if sent < 0 { throw Failure.cannotSend(errno) }
+      rest = rest.dropFirst(sent)
     }
   }
 
