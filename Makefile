@@ -35,12 +35,12 @@ format:  ## Format the sources in place.
 lint:  ## Check the format, as CI does.
 	swift format lint --strict --recursive $(SOURCES)
 
-proto:  ## Generate the Swift messages from Sources/Wire/Client/client.proto.
+proto:  ## Generate the Swift messages from Sources/ClientProtobuf/client.proto.
 	@.ci/setup proto
 	swift build --product protoc-gen-swift
 	protoc --plugin=protoc-gen-swift="$$(swift build --show-bin-path)/protoc-gen-swift" \
-	  --proto_path=Sources/Wire/Client --swift_opt=Visibility=Package --swift_out=Sources/Wire/Client \
-	  Sources/Wire/Client/client.proto
+	  --proto_path=Sources/ClientProtobuf --swift_opt=Visibility=Public --swift_opt=FileNaming=DropPath \
+	  --swift_out=Sources/ClientProtobuf client.proto
 
 clean:  ## Remove what was built.
 	swift package clean

@@ -85,7 +85,10 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "Client",
-      dependencies: ["Wire", "TLS", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging],
+      dependencies: [
+        "Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf"), nioCore, nioPosix,
+        nioHTTP1, nioWebSocket,
+      ],
       swiftSettings: library),
     .executableTarget(
       name: "fanfare",
@@ -112,7 +115,7 @@ let package = Package(
       name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioEmbedded], swiftSettings: base),
+      dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
     .testTarget(
       name: "SimulationTests", dependencies: ["Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
     // Both start the server that was built beside them.

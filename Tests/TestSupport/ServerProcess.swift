@@ -1,1 +1,193 @@
-// placeholder
+public import Foundation
+
+/// A `fanfare serve` of its own: the binary that was built beside the tests, on free ports, with its own directory.
+///
+/// Use ``withServer(_:arguments:_:)`` where the server starts and ends once; it cleans up.
+public final class ServerProcess: Sendable {
+  /// Where the server listens, as it says itself once it does.
+  public struct Endpoints: Decodable, Sendable, Equatable {
+    /// `ws://127.0.0.1:PORT/connection/websocket`.
+    public var websocket: String
+    /// `tcp://127.0.0.1:PORT`, of the ROUTER for commands.
+    public var commands: String
+    /// `tcp://127.0.0.1:PORT`, of the tap.
+    public var tap: String
+  }
+
+  /// The server did not start. Holds the end of what it wrote to standard error.
+  public struct StartFailure: Error, CustomStringConvertible {
+    public var description: String
+  }
+
+  public let endpoints: Endpoints
+  public let identifier: Int32
+  private let process: Process
+  private let errorFile: URL
+
+  /// Starts the server and waits until it listens.
+  ///
+  /// - Parameters:
+  ///   - directory: its `data.directory`; what an earlier server left there is found again.
+  ///   - configuration: the whole configuration file, JSON.
+  ///   - arguments: more flags for `fanfare serve`.
+  public init(
+    in directory: URL, configuration: String, arguments: [String] = [], deadline: Duration = .seconds(30)
+  ) async throws {
+    let files = FileManager.default
+    try files.createDirectory(at: directory, withIntermediateDirectories: true)
+    let configurationFile = directory.appendingPathComponent("fanfare-test.json")
+    try configuration.write(to: configurationFile, atomically: true, encoding: .utf8)
+    let endpointsFile = directory.appendingPathComponent("endpoints.json")
+    // An earlier server's ports would be taken for this one's.
+    try? files.removeItem(at: endpointsFile)
+    errorFile = directory.appendingPathComponent("stderr-\(UUID().uuidString).txt")
+    _ = files.createFile(atPath: errorFile.path, contents: nil)
+    // A file and not a pipe: nobody has to read it for the server to go on.
+    let errorOutput = try FileHandle(forWritingTo: errorFile)
+    defer { try? errorOutput.close() }
+
+    process = Process()
+    process.executableURL = try Self.executable()
+    process.arguments =
+      [
+        "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
+        "--set", "data.directory=\(directory.path)",
+      ] + arguments
+    // Its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started with.
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = errorOutput
+    try process.run()
+    identifier = process.processIdentifier
+
+    let (process, errorFile) = (process, errorFile)
+    do {
+      endpoints = try await Self.waitForEndpoints(
+        at: endpointsFile, of: process, errorFile: errorFile, deadline: deadline)
+    } catch {
+      Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      throw error
+    }
+  }
+
+  deinit {
+    guard process.isRunning else { return }
+    Foundation.kill(identifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  public var isRunning: Bool { process.isRunning }
+
+  /// What it wrote to standard error, at most the last 8 KiB.
+  public var errorOutput: String { Self.end(of: errorFile) }
+
+  /// Ends it as an operator would (SIGTERM) and reaps it; SIGKILL after the deadline.
+  ///
+  /// - Returns: the exit status; negative: the signal that ended it.
+  @discardableResult
+  public func terminate(deadline: Duration = .seconds(10)) async -> Int32 {
+    if process.isRunning { Foundation.kill(identifier, SIGTERM) }
+    if await !hasExited(within: deadline) { Foundation.kill(identifier, SIGKILL) }
+    process.waitUntilExit()
+    return status
+  }
+
+  /// Ends it without notice (SIGKILL) and reaps it: what it had acknowledged as durable must be there afterwards.
+  public func kill() async {
+    if process.isRunning { Foundation.kill(identifier, SIGKILL) }
+    _ = await hasExited(within: .seconds(10))
+    process.waitUntilExit()
+  }
+
+  /// True once the process has ended by itself.
+  public func hasExited(within limit: Duration) async -> Bool {
+    await eventually(within: limit) { !self.process.isRunning }
+  }
+
+  private var status: Int32 {
+    process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
+  }
+
+  private static func waitForEndpoints(
+    at file: URL, of process: Process, errorFile: URL, deadline: Duration
+  ) async throws -> Endpoints {
+    let isThere = await eventually(within: deadline) {
+      FileManager.default.fileExists(atPath: file.path) || !process.isRunning
+    }
+    guard process.isRunning else {
+      throw StartFailure(
+        description: "fanfare ended with status \(process.terminationStatus) before it listened: \(end(of: errorFile))")
+    }
+    guard isThere else {
+      throw StartFailure(description: "fanfare did not listen within \(deadline): \(end(of: errorFile))")
+    }
+    return try JSONDecoder().decode(Endpoints.self, from: Data(contentsOf: file))
+  }
+
+  private static func end(of file: URL) -> String {
+    let text = (try? Data(contentsOf: file)) ?? Data()
+    return String(decoding: text.suffix(8192), as: UTF8.self)
+  }
+
+  /// The binary that SwiftPM built beside the test bundle.
+  public static func executable() throws -> URL {
+    var folders = [URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()]
+    folders += Bundle.allBundles.filter { $0.bundlePath.hasSuffix(".xctest") }
+      .map { $0.bundleURL.deletingLastPathComponent() }
+    folders.append(repository.appendingPathComponent(".build/debug"))
+    for folder in folders {
+      let file = folder.appendingPathComponent("fanfare")
+      if FileManager.default.isExecutableFile(atPath: file.path) { return file }
+    }
+    throw StartFailure(
+      description: "the fanfare binary is in none of \(folders.map(\.path)); run \"swift build\" first")
+  }
+
+  /// The repository's top folder, found from this file's place in it.
+  public static let repository = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+}
+
+/// Starts a server in a directory of its own, and ends it and removes the directory whatever happens.
+public func withServer<Result>(
+  _ configuration: String, arguments: [String] = [], _ body: (ServerProcess) async throws -> Result
+) async throws -> Result {
+  try await withTemporaryDirectory { directory in
+    let server = try await ServerProcess(in: directory, configuration: configuration, arguments: arguments)
+    do {
+      let result = try await body(server)
+      await server.terminate()
+      return result
+    } catch {
+      await server.terminate()
+      throw error
+    }
+  }
+}
+
+/// A directory that is gone afterwards.
+public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+  // Short: an ipc:// path beyond 107 bytes cannot be bound.
+  let name = "fanfare-\(UUID().uuidString.prefix(8))"
+  let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+  try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: directory) }
+  return try await body(directory)
+}
+
+/// Waits until the condition holds.
+///
+/// - Returns: false where it does not hold by the deadline.
+public func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows
+  -> Bool
+{
+  let clock = ContinuousClock()
+  let deadline = clock.now + limit
+  while true {
+    if try await condition() { return true }
+    if clock.now >= deadline { return false }
+    try? await Task.sleep(for: .milliseconds(10))
+  }
+}

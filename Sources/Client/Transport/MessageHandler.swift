@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import NIOWebSocket
-internal import Wire
 
 /// Turns WebSocket frames into replies, answers the WebSocket's own pings, and tells how the connection ended.
 final class MessageHandler: ChannelInboundHandler {
@@ -59,8 +58,7 @@ final class MessageHandler: ChannelInboundHandler {
       return
     }
     do {
-      var decoder = ReplyDecoder(data)
-      while let reply = try decoder.next() {
+      for reply in try ReplyDecoder.decode(Array(data.readableBytesView)) {
         tell(.received(reply))
         if hasEnded { return }
       }

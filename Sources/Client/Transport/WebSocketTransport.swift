@@ -70,9 +70,9 @@ final class WebSocketTransport: Transport {
 
   func send(_ command: ClientCommand) {
     guard case .open(let channel) = state else { return }
-    let frame = WebSocketFrame(
+    let frame = NIOWebSocket.WebSocketFrame(
       fin: true, opcode: .binary, maskKey: .random(),
-      data: CommandEncoder.encode(command, allocator: channel.allocator))
+      data: ByteBuffer(bytes: CommandEncoder.encode(command)))
     channel.writeAndFlush(frame, promise: nil)
   }
 
@@ -82,7 +82,8 @@ final class WebSocketTransport: Transport {
       var reason = channel.allocator.buffer(capacity: 2)
       reason.write(webSocketErrorCode: .normalClosure)
       channel.write(
-        WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: reason), promise: nil)
+        NIOWebSocket.WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: reason), promise: nil
+      )
       channel.flush()
       channel.close(promise: nil)
     }

@@ -1,0 +1,200 @@
+import Synchronization
+import Testing
+import Wire
+
+@testable import Client
+
+@Suite("The client on a socket", .timeLimit(.minutes(1)))
+struct RealtimeClientTests {
+  private func fastOptions() -> RealtimeClient.Options {
+    var options = RealtimeClient.Options()
+    options.backoff = Backoff(minimum: .milliseconds(1), maximum: .milliseconds(5))
+    return options
+  }
+
+  /// What every server here does with a connect command.
+  private func connected(_ id: UInt32) -> ScriptedServer.Answer {
+    var result = ClientReply.ConnectResult()
+    result.client = "c1"
+    return .replies([.connect(id: id, result)])
+  }
+
+  @Test("It subscribes, receives in order, calls, and unsubscribes")
+  func wholeSession() async throws {
+    let server = try await ScriptedServer { _, command in
+      switch command.body {
+      case .connect(let connect): connect.token == "t" ? self.connected(command.id) : .drop
+      case .subscribe(let subscribe):
+        .replies([
+          .subscribe(id: command.id, .init()),
+          .push(.publication(channel: subscribe.channel, Publication(offset: 1, data: [1]))),
+          .push(.publication(channel: subscribe.channel, Publication(offset: 2, data: [2], tags: ["k": "v"]))),
+        ])
+      case .presenceStats: .replies([.presenceStats(id: command.id, clients: 3, users: 2)])
+      case .publish: .replies([.error(id: command.id, .permissionDenied)])
+      case .unsubscribe: .replies([.unsubscribe(id: command.id)])
+      default: .drop
+      }
+    }
+    let client = try RealtimeClient(url: server.url, token: "t", options: fastOptions())
+    try await client.connect()
+    let subscription = try await client.subscribe("news")
+    var events = subscription.events.makeAsyncIterator()
+    #expect(await events.next() == .subscribed(position: nil, wasRecovering: false, recovered: false))
+    #expect(await events.next() == .publication(Publication(offset: 1, data: [1])))
+    #expect(await events.next() == .publication(Publication(offset: 2, data: [2], tags: ["k": "v"])))
+    #expect(try await subscription.presenceStats() == PresenceStats(clients: 3, users: 2))
+    await #expect(throws: RealtimeError.server(.permissionDenied)) { try await subscription.publish([1]) }
+    await #expect(throws: RealtimeError.alreadySubscribed(channel: "news")) { try await client.subscribe("news") }
+    await subscription.unsubscribe()
+    #expect(await events.next() == .unsubscribed(LocalCode.unsubscribeCalled))
+    #expect(await events.next() == nil)
+    await client.disconnect()
+    await server.stop()
+  }
+
+  @Test("A dropped connection is replaced, and the subscription recovers from its position")
+  func recovers() async throws {
+    let server = try await ScriptedServer { connection, command in
+      switch command.body {
+      case .connect: return self.connected(command.id)
+      case .subscribe(let subscribe):
+        var result = ClientReply.SubscribeResult()
+        result.recoverable = true
+        result.epoch = "e"
+        result.offset = 7
+        if connection > 1 {
+          result.wasRecovering = subscribe.recover
+          result.recovered = subscribe.recover && subscribe.epoch == "e" && subscribe.offset == 7
+        }
+        return .replies([.subscribe(id: command.id, result)])
+      default: return .drop
+      }
+    }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    try await client.connect()
+    let subscription = try await client.subscribe("news")
+    var events = subscription.events.makeAsyncIterator()
+    let position = StreamPosition(epoch: "e", offset: 7)
+    #expect(await events.next() == .subscribed(position: position, wasRecovering: false, recovered: false))
+    // The server drops the connection at a command that it does not know.
+    await #expect(throws: RealtimeError.connectionLost) { try await client.rpc("drop") }
+    guard case .subscribing = await events.next() else {
+      Issue.record("the interruption was not told")
+      return
+    }
+    #expect(await events.next() == .subscribed(position: position, wasRecovering: true, recovered: true))
+    await client.disconnect()
+    await server.stop()
+  }
+
+  @Test("connect() throws the server's final code")
+  func finalCode() async throws {
+    let server = try await ScriptedServer { _, _ in .close(.invalidToken) }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    await #expect(throws: RealtimeError.disconnected(.invalidToken)) { try await client.connect() }
+    await server.stop()
+  }
+
+  @Test("A server of another subprotocol is told apart")
+  func otherSubprotocol() async throws {
+    let server = try await ScriptedServer(subprotocol: "chat") { _, _ in .drop }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    await #expect {
+      try await client.connect()
+    } throws: { error in
+      guard case .disconnected(let code) = error as? RealtimeError else { return false }
+      return code.code == LocalCode.badProtocol.code
+    }
+    await server.stop()
+  }
+
+  @Test("Nobody listening is an error after the attempts allowed")
+  func nobodyListens() async throws {
+    let server = try await ScriptedServer { _, _ in .drop }
+    await server.stop()
+    var options = fastOptions()
+    options.maximumReconnectAttempts = 2
+    let client = try RealtimeClient(url: server.url, options: options)
+    await #expect(throws: RealtimeError.self) { try await client.connect() }
+  }
+
+  @Test("A token provider gives the token of each connection")
+  func tokenProvider() async throws {
+    let server = try await ScriptedServer { _, command in
+      guard case .connect(let connect) = command.body else { return .drop }
+      return connect.token == "token 2" ? self.connected(command.id) : .replies([.error(id: command.id, .tokenExpired)])
+    }
+    let asked = Counter()
+    var options = fastOptions()
+    options.tokenProvider = { "token \(asked.next())" }
+    let client = try RealtimeClient(url: server.url, options: options)
+    try await client.connect()
+    await client.disconnect()
+    await server.stop()
+  }
+
+  @Test("A reader that does not read is unsubscribed, after what had room")
+  func slowReader() async throws {
+    let server = try await ScriptedServer { _, command in
+      switch command.body {
+      case .connect: return self.connected(command.id)
+      case .subscribe(let subscribe):
+        let push = ClientReply.push(
+          .publication(channel: subscribe.channel, Publication(data: [UInt8](repeating: 7, count: 900))))
+        return .replies([.subscribe(id: command.id, .init())] + [ClientReply](repeating: push, count: 50))
+      case .unsubscribe: return .replies([.unsubscribe(id: command.id)])
+      case .ping: return .replies([.ping(id: command.id)])
+      default: return .drop
+      }
+    }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    try await client.connect()
+    let subscription = try await client.subscribe("news", .init(maximumWaitingBytes: 10_000))
+    // An answer to a later command: everything before it has arrived.
+    _ = try await client.call(.ping)
+    var events: [SubscriptionEvent] = []
+    for await event in subscription.events { events.append(event) }
+    #expect(events.last == .unsubscribed(LocalCode.slowConsumer))
+    #expect((8...11).contains(events.count))
+    await client.disconnect()
+    await server.stop()
+  }
+
+  @Test("A cancelled task gets its answer at once")
+  func cancellation() async throws {
+    let server = try await ScriptedServer { _, command in
+      if case .connect = command.body { self.connected(command.id) } else { .replies([]) }
+    }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    try await client.connect()
+    let call = Task { try await client.rpc("never answered") }
+    call.cancel()
+    await #expect(throws: RealtimeError.cancelled) { try await call.value }
+    await client.disconnect()
+    await server.stop()
+  }
+
+  @Test("A state stream begins with the state at hand")
+  func states() async throws {
+    let server = try await ScriptedServer { _, command in self.connected(command.id) }
+    let client = try RealtimeClient(url: server.url, options: fastOptions())
+    try await client.connect()
+    var states = await client.states().makeAsyncIterator()
+    #expect(await states.next() == .connected(client: "c1"))
+    await client.disconnect()
+    #expect(await states.next() == .disconnected(LocalCode.disconnectCalled, willReconnect: false))
+    await server.stop()
+  }
+}
+
+private final class Counter: Sendable {
+  private let value = Mutex(0)
+
+  func next() -> Int {
+    value.withLock {
+      $0 += 1
+      return $0
+    }
+  }
+}

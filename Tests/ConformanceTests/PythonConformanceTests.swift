@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The official Python SDK against the server", .serialized)
+struct PythonConformanceTests {
+  enum Format: String, CaseIterable, CustomTestStringConvertible {
+    case json
+    case protobuf
+
+    var testDescription: String { rawValue }
+  }
+
+  private static let secret = "conformance-secret-of-more-than-thirty-two-bytes"
+
+  /// Small times, so that expiry and pings happen within a script.
+  private static let configuration = """
+    {
+      "client": {"ping_interval": "5s", "pong_timeout": "4s", "token_expiry_grace": "3s"},
+      "token": {"hmac_secret": "\(secret)"},
+      "broker": {"services": {"commands": "tcp://127.0.0.1:*", "tap": "tcp://127.0.0.1:*"}},
+      "channel": {
+        "without_namespace": {\(allowed), "history_size": 100, "history_ttl": "10m"},
+        "namespaces": [
+          {"name": "brief", \(allowed), "history_size": 2, "history_ttl": "10m"},
+          {"name": "closed"}
+        ]
+      }
+    }
+    """
+
+  private static let allowed = """
+    "allow_subscribe_for_client": true, "allow_publish_for_subscriber": true, "allow_history_for_subscriber": true,
+    "allow_presence_for_subscriber": true, "presence": true, "join_leave": true, "force_recovery": true
+    """
+
+  @Test("Connecting, publications, joins, presence, history and permissions", arguments: Format.allCases)
+  func basics(format: Format) async throws { try await run("basics", format) }
+
+  @Test("Recovery across connections that are cut", arguments: Format.allCases)
+  func recovery(format: Format) async throws { try await run("recovery", format) }
+
+  @Test("Tokens: invalid, expired, refreshed, and of subscriptions", arguments: Format.allCases)
+  func tokens(format: Format) async throws { try await run("tokens", format) }
+
+  @Test("A service publishes and taps over ZeroMQ")
+  func services() async throws { try await run("services", .json) }
+
+  private func run(_ script: String, _ format: Format) async throws {
+    let interpreter = try await PythonEnvironment.shared.interpreter()
+    try await withServer(Self.configuration) { server in
+      let file = PythonEnvironment.scripts.appendingPathComponent("\(script).py")
+      let command = Command(
+        interpreter, [file.path],
+        environment: [
+          "SERVER_URL": server.endpoints.websocket, "COMMANDS": server.endpoints.commands,
+          "TAP": server.endpoints.tap, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
+          // No bytecode beside the sources.
+          "PYTHONDONTWRITEBYTECODE": "1",
+        ])
+      let outcome = try await command.run(deadline: .seconds(120))
+      #expect(outcome.status == 0, "\(outcome.output)\nThe server's log ends with:\n\(server.errorOutput)")
+      // A script that ended early without a word would pass otherwise.
+      #expect(outcome.output.contains("ok: "))
+    }
+  }
+}

@@ -1,0 +1,50 @@
+public import Foundation
+
+/// A program that is run to its end.
+public struct Command: Sendable {
+  public struct Outcome: Sendable {
+    /// Nil where it had to be ended at the deadline.
+    public var status: Int32?
+    /// Standard output and standard error, as they came.
+    public var output: String
+  }
+
+  public var executable: URL
+  public var arguments: [String]
+  /// Beside the environment of the tests.
+  public var environment: [String: String]
+
+  public init(_ executable: URL, _ arguments: [String] = [], environment: [String: String] = [:]) {
+    self.executable = executable
+    self.arguments = arguments
+    self.environment = environment
+  }
+
+  /// Looks for the program in the folders of `PATH`.
+  public init(named name: String, _ arguments: [String] = [], environment: [String: String] = [:]) {
+    self.init(URL(fileURLWithPath: "/usr/bin/env"), [name] + arguments, environment: environment)
+  }
+
+  /// Runs it; SIGKILL at the deadline.
+  public func run(deadline: Duration) async throws -> Outcome {
+    try await withTemporaryDirectory { directory in
+      let file = directory.appendingPathComponent("output.txt")
+      _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+      let output = try FileHandle(forWritingTo: file)
+      defer { try? output.close() }
+      let process = Process()
+      process.executableURL = executable
+      process.arguments = arguments
+      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = output
+      process.standardError = output
+      try process.run()
+      let hasEnded = await eventually(within: deadline) { !process.isRunning }
+      if !hasEnded { kill(process.processIdentifier, SIGKILL) }
+      process.waitUntilExit()
+      let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+      return Outcome(status: hasEnded ? process.terminationStatus : nil, output: text)
+    }
+  }
+}
