@@ -27,6 +27,14 @@ enum GatewaySetup {
     listener.allowedOrigins = settings.server.allowedOrigins
     listener.maxMessageBytes = settings.client.maxMessageBytes
     listener.queueLimitBytes = settings.client.queueBytes
+    let tls = settings.server.tls
+    if tls.enabled {
+      do throws(TLSError) {
+        listener.tls = try TLSContext.server(.init(chainPath: tls.certificateFile, keyPath: tls.keyFile))
+      } catch {
+        throw Complaint("server.tls: \(error)")
+      }
+    }
     return listener
   }
 
