@@ -6,7 +6,9 @@ import Testing
 /// What a client sees must not depend on how the server is put together.
 @Suite("End to end")
 struct EndToEndTests {
-  @Test("What is published on one gateway arrives on both, in order, and stays in the history", arguments: Deployment.Kind.allCases)
+  @Test(
+    "What is published on one gateway arrives on both, in order, and stays in the history",
+    arguments: Deployment.Kind.allCases)
   func order(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       for namespace in ["mem", "rel", "dur"] {
@@ -29,12 +31,16 @@ struct EndToEndTests {
         let newest = try await there.history(channel, limit: 2, reverse: true)
         #expect(newest.publications?.map(\.data) == ["m200", "m199"])
         let since = Peer.Position(epoch: newest.position.epoch, offset: 197)
-        #expect(try await here.history(channel, limit: 10, since: since).publications?.map(\.data) == ["m198", "m199", "m200"])
+        #expect(
+          try await here.history(channel, limit: 10, since: since).publications?.map(\.data) == [
+            "m198", "m199", "m200",
+          ])
       }
     }
   }
 
-  @Test("Presence names the members of all gateways, and joins and leaves reach all", arguments: Deployment.Kind.allCases)
+  @Test(
+    "Presence names the members of all gateways, and joins and leaves reach all", arguments: Deployment.Kind.allCases)
   func presence(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       let ann = try await deployment.client("ann", at: deployment.a)
@@ -53,7 +59,9 @@ struct EndToEndTests {
     }
   }
 
-  @Test("A client whose connection was cut recovers by its position, on the other gateway too", arguments: Deployment.Kind.allCases)
+  @Test(
+    "A client whose connection was cut recovers by its position, on the other gateway too",
+    arguments: Deployment.Kind.allCases)
   func recovery(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       for namespace in ["mem", "rel", "dur"] {
@@ -82,7 +90,8 @@ struct EndToEndTests {
     }
   }
 
-  @Test("Channels in the token are subscribed by the server and recovered in connect", arguments: Deployment.Kind.allCases)
+  @Test(
+    "Channels in the token are subscribed by the server and recovered in connect", arguments: Deployment.Kind.allCases)
   func serverSide(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       let service = try deployment.service()
@@ -105,7 +114,9 @@ struct EndToEndTests {
     }
   }
 
-  @Test("A private channel needs a subscription token, a user-limited one the right user", arguments: Deployment.Kind.allCases)
+  @Test(
+    "A private channel needs a subscription token, a user-limited one the right user",
+    arguments: Deployment.Kind.allCases)
   func access(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       let ann = try await deployment.client("ann", at: deployment.b)
@@ -129,7 +140,9 @@ struct EndToEndTests {
     }
   }
 
-  @Test("Services publish over ZeroMQ, read history and presence, and listen on the tap", arguments: Deployment.Kind.allCases)
+  @Test(
+    "Services publish over ZeroMQ, read history and presence, and listen on the tap",
+    arguments: Deployment.Kind.allCases)
   func services(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       let service = try deployment.service()
@@ -157,7 +170,9 @@ struct EndToEndTests {
     }
   }
 
-  @Test("An idempotency key publishes once, whoever repeats it, and refuses other data", arguments: Deployment.Kind.allCases)
+  @Test(
+    "An idempotency key publishes once, whoever repeats it, and refuses other data", arguments: Deployment.Kind.allCases
+  )
   func idempotency(_ kind: Deployment.Kind) async throws {
     try await Deployment.with(kind) { deployment in
       for channel in ["mem:once", "dur:once"] {

@@ -5,7 +5,9 @@ import Testing
 /// The orderly end: nobody is left guessing.
 @Suite("Shutting down")
 struct ShutdownTests {
-  @Test("SIGTERM and SIGINT end the server: clients are told 3001, the port is closed, acknowledged data stays", arguments: [SIGTERM, SIGINT])
+  @Test(
+    "SIGTERM and SIGINT end the server: clients are told 3001, the port is closed, acknowledged data stays",
+    arguments: [SIGTERM, SIGINT])
   func signal(_ signal: Int32) async throws {
     try await Deployment.with(.serve) { deployment in
       let ann = try await deployment.client("ann")

@@ -5,7 +5,9 @@ import Testing
 /// Nobody waits for a client that does not read.
 @Suite("A slow reader")
 struct SlowReaderTests {
-  @Test("It is disconnected and recovers everything later, while the others get everything at once", arguments: ["mem:flood", "dur:flood"])
+  @Test(
+    "It is disconnected and recovers everything later, while the others get everything at once",
+    arguments: ["mem:flood", "dur:flood"])
   func slow(_ channel: String) async throws {
     try await Deployment.with(.serve, settings: ["client.queue_bytes=512KiB"]) { deployment in
       let slow = try await deployment.client("sam", receiveBufferBytes: 4096)

@@ -204,7 +204,8 @@ final class Peer: Sendable {
     return body + "}"
   }
 
-  func history(_ channel: String, limit: Int, since: Position? = nil, reverse: Bool = false) async throws -> Subscribed {
+  func history(_ channel: String, limit: Int, since: Position? = nil, reverse: Bool = false) async throws -> Subscribed
+  {
     var body = #""history":{"channel":\#(quoted(channel)),"limit":\#(limit),"reverse":\#(reverse)"#
     if let since { body += #","since":{"epoch":\#(quoted(since.epoch)),"offset":\#(since.offset)}"# }
     let reply = try await ask(body + "}")
