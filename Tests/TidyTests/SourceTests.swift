@@ -11,7 +11,7 @@ struct SourceTests {
   // MARK: Size
 
   private static let fileLimit = 500
-  private static let functionLimit = 80
+  private static let functionLimit = 60
 
   @Test("No file is longer than 500 lines")
   func files() throws {
@@ -19,7 +19,7 @@ struct SourceTests {
     #expect(Self.ours.count > 200)
   }
 
-  @Test("No function's body is longer than the limit")
+  @Test("No function's body is longer than 60 lines")
   func functions() throws {
     var count = 0
     for path in Self.ours {
@@ -128,7 +128,7 @@ struct SourceTests {
     let modules = try Repository.folders(in: "Sources")
     let missing = Modules.untested(modules, tests: tests, elsewhere: Self.testedElsewhere)
     #expect(missing == [])
-    #expect(modules.count >= 15)
+    #expect(modules.count >= 14)
   }
 
   @Test("A module without tests is found, and so is an exception that is none any more")
