@@ -128,7 +128,7 @@ struct SourceTests {
     let modules = try Repository.folders(in: "Sources")
     let missing = Modules.untested(modules, tests: tests, elsewhere: Self.testedElsewhere)
     #expect(missing == [])
-    #expect(modules.count >= 15)
+    #expect(modules.count >= 14)
   }
 
   @Test("A module without tests is found, and so is an exception that is none any more")
