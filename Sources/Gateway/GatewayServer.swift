@@ -119,6 +119,8 @@ public final class GatewayServer: Sendable {
       let promise = eventLoop.makePromise(of: Void.self)
       // Whichever comes first: the second word on a promise is not heard.
       eventLoop.scheduleTask(in: deadline) { promise.succeed() }
+      // The second half is for those who take their time with the Close frame.
+      eventLoop.scheduleTask(in: .nanoseconds(deadline.nanoseconds / 2)) { shard.value.shutDownNow() }
       eventLoop.execute { shard.value.shutDown { promise.succeed() } }
       return promise.futureResult
     }

@@ -63,17 +63,17 @@ extension SettingTable {
     SettingKey("allow_publish_for_client", .bool, .bool(false), "Users may publish, subscribed or not."),
     SettingKey(
       "allow_publish_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may publish, subscribed or not."),
     SettingKey("allow_history_for_subscriber", .bool, .bool(false), "Subscribers may read the history."),
     SettingKey("allow_history_for_client", .bool, .bool(false), "Users may read the history, subscribed or not."),
     SettingKey(
       "allow_history_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may read the history, subscribed or not."),
     SettingKey("allow_presence_for_subscriber", .bool, .bool(false), "Subscribers may ask who is there."),
     SettingKey("allow_presence_for_client", .bool, .bool(false), "Users may ask who is there, subscribed or not."),
     SettingKey(
       "allow_presence_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may ask who is there, subscribed or not."),
     SettingKey(
       "allow_user_limited_channels", .bool, .bool(false),
       "Allow names such as room#42,43, which only those users may subscribe to."),

@@ -124,6 +124,29 @@ struct SessionDriverTests {
     #expect(transport == nil)
   }
 
+  @Test("a shutdown waits for the answer to what was asked before it, and takes nothing new")
+  func shutdownAnswersFirst() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say(#"{"id":2,"subscribe":{"channel":"a"}}"#)
+    scene.driver.shutDown()
+    #expect(scene.transport.isPaused)
+    #expect(scene.transport.closedWith == nil)
+    scene.host.answerAll()
+    #expect(!scene.transport.frames.isEmpty)
+    #expect(scene.transport.closedWith == .shutdown)
+  }
+
+  @Test("a shutdown whose time is over waits for no answer")
+  func shutdownAtOnce() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say(#"{"id":2,"subscribe":{"channel":"a"}}"#)
+    scene.driver.shutDown()
+    scene.driver.shutDownNow()
+    #expect(scene.transport.closedWith == .shutdown)
+  }
+
   @Test("a token is checked off the event loop, and reading waits for it")
   func tokenCheck() async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -24,6 +24,7 @@ final class SessionDriver {
   private var deferred: [SessionInput] = []
   private var isPerforming = false
   private var hostHoldsInput = false
+  private var isDraining = false
   private var isPaused = false
   private var hasEnded = false
   /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
@@ -94,8 +95,20 @@ final class SessionDriver {
 
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
 
-  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps.
-  func shutDown() { feed(.shutdown) }
+  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps. What it had
+  /// asked for is answered first, and nothing more is read.
+  func shutDown() {
+    isDraining = true
+    holdInput(true)
+    endIfAnswered()
+  }
+
+  /// The time for last answers is over.
+  func shutDownNow() { feed(.shutdown) }
+
+  private func endIfAnswered() {
+    if isDraining && session.phase != .closed && !session.awaitsAnswers { feed(.shutdown) }
+  }
 
   func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
 
@@ -129,6 +142,7 @@ final class SessionDriver {
     if !isInReadBurst { flush() }
     synchronizeReading()
     synchronizeTimer()
+    endIfAnswered()
     if transport == nil && session.isDrained && !hasEnded {
       hasEnded = true
       host.sessionEnded(self)
