@@ -94,7 +94,7 @@ let package = Package(
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Broker", "Gateway", "Client", "TLS", logging, metrics,
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Broker", "Gateway", "Client", "TLS", nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -103,7 +103,10 @@ let package = Package(
 
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: base),
     .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
-    .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: base),
+    .testTarget(
+      name: "WireTests",
+      dependencies: ["Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
     .testTarget(
       name: "AuthTests", dependencies: ["Auth", "Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],

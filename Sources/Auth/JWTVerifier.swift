@@ -13,6 +13,7 @@ public struct JWTVerifier: TokenVerifier {
   private let audience: String?
   private let issuer: String?
   private let now: @Sendable () -> Int64
+  private let logger: Logger
 
   /// - Parameter now: seconds since 1970. Used for tokens and for the age of key sets.
   public init(
@@ -29,16 +30,35 @@ public struct JWTVerifier: TokenVerifier {
     self.audience = configuration.audience
     self.issuer = configuration.issuer
     self.now = now
+    self.logger = logger
   }
 
   public func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
-    let claims = try await verifiedClaims(token)
-    return try ClaimsReader(audience: audience, issuer: issuer, now: now()).connection(claims)
+    try await logged("connection") { () async throws(TokenError) in
+      try reader.connection(try await verifiedClaims(token))
+    }
   }
 
   public func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
-    let claims = try await verifiedClaims(token)
-    return try ClaimsReader(audience: audience, issuer: issuer, now: now()).subscription(claims)
+    try await logged("subscription") { () async throws(TokenError) in
+      try reader.subscription(try await verifiedClaims(token))
+    }
+  }
+
+  private var reader: ClaimsReader { ClaimsReader(audience: audience, issuer: issuer, now: now()) }
+
+  /// Clients are told no more than a code: why a token was refused stands in the log, without any part of the token.
+  private func logged<Claims>(
+    _ kind: String, _ check: () async throws(TokenError) -> Claims
+  ) async throws(TokenError) -> Claims {
+    do throws(TokenError) {
+      return try await check()
+    } catch {
+      if case .invalid(let reason) = error {
+        logger.debug("a \(kind) token was refused", metadata: ["reason": "\(reason)"])
+      }
+      throw error
+    }
   }
 
   private func verifiedClaims(_ token: String) async throws(TokenError) -> JSONObject {

@@ -3,6 +3,7 @@ public import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import TLS
 public import Wire
 public import ZeroMQ
 
@@ -42,6 +43,7 @@ public final class GatewayServer: Sendable {
   private let uplink: Mailbox<UplinkMessage>
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
+  private let certificates: CertificateReloader?
 
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
@@ -68,7 +70,13 @@ public final class GatewayServer: Sendable {
     self.eventLoops = eventLoops
     self.shards = shards
     self.uplink = uplink
+    certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
+    _ = certificates?.watch(on: eventLoops[0])
   }
+
+  /// Reads the certificate again, as a SIGHUP asks. Connections that exist keep theirs; a broken file changes nothing
+  /// and is logged. Changed files are also found without being asked, within half a minute.
+  public func reloadCertificates() { _ = certificates?.reload() }
 
   /// The gateway's part of the backbone thread; call it there.
   public func makeLink(to endpoint: GatewayEndpoint, context: Context, loop: Loop) throws -> any LoopParticipant {
@@ -111,6 +119,8 @@ public final class GatewayServer: Sendable {
       let promise = eventLoop.makePromise(of: Void.self)
       // Whichever comes first: the second word on a promise is not heard.
       eventLoop.scheduleTask(in: deadline) { promise.succeed() }
+      // The second half is for those who take their time with the Close frame.
+      eventLoop.scheduleTask(in: .nanoseconds(deadline.nanoseconds / 2)) { shard.value.shutDownNow() }
       eventLoop.execute { shard.value.shutDown { promise.succeed() } }
       return promise.futureResult
     }

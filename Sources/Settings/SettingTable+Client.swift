@@ -21,7 +21,8 @@ extension SettingTable {
     SettingKey(
       "client.history_max_publications", .integer(1...100_000), .int(1000), "Publications that one history call gives."),
     SettingKey(
-      "client.max_commands_per_message", .integer(1...10_000), .int(64), "Commands in one message from a client."),
+      "client.max_commands_per_message", .integer(128...4096), .int(1000),
+      "Commands in one message from a client; SDKs send all their subscribes in one after a reconnect."),
     SettingKey(
       "client.max_pending_requests", .integer(1...100_000), .int(256),
       "Requests of one client that may wait for the broker."),
@@ -62,17 +63,17 @@ extension SettingTable {
     SettingKey("allow_publish_for_client", .bool, .bool(false), "Users may publish, subscribed or not."),
     SettingKey(
       "allow_publish_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may publish, subscribed or not."),
     SettingKey("allow_history_for_subscriber", .bool, .bool(false), "Subscribers may read the history."),
     SettingKey("allow_history_for_client", .bool, .bool(false), "Users may read the history, subscribed or not."),
     SettingKey(
       "allow_history_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may read the history, subscribed or not."),
     SettingKey("allow_presence_for_subscriber", .bool, .bool(false), "Subscribers may ask who is there."),
     SettingKey("allow_presence_for_client", .bool, .bool(false), "Users may ask who is there, subscribed or not."),
     SettingKey(
       "allow_presence_for_anonymous", .bool, .bool(false),
-      "What users may by the two options above, anonymous clients may too."),
+      "Anonymous clients may ask who is there, subscribed or not."),
     SettingKey(
       "allow_user_limited_channels", .bool, .bool(false),
       "Allow names such as room#42,43, which only those users may subscribe to."),

@@ -193,17 +193,6 @@ struct SettingsRules {
     if options.forcePushJoinLeave, !options.joinLeave {
       report("\(place).force_push_join_leave", "is true, but join_leave is not; add \"join_leave\": true")
     }
-    guard !settings.client.allowAnonymousConnectWithoutToken else { return }
-    let anonymous = [
-      ("subscribe", options.allowSubscribeForAnonymous), ("publish", options.allowPublishForAnonymous),
-      ("history", options.allowHistoryForAnonymous), ("presence", options.allowPresenceForAnonymous),
-    ]
-    for (what, allowed) in anonymous where allowed {
-      report(
-        "\(place).allow_\(what)_for_anonymous",
-        "is true, but anonymous clients may not connect; set client.allow_anonymous_connect_without_token to true as well, or this to false"
-      )
-    }
   }
 
   private static func isOrigin(_ text: String) -> Bool {

@@ -53,6 +53,15 @@ struct SessionDriverTests {
     #expect(scene.transport.frames.isEmpty)
   }
 
+  @Test("a message with more commands than allowed closes with 3501, and none of them is performed")
+  func tooManyCommands() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say((0..<1001).map { #"{"id":\#($0 + 2),"ping":{}}"# }.joined(separator: "\n"))
+    #expect(scene.transport.closedWith?.code == 3501)
+    #expect(scene.transport.frames.isEmpty)
+  }
+
   @Test("pings are sent and a missing pong closes, on one timer")
   func timer() {
     let scene = DriverScene()
@@ -113,6 +122,29 @@ struct SessionDriverTests {
     }
     #expect(driver == nil)
     #expect(transport == nil)
+  }
+
+  @Test("a shutdown waits for the answer to what was asked before it, and takes nothing new")
+  func shutdownAnswersFirst() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say(#"{"id":2,"subscribe":{"channel":"a"}}"#)
+    scene.driver.shutDown()
+    #expect(scene.transport.isPaused)
+    #expect(scene.transport.closedWith == nil)
+    scene.host.answerAll()
+    #expect(!scene.transport.frames.isEmpty)
+    #expect(scene.transport.closedWith == .shutdown)
+  }
+
+  @Test("a shutdown whose time is over waits for no answer")
+  func shutdownAtOnce() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say(#"{"id":2,"subscribe":{"channel":"a"}}"#)
+    scene.driver.shutDown()
+    scene.driver.shutDownNow()
+    #expect(scene.transport.closedWith == .shutdown)
   }
 
   @Test("a token is checked off the event loop, and reading waits for it")

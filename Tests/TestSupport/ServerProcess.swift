@@ -21,6 +21,8 @@ public final class ServerProcess: Sendable {
 
   public let endpoints: Endpoints
   public let identifier: Int32
+  /// Its `data.directory`.
+  public let directory: URL
   private let process: Process
   private let errorFile: URL
 
@@ -33,6 +35,7 @@ public final class ServerProcess: Sendable {
   public init(
     in directory: URL, configuration: String, arguments: [String] = [], deadline: Duration = .seconds(30)
   ) async throws {
+    self.directory = directory
     let files = FileManager.default
     try files.createDirectory(at: directory, withIntermediateDirectories: true)
     let configurationFile = directory.appendingPathComponent("fanfare-test.json")

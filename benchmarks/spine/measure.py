@@ -4,9 +4,11 @@
     measure.py idle    URL PID [--connections N]         memory of the server for each idle connection
     measure.py latency URL [--messages N]                one publisher to one subscriber, one message at a time
     measure.py publish URL --channel C [--publishers N]  acknowledged publications per second over WebSocket
+    measure.py fanout  URL PID [--connections N]         CPU of the server for each delivery, 1 -> N
     measure.py service ENDPOINT --channel C [--publishers N]   the same over ZeroMQ (needs pyzmq)
 
 URL is ws://127.0.0.1:PORT/connection/websocket. Tokens are signed here: give the server's secret in MEASURE_SECRET.
+`publish` without --subscribed needs --set channel.without_namespace.allow_publish_for_client=true (or the namespace's).
 Only the standard library is used, but for `service`. Generator and server share the machine: read ratios, not figures.
 """
 
@@ -149,15 +151,53 @@ def latency(arguments):
           f"p99 {times[int(len(times) * 0.99)] * 1e6:.0f} us, max {times[-1] * 1e6:.0f} us")
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def fanout(arguments):
+    """50 publications of 128 B a second to N subscribers; every byte that arrives is counted."""
+    channel = arguments.channel
+    publisher = Client(arguments.url)
+    publisher.connect("p")
+    publisher.subscribe(channel)
+    poll = select.epoll()
+    readers = {}
+    for number in range(arguments.connections):
+        client = Client(arguments.url, source=(f"127.0.0.{1 + number // 10000}", 0))
+        client.connect(f"u{number}")
+        client.subscribe(channel)
+        client.socket.setblocking(False)
+        poll.register(client.socket, select.EPOLLIN)
+        readers[client.socket.fileno()] = client.socket
+    time.sleep(1)
+    for descriptor, _ in poll.poll(0, 100000):
+        readers[descriptor].recv(1 << 20)  # Joins of those who came later.
+    data = '{"pad":"' + "x" * 118 + '"}'
+    arrived = 0
+    cpu, started, sent = cpu_seconds(arguments.pid), time.monotonic(), 0
+    count = int(50 * arguments.seconds)
+    while sent < count or time.monotonic() < started + arguments.seconds + 1:
+        if sent < count and time.monotonic() >= started + sent / 50:
+            publisher.socket.sendall(Client.frame(
+                ('{"id":%d,"publish":{"channel":"%s","data":%s}}' % (100000 + sent, channel, data)).encode()))
+            sent += 1
+        for descriptor, _ in poll.poll(0.005, 4096):
+            arrived += readers[descriptor].recv(1 << 20).count(b'"pub":{')
+    cpu = cpu_seconds(arguments.pid) - cpu
+    expected = count * arguments.connections
+    print(f"1 -> {arguments.connections}, {count} publications of 128 B at 50/s: {arrived} of {expected} deliveries, "
+          f"{cpu / max(1, arrived) * 1e6:.1f} us of server CPU each")
+
+
 def publish(arguments):
     """Each publisher keeps a window of commands under way; several stand in one frame, as SDKs batch them."""
     clients = []
     for number in range(arguments.publishers):
         client = Client(arguments.url)
         client.connect(f"p{number}")
-        client.subscribe(f"{arguments.channel}{number}")
-        client.send({"id": 3, "unsubscribe": {"channel": f"{arguments.channel}{number}"}})
-        client.message()
         if arguments.subscribed:
             client.subscribe(f"{arguments.channel}{number}")
         clients.append(client)
@@ -237,7 +277,7 @@ def service(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenario", choices=["idle", "latency", "publish", "service"])
+    parser.add_argument("scenario", choices=["idle", "latency", "fanout", "publish", "service"])
     parser.add_argument("url")
     parser.add_argument("pid", nargs="?", type=int)
     parser.add_argument("--connections", type=int, default=10000)
@@ -248,7 +288,7 @@ def main():
     parser.add_argument("--channel", default="bench")
     parser.add_argument("--subscribed", action="store_true", help="publishers also get what they publish")
     arguments = parser.parse_args()
-    {"idle": idle, "latency": latency, "publish": publish, "service": service}[arguments.scenario](arguments)
+    {"idle": idle, "latency": latency, "fanout": fanout, "publish": publish, "service": service}[arguments.scenario](arguments)
 
 
 main()

@@ -51,11 +51,17 @@ final class Shard: SessionHost {
     if sessions.isEmpty { onEmpty?() }
   }
 
-  /// The server drains: every client is told 3001. Calls back when the last session has ended.
+  /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has
+  /// ended.
   func shutDown(_ whenEmpty: @escaping () -> Void) {
     onEmpty = whenEmpty
     if sessions.isEmpty { return whenEmpty() }
     for driver in Array(sessions.values) { driver.shutDown() }
+  }
+
+  /// Whoever still waits for an answer is told 3001 without it.
+  func shutDownNow() {
+    for driver in Array(sessions.values) { driver.shutDownNow() }
   }
 
   // MARK: To the broker

@@ -48,7 +48,7 @@ public final class Connection {
   private var readPauses = 0
   private var delegate: (any ConnectionDelegate)?
   /// Nil from the end on, which also breaks the cycle between the two.
-  private var handler: WebSocketHandler?
+  private(set) var handler: WebSocketHandler?
 
   init(
     id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, listener: ListenerContext

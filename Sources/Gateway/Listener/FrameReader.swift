@@ -42,9 +42,13 @@ struct FrameReader {
   /// The message under way, or nil between messages and before its first byte.
   private var message: ByteBuffer?
   private var isInMessage = false
-  private var isText = false
+  /// Of the message under way, or of the last one.
+  private(set) var isText = false
   private var utf8 = UTF8Validator()
   private var control: [UInt8] = []
+
+  /// Memory held for the message under way.
+  var reservedBytes: Int { message?.storageCapacity ?? 0 }
 
   init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
 

@@ -26,6 +26,7 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
   private var previous: UInt8 = 0
   /// Of the line under way, without its CR.
   private var lineBytes = 0
+  private var hasLine = false
 
   init(maxHeaderBytes: Int) { self.maxHeaderBytes = maxHeaderBytes }
 
@@ -69,8 +70,14 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
     switch byte {
     case UInt8(ascii: "\n"):
       guard last == UInt8(ascii: "\r") else { throw .malformed }
-      defer { lineBytes = 0 }
-      return lineBytes == 0
+      guard lineBytes == 0 else {
+        lineBytes = 0
+        hasLine = true
+        return false
+      }
+      // A head that is nothing but its end would leave whatever follows unguarded.
+      if !hasLine { throw .malformed }
+      return true
     case UInt8(ascii: "\r"): break
     case 0: throw .malformed
     case UInt8(ascii: " "), UInt8(ascii: "\t"):

@@ -78,7 +78,7 @@ public final class Listener: Sendable {
           let request = RequestHandler(
             listener: context, loopIndex: index, descriptor: isTLS ? -1 : descriptor)
           let operations = channel.pipeline.syncOperations
-          // if let tls = context.configuration.tls { try operations.addHandler(tls.makeHandler()) }
+          if let tls = context.configuration.tls { try operations.addHandler(tls.makeServerHandler()) }
           try operations.addHandlers(request.pipeline)
         }
       }

@@ -36,9 +36,8 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     let milliseconds = listener.configuration.headerTimeoutMilliseconds
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
-      if !isAnswered { answer(.headTooLate, context: bound.value) }
+      if !isAnswered { answer(.headTooLate, context: context) }
     }
   }
 

@@ -5,7 +5,7 @@ final class WebSocketHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let connection: Connection
-  private var reader: FrameReader
+  private(set) var reader: FrameReader
   /// What came while reading is paused: the rest of a read burst, or, where the peer ends its side, what the kernel
   /// still held. Bounded by `waitingLimitBytes`.
   private var waiting: ByteBuffer?

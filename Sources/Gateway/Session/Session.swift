@@ -77,6 +77,9 @@ public struct Session {
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
   public var isDrained: Bool { phase == .closed && pending.isEmpty }
 
+  /// True while a command is under way whose answer the client should still get.
+  public var awaitsAnswers: Bool { phase != .closed && !pending.isEmpty }
+
   var configuration: SessionConfiguration { rules.configuration }
 
   /// Takes one input and appends what is to be done, in order.

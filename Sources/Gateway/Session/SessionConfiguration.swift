@@ -7,6 +7,8 @@ public struct SessionConfiguration: Sendable {
   public var maximumChannels = 128
   /// Bytes of UTF-8: error 107.
   public var maximumChannelNameLength = ChannelName.defaultMaximumLength
+  /// Commands in one message: disconnect 3501.
+  public var maximumCommandsPerMessage = 1000
   /// Commands of one connection that wait for the broker or for a token check, and commands held while its connect is
   /// under way: error 111, disconnect 3501 while connecting.
   public var maximumPendingCommands = 256

@@ -15,6 +15,7 @@ final class SessionDriver {
   let eventLoop: any EventLoop
   let format: WireFormat
   let client: String
+  private let mostCommands: Int
 
   /// Replies of the read burst in hand: they leave as one frame.
   private var outbox: [ClientReply] = []
@@ -23,6 +24,7 @@ final class SessionDriver {
   private var deferred: [SessionInput] = []
   private var isPerforming = false
   private var hostHoldsInput = false
+  private var isDraining = false
   private var isPaused = false
   private var hasEnded = false
   /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
@@ -42,6 +44,7 @@ final class SessionDriver {
     eventLoop = transport.eventLoop
     format = transport.format
     client = identity.client
+    mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
       rules: rules, identity: identity, format: transport.format,
       firstPingDelayMilliseconds: firstPingDelayMilliseconds)
@@ -61,7 +64,11 @@ final class SessionDriver {
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
     do throws(CommandError) {
-      for command in try ClientCodec.decode(Array(message.readableBytesView), format: format) {
+      let commands = try ClientCodec.decode(Array(message.readableBytesView), format: format)
+      guard commands.count <= mostCommands else {
+        return feed(.malformed("more than \(mostCommands) commands in one message; send them in several"))
+      }
+      for command in commands {
         guard session.phase != .closed else { return }
         feed(.command(command))
       }
@@ -88,8 +95,20 @@ final class SessionDriver {
 
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
 
-  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps.
-  func shutDown() { feed(.shutdown) }
+  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps. What it had
+  /// asked for is answered first, and nothing more is read.
+  func shutDown() {
+    isDraining = true
+    holdInput(true)
+    endIfAnswered()
+  }
+
+  /// The time for last answers is over.
+  func shutDownNow() { feed(.shutdown) }
+
+  private func endIfAnswered() {
+    if isDraining && session.phase != .closed && !session.awaitsAnswers { feed(.shutdown) }
+  }
 
   func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
 
@@ -123,6 +142,7 @@ final class SessionDriver {
     if !isInReadBurst { flush() }
     synchronizeReading()
     synchronizeTimer()
+    endIfAnswered()
     if transport == nil && session.isDrained && !hasEnded {
       hasEnded = true
       host.sessionEnded(self)

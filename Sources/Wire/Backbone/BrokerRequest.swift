@@ -7,7 +7,7 @@ public enum BrokerRequest: Sendable, Equatable {
   case historyRemove(ChannelName)
   case presence(ChannelName)
   case presenceStats(ChannelName)
-  /// Channels with a subscriber or something kept. `prefix` empty: all of them.
+  /// Channels with a subscriber. `prefix` empty: all of them.
   case channels(prefix: String)
 
   public struct PublishRequest: Sendable, Equatable {

@@ -1,5 +1,16 @@
 /// The client protocol in either encoding: bytes to commands, replies to WebSocket frames.
 public enum ClientCodec {
+  /// Most commands in one message. Two bytes make an empty JSON command and one an empty Protobuf command, while each
+  /// takes over a hundred bytes here: without a limit, 64 KiB from anybody would become many MiB. A batch of commands
+  /// that say something stays far below: the usual 128 channels take 128 subscribe requests.
+  public static let maximumCommands = 4_096
+
+  static func checkRoom(after count: Int) throws(CommandError) {
+    if count >= maximumCommands {
+      throw CommandError("more than \(maximumCommands) commands in one message; send them in several")
+    }
+  }
+
   /// The commands of one whole WebSocket message; at least one.
   ///
   /// - Throws: what is wrong with it, for disconnect 3501.

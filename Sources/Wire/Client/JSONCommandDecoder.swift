@@ -7,6 +7,7 @@ enum JSONCommandDecoder {
     scanner.skipWhitespace()
     if scanner.isAtEnd { throw CommandError("an empty message; a command is a JSON object") }
     while !scanner.isAtEnd {
+      try ClientCodec.checkRoom(after: commands.count)
       commands.append(try command(&scanner))
       scanner.skipWhitespace()
     }
@@ -14,53 +15,41 @@ enum JSONCommandDecoder {
   }
 
   private static func command(_ scanner: inout JSONScanner) throws(CommandError) -> ClientCommand {
-    var id: UInt32 = 0
+    var id: UInt64 = 0
     var body: ClientCommand.Body?
-    var isEmpty = true
-    try object(&scanner, depth: 0) { (key, seen, scanner) throws(CommandError) in
-      isEmpty = false
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       if key == "id" {
-        try seen.mark(0, key)
-        id = UInt32(try unsigned(&scanner, "id", limit: UInt64(UInt32.max)))
+        id = try seen.read(0, key, &scanner, identifier) ?? 0
         return true
       }
-      guard let request = try request(key, &scanner) else { return false }
+      guard let request = try request(key, &seen, &scanner) else { return false }
       if body != nil { throw CommandError("more than one request in a command; send one command for each") }
       body = request
       return true
     }
-    if let body { return ClientCommand(id: id, body: body) }
     // A pong is an empty object; with an id it is a request that this server does not know.
-    return ClientCommand(id: id, body: isEmpty || id == 0 ? .pong : .unknown)
+    return ClientCommand(id: UInt32(truncatingIfNeeded: id), body: body ?? (id == 0 ? .pong : .unknown))
   }
 
   /// The request under one of the known keys; nil for another key, or where null stands.
   private static func request(
-    _ key: String, _ scanner: inout JSONScanner
+    _ key: String, _ seen: inout SeenKeys, _ scanner: inout JSONScanner
   ) throws(CommandError) -> ClientCommand.Body? {
     switch key {
-    case "connect": return try isNull(&scanner) ? nil : .connect(try connect(&scanner))
-    case "subscribe": return try isNull(&scanner) ? nil : .subscribe(try subscribe(&scanner, depth: 1))
-    case "publish": return try isNull(&scanner) ? nil : .publish(try publish(&scanner))
-    case "history": return try isNull(&scanner) ? nil : .history(try history(&scanner))
-    case "unsubscribe": return try isNull(&scanner) ? nil : .unsubscribe(channel: try fields(&scanner).channel)
-    case "presence": return try isNull(&scanner) ? nil : .presence(channel: try fields(&scanner).channel)
-    case "presence_stats": return try isNull(&scanner) ? nil : .presenceStats(channel: try fields(&scanner).channel)
-    case "ping":
-      if try isNull(&scanner) { return nil }
-      _ = try fields(&scanner)
-      return .ping
-    case "send": return try isNull(&scanner) ? nil : .send(data: try fields(&scanner).data)
-    case "refresh": return try isNull(&scanner) ? nil : .refresh(token: try fields(&scanner).token)
-    case "rpc":
-      if try isNull(&scanner) { return nil }
-      let fields = try fields(&scanner)
-      return .rpc(method: fields.method, data: fields.data)
+    case "connect": try seen.read(1, key, &scanner, connect).map { .connect($0) }
+    case "subscribe": try seen.read(2, key, &scanner, subscribe).map { .subscribe($0) }
+    case "unsubscribe": try seen.read(3, key, &scanner, fields).map { .unsubscribe(channel: $0.channel) }
+    case "publish": try seen.read(4, key, &scanner, publish).map { .publish($0) }
+    case "presence": try seen.read(5, key, &scanner, fields).map { .presence(channel: $0.channel) }
+    case "presence_stats": try seen.read(6, key, &scanner, fields).map { .presenceStats(channel: $0.channel) }
+    case "history": try seen.read(7, key, &scanner, history).map { .history($0) }
+    case "ping": try seen.read(8, key, &scanner, fields).map { _ in .ping }
+    case "send": try seen.read(9, key, &scanner, fields).map { .send(data: $0.data) }
+    case "rpc": try seen.read(10, key, &scanner, fields).map { .rpc(method: $0.method, data: $0.data) }
+    case "refresh": try seen.read(11, key, &scanner, fields).map { .refresh(token: $0.token) }
     case "sub_refresh":
-      if try isNull(&scanner) { return nil }
-      let fields = try fields(&scanner)
-      return .subRefresh(channel: fields.channel, token: fields.token)
-    default: return nil
+      try seen.read(12, key, &scanner, fields).map { .subRefresh(channel: $0.channel, token: $0.token) }
+    default: nil
     }
   }
 
@@ -74,9 +63,9 @@ enum JSONCommandDecoder {
     var data: [UInt8] = []
   }
 
-  private static func fields(_ scanner: inout JSONScanner) throws(CommandError) -> Fields {
+  private static func fields(_ scanner: inout JSONScanner, _: String) throws(CommandError) -> Fields {
     var fields = Fields()
-    try object(&scanner, depth: 1) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "channel": fields.channel = try seen.read(0, key, &scanner, string) ?? ""
       case "token": fields.token = try seen.read(1, key, &scanner, string) ?? ""
@@ -89,9 +78,11 @@ enum JSONCommandDecoder {
     return fields
   }
 
-  private static func connect(_ scanner: inout JSONScanner) throws(CommandError) -> ClientCommand.Connect {
+  private static func connect(
+    _ scanner: inout JSONScanner, _: String
+  ) throws(CommandError) -> ClientCommand.Connect {
     var connect = ClientCommand.Connect()
-    try object(&scanner, depth: 1) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "token": connect.token = try seen.read(0, key, &scanner, string) ?? ""
       case "data": connect.data = try seen.read(1, key, &scanner, raw) ?? []
@@ -106,22 +97,22 @@ enum JSONCommandDecoder {
   }
 
   private static func subs(
-    _ scanner: inout JSONScanner, _ key: String
+    _ scanner: inout JSONScanner, _: String
   ) throws(CommandError) -> [String: ClientCommand.Subscribe] {
     var subs: [String: ClientCommand.Subscribe] = [:]
-    try object(&scanner, depth: 2) { (channel, _, scanner) throws(CommandError) in
-      if subs[channel] != nil { throw CommandError("channel \"\(channel)\" stands twice in subs") }
-      subs[channel] = try subscribe(&scanner, depth: 3)
+    try object(&scanner) { (channel, _, scanner) throws(CommandError) in
+      if subs[channel] != nil { throw CommandError("a channel stands twice in \"subs\"") }
+      subs[channel] = try subscribe(&scanner, channel)
       return true
     }
     return subs
   }
 
   private static func subscribe(
-    _ scanner: inout JSONScanner, depth: Int
+    _ scanner: inout JSONScanner, _: String
   ) throws(CommandError) -> ClientCommand.Subscribe {
     var subscribe = ClientCommand.Subscribe()
-    try object(&scanner, depth: depth) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "channel": subscribe.channel = try seen.read(0, key, &scanner, string) ?? ""
       case "token": subscribe.token = try seen.read(1, key, &scanner, string) ?? ""
@@ -140,13 +131,18 @@ enum JSONCommandDecoder {
     return subscribe
   }
 
-  private static func publish(_ scanner: inout JSONScanner) throws(CommandError) -> ClientCommand.Publish {
+  private static func publish(
+    _ scanner: inout JSONScanner, _: String
+  ) throws(CommandError) -> ClientCommand.Publish {
     var publish = ClientCommand.Publish()
-    try object(&scanner, depth: 1) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "channel": publish.channel = try seen.read(0, key, &scanner, string) ?? ""
       case "data": publish.data = try seen.read(1, key, &scanner, raw) ?? []
-      case "idempotency_key": publish.idempotencyKey = try seen.read(2, key, &scanner, string)
+      case "idempotency_key":
+        // An empty key is no key, as in Protobuf, which cannot tell the two apart.
+        let value = try seen.read(2, key, &scanner, string) ?? ""
+        if !value.isEmpty { publish.idempotencyKey = value }
       default: return false
       }
       return true
@@ -154,9 +150,11 @@ enum JSONCommandDecoder {
     return publish
   }
 
-  private static func history(_ scanner: inout JSONScanner) throws(CommandError) -> ClientCommand.History {
+  private static func history(
+    _ scanner: inout JSONScanner, _: String
+  ) throws(CommandError) -> ClientCommand.History {
     var history = ClientCommand.History()
-    try object(&scanner, depth: 1) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "channel": history.channel = try seen.read(0, key, &scanner, string) ?? ""
       case "limit": history.limit = try seen.read(1, key, &scanner, limit) ?? 0
@@ -192,7 +190,7 @@ enum JSONCommandDecoder {
 
   /// Reads one of our objects; a field whose closure returns false is unknown and passed over.
   private static func object(
-    _ scanner: inout JSONScanner, depth: Int,
+    _ scanner: inout JSONScanner,
     _ field: (String, inout SeenKeys, inout JSONScanner) throws(CommandError) -> Bool
   ) throws(CommandError) {
     var seen = SeenKeys()
@@ -210,7 +208,7 @@ enum JSONCommandDecoder {
       try scanner.expect(UInt8(ascii: ":"), "a colon")
       scanner.skipWhitespace()
       let start = scanner.index
-      if try !field(key, &seen, &scanner), scanner.index == start { try scanner.skipValue(depth: depth + 1) }
+      if try !field(key, &seen, &scanner), scanner.index == start { try scanner.skipValue(depth: 0) }
       scanner.skipWhitespace()
       if scanner.consume(UInt8(ascii: "}")) { return }
       try scanner.expect(UInt8(ascii: ","), "a comma or a closing brace")
@@ -243,7 +241,7 @@ enum JSONCommandDecoder {
   /// A payload: checked to be JSON, and given on as the bytes that came.
   private static func raw(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> [UInt8] {
     let start = scanner.index
-    try scanner.skipValue(depth: 2)
+    try scanner.skipValue(depth: 0)
     return scanner.bytes(from: start)
   }
 
@@ -255,17 +253,20 @@ enum JSONCommandDecoder {
     try unsigned(&scanner, key, limit: UInt64(Int64.max))
   }
 
-  private static func limit(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> Int32 {
-    if scanner.consume(UInt8(ascii: "-")) {
-      _ = try unsigned(&scanner, key, limit: UInt64(Int32.max))
-      return -1
-    }
-    return Int32(clamping: try unsigned(&scanner, key, limit: .max))
+  private static func identifier(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> UInt64 {
+    try unsigned(&scanner, key, limit: UInt64(UInt32.max))
   }
 
-  private static func position(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> StreamPosition {
+  /// How many publications: any negative number says the same, and a huge one is the server's to clamp.
+  private static func limit(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> Int32 {
+    let isNegative = scanner.consume(UInt8(ascii: "-"))
+    let value = Int32(clamping: try unsigned(&scanner, key, limit: .max))
+    return isNegative && value > 0 ? -1 : value
+  }
+
+  private static func position(_ scanner: inout JSONScanner, _: String) throws(CommandError) -> StreamPosition {
     var position = StreamPosition(epoch: "", offset: 0)
-    try object(&scanner, depth: 2) { (key, seen, scanner) throws(CommandError) in
+    try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "epoch": position.epoch = try seen.read(0, key, &scanner, string) ?? ""
       case "offset": position.offset = try seen.read(1, key, &scanner, offset) ?? 0
@@ -279,16 +280,18 @@ enum JSONCommandDecoder {
   private static func unsigned(
     _ scanner: inout JSONScanner, _ key: String, limit: UInt64
   ) throws(CommandError) -> UInt64 {
+    // Not a value: the sentence is only built where it is thrown.
+    var refusal: CommandError { CommandError("\"\(key)\" must be a whole number from 0 to \(limit)") }
     let start = scanner.index
+    guard let first = scanner.next, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first else { throw refusal }
     try scanner.skipNumber()
     var value: UInt64 = 0
-    for byte in scanner.bytes(from: start) {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else {
-        throw CommandError("\"\(key)\" must be a whole number that is not negative")
-      }
+    for position in start..<scanner.index {
+      let byte = scanner[position]
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw refusal }
       let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflows) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
-      if productOverflows || sumOverflows || sum > limit { throw CommandError("\"\(key)\" is more than \(limit)") }
+      if productOverflows || sumOverflows || sum > limit { throw refusal }
       value = sum
     }
     return value

@@ -1,7 +1,11 @@
 /// Writes replies as the JSON of the client protocol: zero values are left out.
 enum JSONReplyEncoder {
   static func encode(_ reply: ClientReply, into bytes: inout [UInt8]) {
-    var writer = JSONWriter(appendingTo: bytes)
+    // Taken out of the caller's hands: appended to while both hold it, the array would be copied for every reply.
+    var taken: [UInt8] = []
+    swap(&taken, &bytes)
+    var writer = JSONWriter(appendingTo: taken)
+    taken = []
     writer.object { write(reply, &$0) }
     bytes = writer.bytes
   }

@@ -11,7 +11,8 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
 /// came; because for a duplicate key the first wins in it and the last in JavaScript; and because it recurses as deep
 /// as a peer wants.
 struct JSONScanner: ~Copyable {
-  /// Deepest nesting of arrays and objects, the command's own included.
+  /// Deepest nesting of arrays and objects in a payload, or in a field that we do not know. The command's own objects
+  /// are not counted: they nest four deep at most.
   static let maximumDepth = 32
 
   private let bytes: [UInt8]
@@ -21,6 +22,8 @@ struct JSONScanner: ~Copyable {
 
   var isAtEnd: Bool { index == bytes.count }
   var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  subscript(position: Int) -> UInt8 { bytes[position] }
 
   func bytes(from start: Int) -> [UInt8] { Array(bytes[start..<index]) }
 

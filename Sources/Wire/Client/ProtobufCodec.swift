@@ -1,6 +1,6 @@
-public import ClientProtobuf
+import ClientProtobuf
 import Foundation
-import SwiftProtobuf
+public import SwiftProtobuf
 
 /// Messages one after another, each with its length before it as a varint: how Protobuf stands in a WebSocket frame.
 public enum ProtobufFraming {
@@ -8,33 +8,43 @@ public enum ProtobufFraming {
   public static func split(_ bytes: [UInt8]) throws(CommandError) -> [[UInt8]] {
     var messages: [[UInt8]] = []
     var index = 0
-    while index < bytes.count {
-      var length: UInt64 = 0
-      var shift: UInt64 = 0
-      while true {
-        guard index < bytes.count, shift < 35 else { throw CommandError("a message without a whole length before it") }
-        let byte = bytes[index]
-        index += 1
-        length |= UInt64(byte & 0x7F) << shift
-        shift += 7
-        if byte & 0x80 == 0 { break }
-      }
-      guard length <= UInt64(bytes.count - index) else {
-        throw CommandError("a message is shorter than the length before it")
-      }
-      messages.append(Array(bytes[index..<(index + Int(length))]))
-      index += Int(length)
-    }
+    while let range = try next(in: bytes, at: &index) { messages.append(Array(bytes[range])) }
     return messages
+  }
+
+  /// Where the next message stands; nil at the end.
+  static func next(in bytes: [UInt8], at index: inout Int) throws(CommandError) -> Range<Int>? {
+    if index >= bytes.count { return nil }
+    var length: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
+      guard index < bytes.count, shift < 35 else { throw CommandError("a message without a whole length before it") }
+      let byte = bytes[index]
+      index += 1
+      length |= UInt64(byte & 0x7F) << shift
+      shift += 7
+      if byte & 0x80 == 0 { break }
+    }
+    guard length <= UInt64(bytes.count - index) else {
+      throw CommandError("a message is shorter than the length before it")
+    }
+    let start = index
+    index += Int(length)
+    return start..<index
   }
 
   /// Appends one message with its length.
   public static func append(_ message: some SwiftProtobuf.Message, to bytes: inout [UInt8]) {
     // Only messages with required fields or beyond 2 GiB cannot be serialised, and there are none of these.
     guard let data: [UInt8] = try? message.serializedBytes() else { return }
-    var writer = ByteWriter(reserving: data.count + 5)
-    writer.write(data)
-    bytes.append(contentsOf: writer.bytes)
+    var length = data.count
+    while length >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: length) | 0x80)
+      length >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: length))
+    bytes.append(contentsOf: data)
   }
 }
 
@@ -42,17 +52,21 @@ public enum ProtobufFraming {
 enum ProtobufCommandDecoder {
   static func decode(_ bytes: [UInt8]) throws(CommandError) -> [ClientCommand] {
     if bytes.isEmpty { throw CommandError("an empty message; a command is a Protobuf message with its length before") }
+    var options = BinaryDecodingOptions()
+    options.discardUnknownFields = true
     var commands: [ClientCommand] = []
-    for message in try ProtobufFraming.split(bytes) {
-      guard let command = try? ProtoCommand(serializedBytes: message) else {
+    var index = 0
+    while let range = try ProtobufFraming.next(in: bytes, at: &index) {
+      try ClientCodec.checkRoom(after: commands.count)
+      guard let command = try? ProtoCommand(serializedBytes: Array(bytes[range]), options: options) else {
         throw CommandError("a message is not a command in Protobuf")
       }
-      commands.append(try neutral(command, isEmpty: message.isEmpty))
+      commands.append(try neutral(command))
     }
     return commands
   }
 
-  private static func neutral(_ command: ProtoCommand, isEmpty: Bool) throws(CommandError) -> ClientCommand {
+  private static func neutral(_ command: ProtoCommand) throws(CommandError) -> ClientCommand {
     var bodies: [ClientCommand.Body] = []
     if command.hasConnect { bodies.append(.connect(connect(command.connect))) }
     if command.hasSubscribe { bodies.append(.subscribe(subscribe(command.subscribe))) }
@@ -71,8 +85,8 @@ enum ProtobufCommandDecoder {
     if bodies.count > 1 {
       throw CommandError("more than one request in a command; send one command for each")
     }
-    if let body = bodies.first { return ClientCommand(id: command.id, body: body) }
-    return ClientCommand(id: command.id, body: isEmpty || command.id == 0 ? .pong : .unknown)
+    // As in JSON: nothing but an id is a request that this server does not know.
+    return ClientCommand(id: command.id, body: bodies.first ?? (command.id == 0 ? .pong : .unknown))
   }
 
   private static func connect(_ request: ProtoConnectRequest) -> ClientCommand.Connect {

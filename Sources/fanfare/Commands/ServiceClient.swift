@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Settings
 import Wire
 import ZeroMQ
@@ -81,9 +82,21 @@ final class ServiceClient {
     waiting -= 1
     guard frames.count == 3 else { throw Complaint("\(endpoint) does not answer as a Fanfare broker does") }
     guard frames[1] == Array("ok".utf8) else {
-      throw Complaint("the broker refused: \(String(decoding: frames[2], as: UTF8.self))")
+      throw Complaint("the broker refused: \(Self.sentence(in: frames[2]))")
     }
     answer(frames[2])
     return true
+  }
+
+  /// What the broker says to people in its answer.
+  private static func sentence(in answer: [UInt8]) -> String {
+    struct Refusal: Decodable {
+      var code: UInt32
+      var message: String
+    }
+    guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(answer)) else {
+      return String(decoding: answer, as: UTF8.self)
+    }
+    return "\(refusal.message) (error \(refusal.code))"
   }
 }

@@ -2,7 +2,9 @@ import ArgumentParser
 import Auth
 import Client
 import Foundation
+import NIOCore
 import Settings
+import TLS
 import Wire
 
 struct SubscribeCommand: AsyncParsableCommand {
@@ -24,6 +26,9 @@ struct SubscribeCommand: AsyncParsableCommand {
 
   @Option(name: .shortAndLong, help: "A connection token.")
   var token: String?
+
+  @Option(name: .long, help: "For wss: a PEM file with the authorities to trust, instead of the system's.")
+  var ca: String?
 
   @Option(name: .long, help: "The user of a token signed here.")
   var user = "fanfare-cli"
@@ -51,12 +56,23 @@ struct SubscribeCommand: AsyncParsableCommand {
       let user = user
       clientOptions.tokenProvider = { try minter.connectionToken(user: user, expiresIn: 3600) }
     }
+    if url.hasPrefix("wss:") { clientOptions.tls = try tls(to: url) }
     let client = try RealtimeClient(url: url, token: token ?? "", options: clientOptions)
     let watcher = Task { await report(client) }
     defer { watcher.cancel() }
     do { try await client.connect() } catch { throw Complaint("\(url): \(error)") }
     try await follow(client, minter)
     await client.disconnect()
+  }
+
+  private func tls(to url: String) throws -> @Sendable (any Channel) throws -> any ChannelHandler {
+    guard let host = URL(string: url)?.host else { throw ValidationError("--url \(url): there is no host in it") }
+    do throws(TLSError) {
+      let context = try TLSContext.client(trust: ca.map { .authorities(path: $0) } ?? .system)
+      return { _ in try context.makeClientHandler(serverName: host) }
+    } catch {
+      throw Complaint("TLS: \(error)")
+    }
   }
 
   private func follow(_ client: RealtimeClient, _ minter: TokenMinter?) async throws {

@@ -27,6 +27,14 @@ enum GatewaySetup {
     listener.allowedOrigins = settings.server.allowedOrigins
     listener.maxMessageBytes = settings.client.maxMessageBytes
     listener.queueLimitBytes = settings.client.queueBytes
+    let tls = settings.server.tls
+    if tls.enabled {
+      do throws(TLSError) {
+        listener.tls = try TLSContext.server(.init(chainPath: tls.certificateFile, keyPath: tls.keyFile))
+      } catch {
+        throw Complaint("server.tls: \(error)")
+      }
+    }
     return listener
   }
 
@@ -35,6 +43,7 @@ enum GatewaySetup {
     var session = SessionConfiguration()
     session.maximumChannels = client.maxChannels
     session.maximumChannelNameLength = client.maxChannelNameBytes
+    session.maximumCommandsPerMessage = client.maxCommandsPerMessage
     session.maximumPendingCommands = client.maxPendingRequests
     session.maximumHistoryLimit = UInt32(clamping: client.historyMaxPublications)
     session.recoveryLimit = UInt32(clamping: client.recoveryMaxPublications)

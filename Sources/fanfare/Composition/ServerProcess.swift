@@ -70,13 +70,19 @@ struct ServerProcess: Service {
       backbone: backbone.address)
     try endpoints.write(to: settings.data.directory)
     announce(endpoints, madeSecret: secret?.isNew ?? false)
+    let reloading = Task { await reloadCertificatesOnHangup(server) }
     await failure.waitForFailureOrShutdown()
+    reloading.cancel()
     logger.notice("stopping: no new clients, what was accepted is finished")
     await server?.stop(deadline: settings.shutdown.deadline)
     thread.stop()
     Endpoints.remove(from: settings.data.directory)
     if let error = failure.error { throw Complaint("the backbone failed: \(error)") }
     logger.notice("stopped")
+  }
+
+  private func reloadCertificatesOnHangup(_ server: GatewayServer?) async {
+    for await _ in await UnixSignalsSequence(trapping: .sighup) { server?.reloadCertificates() }
   }
 
   // MARK: Parts

@@ -1,0 +1,16 @@
+import COpenSSL
+
+/// OpenSSL's errors are a queue of the thread, not of the connection: it is cleared before each call and read right
+/// after, or one connection would be told of another's.
+enum OpenSSLErrors {
+  static func clear() { ERR_clear_error() }
+
+  /// The first error that waits, and an empty queue; nil where none waits.
+  static func take() -> String? {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    if code == 0 { return nil }
+    if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
+    return "OpenSSL error \(code)"
+  }
+}

@@ -1,0 +1,42 @@
+/// What went wrong on a TLS connection or with its certificates. Each description is a sentence for the operator.
+public enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
+  case cannotReadCertificate(path: String, detail: String)
+  case cannotReadKey(path: String, detail: String)
+  case keyDoesNotMatch(certificatePath: String, keyPath: String)
+  case cannotReadTrust(detail: String)
+  case badServerName(String)
+  /// The peer does not speak TLS, or we have no version or cipher in common.
+  case handshakeFailed(detail: String)
+  /// The peer's certificate is not for this name, not trusted, or expired.
+  case untrustedPeer(detail: String)
+  /// The connection ended without the TLS goodbye: what was read may not be all that was sent.
+  case truncated
+  /// More was written before the handshake had ended than we hold back.
+  case tooMuchWaiting(limitBytes: Int)
+  /// What was written after the connection had closed, or could not be sent any more.
+  case closed
+  case failed(detail: String)
+
+  public var description: String {
+    switch self {
+    case .cannotReadCertificate(let path, let detail):
+      "the certificate chain \(path) cannot be used (\(detail)); give a PEM file that begins with the server's certificate"
+    case .cannotReadKey(let path, let detail):
+      "the private key \(path) cannot be used (\(detail)); give a PEM file without a pass phrase"
+    case .keyDoesNotMatch(let certificatePath, let keyPath):
+      "the private key \(keyPath) does not belong to the certificate \(certificatePath); give the two that were made together"
+    case .cannotReadTrust(let detail):
+      "the certificates of trusted authorities cannot be read (\(detail)); give a PEM file, or install the system's"
+    case .badServerName(let name): "\(name) is not a host name or an IP address that a certificate can be checked for"
+    case .handshakeFailed(let detail):
+      "the TLS handshake failed (\(detail)); check that both sides speak TLS 1.2 or later on this port"
+    case .untrustedPeer(let detail):
+      "the server's certificate is not accepted (\(detail)); check its names, its dates, and who signed it"
+    case .truncated: "the connection ended without a TLS close; what was received may not be complete"
+    case .tooMuchWaiting(let limitBytes):
+      "more than \(limitBytes) bytes were written before the TLS handshake ended; write less, or wait for it"
+    case .closed: "the TLS connection is closed"
+    case .failed(let detail): "the TLS connection failed (\(detail))"
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The examples that people copy out of the documents, run as they stand but for the addresses.
+@Suite("The examples in the documents", .serialized)
+struct DocumentExampleTests {
+  private static let configuration = """
+    {
+      "broker": {"services": {"commands": "tcp://127.0.0.1:*", "tap": "tcp://127.0.0.1:*"}},
+      "channel": {"without_namespace": {
+        "allow_subscribe_for_client": true, "allow_publish_for_subscriber": true, "history_size": 10,
+        "history_ttl": "1m"}}
+    }
+    """
+
+  @Test("The service in docs/PROTOCOL.md publishes and hears itself on the tap")
+  func service() async throws {
+    try await withServer(Self.configuration) { server in
+      let example = try Self.example(in: "docs/PROTOCOL.md", containing: "import zmq")
+      let script = try example.replacingOnce("tcp://127.0.0.1:7000", with: server.endpoints.commands)
+        .replacingOnce("tcp://127.0.0.1:7001", with: server.endpoints.tap)
+      let outcome = try await Self.run(script, [])
+      #expect(outcome.status == 0, "\(outcome.output)")
+      #expect(outcome.output.contains("ok {"))
+      #expect(outcome.output.contains(#"{"hello":"world"}"#))
+    }
+  }
+
+  @Test("The SDK's first message in README.md arrives, with a token from `fanfare token`")
+  func firstMessage() async throws {
+    try await withServer(Self.configuration) { server in
+      let example = try Self.example(in: "README.md", containing: "from centrifuge import")
+      let script = try example.replacingOnce(
+        "ws://127.0.0.1:8000/connection/websocket", with: server.endpoints.websocket)
+      let token = try await Command(
+        ServerProcess.executable(), ["token", "ada", "--set", "data.directory=\(server.directory.path)"]
+      ).run(deadline: .seconds(30))
+      #expect(token.status == 0, "\(token.output)")
+      let outcome = try await Self.run(script, [token.output.trimmingCharacters(in: .whitespacesAndNewlines)])
+      #expect(outcome.status == 0, "\(outcome.output)\n\(server.errorOutput)")
+      #expect(outcome.output.contains("1 {'hello': 'from Python'}"), "\(outcome.output)")
+    }
+  }
+
+  private static func run(_ script: String, _ arguments: [String]) async throws -> Command.Outcome {
+    let interpreter = try await PythonEnvironment.shared.interpreter()
+    return try await withTemporaryDirectory { folder in
+      let file = folder.appendingPathComponent("example.py")
+      try script.write(to: file, atomically: true, encoding: .utf8)
+      return try await Command(interpreter, [file.path] + arguments).run(deadline: .seconds(60))
+    }
+  }
+
+  /// The fenced Python block of a document that holds the text.
+  private static func example(in document: String, containing text: String) throws -> String {
+    let file = ServerProcess.repository.appendingPathComponent(document)
+    let blocks = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```python\n").dropFirst()
+    let examples = blocks.compactMap { $0.components(separatedBy: "\n```").first }.filter { $0.contains(text) }
+    return try #require(examples.first, "\(document) has no Python example with \"\(text)\"")
+  }
+}
+
+extension String {
+  /// Fails where the text is missing: an example that no longer names the address would run against the wrong server.
+  fileprivate func replacingOnce(_ text: String, with other: String) throws -> String {
+    try #require(contains(text), "the example does not name \(text)")
+    return replacingOccurrences(of: text, with: other)
+  }
+}

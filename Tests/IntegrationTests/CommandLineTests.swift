@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands as a person types them.
+@Suite("Command line")
+struct CommandLineTests {
+  @Test("publish sends each line of standard input, history prints what is kept")
+  func publishLines() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let folder = deployment.directory
+      let input = "\"one\"\n\n{\"two\":2}\n[3]\n"
+      let published = try await Tool.run(
+        ["publish", "dur:lines", "--endpoint", deployment.commands], in: folder, input: input)
+      #expect(published.status == 0, "\(published.tool.errors)")
+      #expect(published.tool.lines.count == 3)
+      let history = try await Tool.run(["history", "dur:lines", "--endpoint", deployment.commands], in: folder)
+      #expect(history.status == 0)
+      let payloads = ["\"data\":\"one\"", "\"data\":{\"two\":2}", "\"data\":[3]"]
+      #expect(history.tool.lines.count == payloads.count)
+      for (line, payload) in zip(history.tool.lines, payloads) { #expect(line.contains(payload)) }
+      let newest = try await Tool.run(
+        ["history", "dur:lines", "--endpoint", deployment.commands, "--reverse", "--limit", "1"], in: folder)
+      #expect(newest.tool.lines.count == 1)
+      #expect(newest.tool.output.contains("[3]"))
+
+      let refused = try await Tool.run(
+        ["publish", "nowhere:x", "1", "--endpoint", deployment.commands], in: folder)
+      #expect(refused.status != 0)
+      #expect(refused.tool.errors.contains("the namespace of channel \"nowhere:x\" is not configured"))
+    }
+  }
+
+  @Test("publish to a server that is not there ends with a sentence")
+  func publishNowhere() async throws {
+    try await withTemporaryDirectory { folder in
+      let result = try await Tool.run(
+        ["publish", "news", "1", "--endpoint", "tcp://127.0.0.1:9", "--timeout", "1"], in: folder)
+      #expect(result.status == 1)
+      #expect(result.tool.errors.contains("Is the server running"))
+    }
+  }
+
+  @Test("subscribe prints publications, survives a restart of the server, and ends after its count")
+  func subscribe() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let token = try deployment.token("ann")
+      let tool = try Tool(
+        ["subscribe", "dur:cli", "--url", deployment.a, "--token", token, "--count", "3"], in: deployment.directory)
+      try #require(
+        await eventually(within: .seconds(20)) { tool.errors.contains("dur:cli: subscribed") }, "\(tool.errors)")
+      let service = try deployment.service()
+      _ = try await service.publish("before", to: "dur:cli")
+      #expect(await eventually { tool.lines.count == 1 })
+      await deployment.broker.kill()
+      #expect(await eventually { tool.errors.contains("reconnecting") })
+      try await deployment.restartBroker()
+      _ = try await service.publish("while away or after", to: "dur:cli")
+      #expect(await eventually(within: .seconds(20)) { tool.lines.count == 2 })
+      _ = try await service.publish("after", to: "dur:cli")
+      #expect(await tool.end() == 0)
+      #expect(tool.lines.count == 3)
+      for (line, payload) in zip(tool.lines, ["\"before\"", "\"while away or after\"", "\"after\""]) {
+        #expect(line.contains("\"channel\":\"dur:cli\""))
+        #expect(line.contains(payload))
+      }
+      #expect(tool.errors.contains("dur:cli: recovered"))
+      #expect(!tool.errors.contains(token))
+    }
+  }
+
+  @Test("token mints a token that the server takes, and subscribe signs its own with the server's secret")
+  func token() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let secret = "token.hmac_secret=\(Deployment.secret)"
+      let minted = try await Tool.run(
+        ["token", "ann", "--set", secret, "--server-side", "mem:mine"], in: deployment.directory)
+      #expect(minted.status == 0, "\(minted.tool.errors)")
+      let peer = try Peer(deployment.a)
+      let connected = try await peer.connect(token: minted.tool.lines.first ?? "")
+      #expect(connected.subs?.keys.sorted() == ["mem:mine"])
+
+      let tool = try Tool(
+        ["subscribe", "$mem:own", "--url", deployment.a, "--set", secret, "--count", "1"], in: deployment.directory)
+      try #require(await eventually { tool.errors.contains("$mem:own: subscribed") }, "\(tool.errors)")
+      _ = try await deployment.service().publish("x", to: "$mem:own")
+      #expect(await tool.end() == 0)
+    }
+  }
+
+  @Test("config check names the line, the key and what to write")
+  func configCheck() async throws {
+    try await withTemporaryDirectory { folder in
+      let file = folder.appendingPathComponent("bad.json")
+      try "{\n  \"server\": {\n    \"prot\": 8000\n  }\n}\n".write(to: file, atomically: true, encoding: .utf8)
+      let bad = try await Tool.run(["config", "check", file.path], in: folder)
+      #expect(bad.status != 0 && bad.status != nil)
+      #expect(bad.tool.errors.contains("bad.json:3"), "\(bad.tool.errors)")
+      #expect(bad.tool.errors.contains("server.port"), "\(bad.tool.errors)")
+      let started = try await Tool.run(
+        ["serve", "--config", file.path, "--set", "data.directory=\(folder.path)/d"], in: folder)
+      #expect(started.status != 0 && started.status != nil)
+      #expect(started.tool.errors.contains("server.port"))
+      #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/d/endpoints.json"))
+
+      try "{\n  \"server\": {\n    \"port\": 8000\n  }\n}\n".write(to: file, atomically: true, encoding: .utf8)
+      let good = try await Tool.run(["config", "check", file.path], in: folder)
+      #expect(good.status == 0, "\(good.tool.errors)")
+    }
+  }
+
+  @Test("A second server on the same data folder or the same port does not start, and says why")
+  func second() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let data = deployment.directory.appendingPathComponent("broker").path
+      let common = [
+        "serve", "--set", "broker.services.commands=tcp://127.0.0.1:*", "--set", "server.host=127.0.0.1",
+        "--set", "broker.services.tap=tcp://127.0.0.1:*",
+      ]
+      let sameFolder = try await Tool.run(
+        common + ["--set", "server.port=0", "--set", "data.directory=\(data)"], in: deployment.directory)
+      #expect(sameFolder.status == 1)
+      #expect(sameFolder.tool.errors.contains("another broker is using the data folder"), "\(sameFolder.tool.errors)")
+
+      let port = try #require(URL(string: deployment.a)?.port)
+      let samePort = try await Tool.run(
+        common + ["--set", "server.port=\(port)", "--set", "data.directory=\(data)-2"], in: deployment.directory)
+      #expect(samePort.status == 1)
+      #expect(samePort.tool.errors.contains("\(port)"), "\(samePort.tool.errors)")
+      #expect(samePort.tool.errors.contains("is taken by another program"), "\(samePort.tool.errors)")
+
+      let sameServices = try await Tool.run(
+        [
+          "serve", "--set", "server.port=0", "--set", "broker.services.commands=\(deployment.commands)",
+          "--set", "broker.services.tap=tcp://127.0.0.1:*", "--set", "data.directory=\(data)-3",
+        ], in: deployment.directory)
+      #expect(sameServices.status == 1)
+      #expect(sameServices.tool.errors.contains(deployment.commands), "\(sameServices.tool.errors)")
+
+      // The first one was not disturbed: not its endpoints file either.
+      let ann = try await deployment.client("ann")
+      try await ann.publish("still here", to: "dur:x")
+      #expect(FileManager.default.fileExists(atPath: "\(data)/endpoints.json"))
+    }
+  }
+}

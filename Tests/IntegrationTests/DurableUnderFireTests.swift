@@ -1,0 +1,127 @@
+import Client
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+/// Acknowledged means on disk, whenever the broker dies.
+@Suite("Durable under fire")
+struct DurableUnderFireTests {
+  private static let channel = "dur:fire"
+  private static let rounds = ProcessInfo.processInfo.environment["FIRE_ROUNDS"].flatMap { Int($0) } ?? 16
+
+  @Test("With a gateway that survives, its subscribers see every publication once and notice nothing but pauses")
+  func split() async throws {
+    try await Deployment.with(.ipc) { deployment in
+      let subscriber = try await deployment.client("sub", at: deployment.a)
+      try await subscriber.subscribe(Self.channel)
+      let record = FireRecord()
+      let history = try await Self.burn(
+        deployment, record,
+        websockets: [
+          try await deployment.client("w0", at: deployment.a), try await deployment.client("w1", at: deployment.b),
+        ])
+      #expect(record.refused.isEmpty, "a broker that is away for a moment is no error: \(record.refused.prefix(5))")
+      #expect(await eventually { subscriber.publications(Self.channel).count >= history.count })
+      let seen = subscriber.publications(Self.channel)
+      let isWhole = seen.map(\.data) == history
+      #expect(isWhole, "\(seen.count) seen, \(history.count) kept")
+      let offsets = seen.compactMap(\.offset)
+      let isContiguous = offsets == (0..<seen.count).map { UInt64($0) + 1 }
+      #expect(isContiguous)
+      #expect(subscriber.events(Self.channel).filter { if case .unsubscribed = $0 { true } else { false } }.isEmpty)
+      #expect(subscriber.socket.closing == nil)
+    }
+  }
+
+  @Test("In one process, clients that reconnect and recover miss nothing and see nothing twice")
+  func serve() async throws {
+    try await Deployment.with(.serve) { deployment in
+      var options = RealtimeClient.Options()
+      options.backoff = Backoff(minimum: .milliseconds(20), maximum: .milliseconds(200))
+      let client = try RealtimeClient(url: deployment.a, token: deployment.token("sub"), options: options)
+      try await client.connect()
+      let subscription = try await client.subscribe(
+        Self.channel, .init(recoverable: true, maximumWaitingBytes: 64 << 20))
+      let seen = Seen()
+      let reader = Task { await seen.read(subscription) }
+      defer { reader.cancel() }
+      let history = try await Self.burn(deployment, FireRecord(), websockets: [])
+      #expect(await eventually(within: .seconds(20)) { seen.data.count >= history.count })
+      let isWhole = seen.data == history
+      #expect(isWhole, "\(seen.data.count) seen, \(history.count) kept")
+      #expect(seen.interruptions > 0, "the server was killed and the client did not notice")
+      #expect(seen.failedRecoveries == 0)
+      await client.disconnect()
+    }
+  }
+
+  /// What a client was told.
+  private final class Seen: Sendable {
+    private struct State {
+      var data: [String] = []
+      var interruptions = 0
+      var failedRecoveries = 0
+    }
+
+    private let state = Mutex(State())
+
+    var data: [String] { state.withLock { $0.data } }
+    var interruptions: Int { state.withLock { $0.interruptions } }
+    var failedRecoveries: Int { state.withLock { $0.failedRecoveries } }
+
+    func read(_ subscription: Subscription) async {
+      for await event in subscription.events {
+        state.withLock { state in
+          switch event {
+          case .publication(let publication):
+            // Payloads are JSON strings without escapes.
+            state.data.append(String(decoding: publication.data.dropFirst().dropLast(), as: UTF8.self))
+          case .subscribing: state.interruptions += 1
+          case .subscribed(_, wasRecovering: true, recovered: false): state.failedRecoveries += 1
+          default: break
+          }
+        }
+      }
+    }
+  }
+
+  /// Publishes at full speed while the broker is killed, and checks the history.
+  ///
+  /// - Returns: the history.
+  private static func burn(
+    _ deployment: Deployment, _ record: FireRecord, websockets: [Peer]
+  ) async throws -> [String] {
+    let seed = ProcessInfo.processInfo.environment["FIRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+    print("durable under fire, \(deployment.kind): FIRE_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    let services = try (0..<3).map { _ in try deployment.service() }
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { record.end() }
+      group.addTask { await record.pipeline("s0", to: channel, over: services[0]) }
+      group.addTask { await record.pipeline("s1", to: channel, over: services[1]) }
+      group.addTask { await record.careful("c0", to: channel, over: services[2]) }
+      for (index, peer) in websockets.enumerated() {
+        group.addTask { await record.pipeline("w\(index)", to: channel, over: peer) }
+      }
+      for round in 1...rounds {
+        let goal = record.acknowledgements + Int.random(in: 1...200, using: &random)
+        let goesOn = await eventually(within: .seconds(20)) { record.acknowledgements >= goal }
+        try #require(goesOn, "round \(round), seed \(seed): nothing is acknowledged any more")
+        await deployment.broker.kill()
+        try await deployment.restartBroker()
+        record.noteRestart()
+      }
+      let goal = record.acknowledgements + 100
+      #expect(await eventually(within: .seconds(20)) { record.acknowledgements >= goal })
+      record.end()
+      try await group.waitForAll()
+      let history = try await deployment.service().wholeHistory(channel).map(\.data)
+      let faults = record.faults(in: history)
+      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(10))")
+      print("durable under fire: \(record.acknowledgements) acknowledged, \(history.count) kept")
+      return history
+    }
+  }
+}

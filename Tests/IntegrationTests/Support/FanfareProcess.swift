@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+
+/// One `fanfare serve`, `broker` or `gateway`, reaped whatever happens.
+final class FanfareProcess: Sendable {
+  enum Role: String { case serve, broker, gateway }
+
+  struct Endpoints: Decodable, Sendable, Equatable {
+    var websocket: String?
+    var commands: String?
+    var tap: String?
+    var backbone: String?
+  }
+
+  let endpoints: Endpoints
+  let identifier: Int32
+  private let process: Process
+  private let errorFile: URL
+
+  /// Starts it and waits until it listens.
+  ///
+  /// - Parameters:
+  ///   - directory: its data folder; what an earlier process left there is found again.
+  ///   - settings: as with `--set`, the later ones count.
+  init(
+    _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], deadline: Duration = .seconds(40)
+  ) async throws {
+    try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let endpointsFile = directory.appendingPathComponent("endpoints.json")
+    try? FileManager.default.removeItem(at: endpointsFile)
+    errorFile = configuration.deletingLastPathComponent().appendingPathComponent("stderr-\(UUID().uuidString).txt")
+    _ = FileManager.default.createFile(atPath: errorFile.path, contents: nil)
+    let errorOutput = try FileHandle(forWritingTo: errorFile)
+    defer { try? errorOutput.close() }
+    process = Process()
+    process.executableURL = try ServerProcess.executable()
+    let all = ["server.host=127.0.0.1", "server.port=0", "data.directory=\(directory.path)"] + settings
+    process.arguments = [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] }
+    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = errorOutput
+    try process.run()
+    identifier = process.processIdentifier
+    let (process, errorFile) = (process, errorFile)
+    let listens = await eventually(within: deadline) {
+      !process.isRunning || FileManager.default.fileExists(atPath: endpointsFile.path)
+    }
+    guard listens, process.isRunning, let data = try? Data(contentsOf: endpointsFile) else {
+      Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let said = (try? String(contentsOf: errorFile, encoding: .utf8)) ?? ""
+      throw Failure("fanfare \(role) did not start: \(said.suffix(4000))")
+    }
+    endpoints = try JSONDecoder().decode(Endpoints.self, from: data)
+  }
+
+  deinit {
+    guard process.isRunning else { return }
+    Foundation.kill(identifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  var isRunning: Bool { process.isRunning }
+
+  var errorOutput: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
+
+  func signal(_ signal: Int32) { if process.isRunning { Foundation.kill(identifier, signal) } }
+
+  /// SIGKILL, and reaped.
+  func kill() async {
+    signal(SIGKILL)
+    _ = await eventually(within: .seconds(20)) { !self.process.isRunning }
+    process.waitUntilExit()
+  }
+
+  /// - Returns: the exit status; nil where it had to be killed at the deadline.
+  @discardableResult
+  func end(_ signal: Int32 = SIGTERM, within deadline: Duration = .seconds(20)) async -> Int32? {
+    self.signal(signal)
+    if await eventually(within: deadline, { !self.process.isRunning }) {
+      process.waitUntilExit()
+      return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+    await kill()
+    return nil
+  }
+
+  /// Resident memory in bytes.
+  var residentBytes: Int {
+    guard let text = try? String(contentsOfFile: "/proc/\(identifier)/statm", encoding: .utf8) else { return 0 }
+    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+  }
+}
+
+/// A sentence about what went wrong in a test's set-up.
+struct Failure: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,162 @@
+import Synchronization
+import TestSupport
+
+/// SplitMix64: the same seed gives the same run of decisions.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// What publishers sent and were told while the broker was killed again and again.
+final class FireRecord: Sendable {
+  private struct State {
+    var isOver = false
+    var restarts = 0
+    var sent: [String: Int] = [:]
+    var acknowledged: [String: Set<Int>] = [:]
+    var refused: [String] = []
+    var acknowledgements = 0
+  }
+
+  private let state = Mutex(State())
+
+  var isOver: Bool { state.withLock { $0.isOver } }
+  var restarts: Int { state.withLock { $0.restarts } }
+  var acknowledgements: Int { state.withLock { $0.acknowledgements } }
+  /// Errors that publishers were answered with.
+  var refused: [String] { state.withLock { $0.refused } }
+
+  func end() { state.withLock { $0.isOver = true } }
+  func noteRestart() { state.withLock { $0.restarts += 1 } }
+
+  /// The next publication of a publisher.
+  func next(_ publisher: String) -> Int {
+    state.withLock { state in
+      state.sent[publisher, default: 0] += 1
+      return state.sent[publisher, default: 0]
+    }
+  }
+
+  func acknowledge(_ publisher: String, _ number: Int) {
+    state.withLock { state in
+      if state.acknowledged[publisher, default: []].insert(number).inserted { state.acknowledgements += 1 }
+    }
+  }
+
+  func refuse(_ publisher: String, _ number: Int, _ reason: String) {
+    state.withLock { $0.refused.append("\(publisher)-\(number): \(reason)") }
+  }
+
+  static func data(_ publisher: String, _ number: Int) -> String { "\(publisher)-\(number)" }
+
+  /// What is wrong with a history: something acknowledged is missing, twice or out of its publisher's order.
+  func faults(in history: [String]) -> [String] {
+    var faults: [String] = []
+    var newest: [String: Int] = [:]
+    var found: [String: Set<Int>] = [:]
+    for data in history {
+      let parts = data.split(separator: "-")
+      guard parts.count == 2, let number = Int(parts[1]) else {
+        faults.append("\(data) was never sent")
+        continue
+      }
+      let publisher = String(parts[0])
+      if !found[publisher, default: []].insert(number).inserted { faults.append("\(data) twice") }
+      if number <= newest[publisher, default: 0] {
+        faults.append("\(data) after \(publisher)-\(newest[publisher, default: 0])")
+      }
+      newest[publisher] = number
+    }
+    let acknowledged = state.withLock { $0.acknowledged }
+    for (publisher, numbers) in acknowledged {
+      let missing = numbers.subtracting(found[publisher] ?? [])
+      if !missing.isEmpty { faults.append("\(publisher): acknowledged and missing \(missing.sorted().prefix(10))") }
+    }
+    return faults
+  }
+
+  // MARK: Publishers
+
+  /// Keeps several publications under way and never repeats one. What was under way in a crash is unknown to it.
+  func pipeline(_ name: String, to channel: String, over service: Service) async {
+    var underWay: [(number: Int, id: UInt64)] = []
+    var all: [(number: Int, id: UInt64)] = []
+    var restartsSeen = restarts
+    while !isOver {
+      if restarts != restartsSeen {
+        restartsSeen = restarts
+        underWay = []
+      }
+      while underWay.count < 32 {
+        let number = next(name)
+        let id = service.sendPublish(Self.data(name, number), to: channel)
+        underWay.append((number, id))
+        all.append((number, id))
+      }
+      _ = await eventually(within: .milliseconds(100)) { underWay.contains { service.answer($0.id) != nil } }
+      underWay.removeAll { settle(name, $0.number, service.answer($0.id)) }
+    }
+    _ = await eventually(within: .seconds(5)) { underWay.allSatisfy { service.answer($0.id) != nil } }
+    // An answer that came after a crash counts too.
+    for entry in all { _ = settle(name, entry.number, service.answer(entry.id)) }
+  }
+
+  private func settle(_ name: String, _ number: Int, _ answer: Service.Answer?) -> Bool {
+    guard let answer else { return false }
+    if answer.isError {
+      refuse(name, number, answer.message ?? "")
+    } else {
+      acknowledge(name, number)
+    }
+    return true
+  }
+
+  /// One at a time, repeated under its key until it is acknowledged.
+  func careful(_ name: String, to channel: String, over service: Service) async {
+    while !isOver {
+      let number = next(name)
+      var isDone = false
+      while !isDone {
+        let id = service.sendPublish(Self.data(name, number), to: channel, key: Self.data(name, number))
+        let limit = Duration.milliseconds(isOver ? 5000 : 300)
+        _ = await eventually(within: limit) { service.answer(id) != nil }
+        isDone = settle(name, number, service.answer(id)) || isOver
+      }
+    }
+  }
+
+  /// A WebSocket client whose gateway survives: every publication is answered, however long the broker is away.
+  func pipeline(_ name: String, to channel: String, over peer: Peer) async {
+    var underWay: [(number: Int, id: UInt32)] = []
+    while !isOver {
+      while underWay.count < 16 {
+        let number = next(name)
+        underWay.append((number, peer.sendPublish(Self.data(name, number), to: channel)))
+      }
+      _ = await eventually(within: .milliseconds(100)) { underWay.contains { peer.reply($0.id) != nil } }
+      underWay.removeAll { settle(name, $0.number, peer.reply($0.id)) }
+    }
+    _ = await eventually(within: .seconds(15)) { underWay.allSatisfy { peer.reply($0.id) != nil } }
+    underWay.removeAll { settle(name, $0.number, peer.reply($0.id)) }
+    for entry in underWay { refuse(name, entry.number, "no answer") }
+  }
+
+  private func settle(_ name: String, _ number: Int, _ reply: Peer.Reply?) -> Bool {
+    guard let reply else { return false }
+    if let error = reply.error {
+      refuse(name, number, error.message)
+    } else {
+      acknowledge(name, number)
+    }
+    return true
+  }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A client of the JSON protocol over ``WebSocketPeer``: remembers everything that it was told.
+///
+/// Payloads are JSON strings.
+final class Peer: Sendable {
+  struct Position: Codable, Sendable, Equatable {
+    var epoch: String
+    var offset: UInt64
+  }
+
+  struct Info: Decodable, Sendable, Equatable {
+    var user: String?
+    var client: String?
+  }
+
+  struct Publication: Decodable, Sendable, Equatable {
+    var offset: UInt64?
+    var data: String
+    var info: Info?
+  }
+
+  struct Subscribed: Decodable, Sendable {
+    var epoch: String?
+    var offset: UInt64?
+    var recoverable: Bool?
+    var recovered: Bool?
+    var was_recovering: Bool?
+    var publications: [Publication]?
+
+    var position: Position { Position(epoch: epoch ?? "", offset: offset ?? 0) }
+  }
+
+  struct Reply: Decodable, Sendable {
+    struct Fault: Decodable, Sendable, Equatable, Error {
+      var code: Int
+      var message: String
+      var temporary: Bool?
+    }
+    struct Connected: Decodable, Sendable {
+      var client: String
+      var subs: [String: Subscribed]?
+    }
+    struct Members: Decodable, Sendable { var presence: [String: Info] }
+    struct Stats: Decodable, Sendable {
+      var num_clients: Int?
+      var num_users: Int?
+    }
+    struct Pushed: Decodable, Sendable {
+      struct Change: Decodable, Sendable { var info: Info }
+      struct Unsubscribed: Decodable, Sendable { var code: Int }
+      var channel: String?
+      var pub: Publication?
+      var join: Change?
+      var leave: Change?
+      var unsubscribe: Unsubscribed?
+    }
+    var id: UInt32?
+    var error: Fault?
+    var connect: Connected?
+    var subscribe: Subscribed?
+    var history: Subscribed?
+    var presence: Members?
+    var presence_stats: Stats?
+    var push: Pushed?
+  }
+
+  enum Event: Sendable, Equatable {
+    case join(String)
+    case leave(String)
+    case unsubscribed(Int)
+  }
+
+  private struct State {
+    var lastID: UInt32 = 0
+    var subscribing: [UInt32: String] = [:]
+    var replies: [UInt32: Reply] = [:]
+    var publications: [String: [Publication]] = [:]
+    var events: [String: [Event]] = [:]
+    var unreadable: [String] = []
+  }
+
+  let url: String
+  let socket: WebSocketPeer
+  private let state: StateBox
+
+  private final class StateBox: Sendable {
+    let mutex = Mutex(State())
+    let socket = Mutex<WebSocketReference?>(nil)
+  }
+
+  private struct WebSocketReference: Sendable { weak var peer: WebSocketPeer? }
+
+  init(_ url: String, receiveBufferBytes: Int32? = nil) throws {
+    self.url = url
+    let box = StateBox()
+    state = box
+    socket = try WebSocketPeer(url, receiveBufferBytes: receiveBufferBytes) { message in
+      // The server's ping.
+      if message == "{}" {
+        box.socket.withLock { $0?.peer }?.send("{}")
+      } else {
+        Self.take(message, box)
+      }
+    }
+    box.socket.withLock { [socket] in $0 = WebSocketReference(peer: socket) }
+  }
+
+  private static func take(_ message: String, _ box: StateBox) {
+    let reply = try? JSONDecoder().decode(Reply.self, from: Data(message.utf8))
+    box.mutex.withLock { state in
+      guard let reply else { return state.unreadable.append(message) }
+      if let id = reply.id {
+        state.replies[id] = reply
+        if let channel = state.subscribing[id], let result = reply.subscribe {
+          state.publications[channel, default: []] += result.publications ?? []
+        }
+        for (channel, result) in reply.connect?.subs ?? [:] {
+          state.publications[channel, default: []] += result.publications ?? []
+        }
+      } else if let push = reply.push, let channel = push.channel {
+        if let publication = push.pub { state.publications[channel, default: []].append(publication) }
+        if let join = push.join { state.events[channel, default: []].append(.join(join.info.user ?? "")) }
+        if let leave = push.leave { state.events[channel, default: []].append(.leave(leave.info.user ?? "")) }
+        if let end = push.unsubscribe { state.events[channel, default: []].append(.unsubscribed(end.code)) }
+      }
+    }
+  }
+
+  // MARK: What it was told
+
+  func publications(_ channel: String) -> [Publication] { state.mutex.withLock { $0.publications[channel] ?? [] } }
+  func data(_ channel: String) -> [String] { publications(channel).map(\.data) }
+  func events(_ channel: String) -> [Event] { state.mutex.withLock { $0.events[channel] ?? [] } }
+  func reply(_ id: UInt32) -> Reply? { state.mutex.withLock { $0.replies[id] } }
+  var unreadable: [String] { state.mutex.withLock { $0.unreadable } }
+
+  // MARK: Commands
+
+  /// Sends without waiting. The body is the command's JSON without its braces.
+  @discardableResult
+  func send(_ body: String, subscribingTo channel: String? = nil) -> UInt32 {
+    let id = state.mutex.withLock { state in
+      state.lastID += 1
+      if let channel { state.subscribing[state.lastID] = channel }
+      return state.lastID
+    }
+    socket.send(#"{"id":\#(id),\#(body)}"#)
+    return id
+  }
+
+  /// The answer, an error too. Throws where none comes.
+  func ask(_ body: String, subscribingTo channel: String? = nil, within limit: Duration = .seconds(20)) async throws
+    -> Reply
+  {
+    let id = send(body, subscribingTo: channel)
+    guard await eventually(within: limit, { self.reply(id) != nil || self.socket.closing != nil }),
+      let reply = reply(id)
+    else { throw Failure("no answer to \(body.prefix(200)); closing: \(String(describing: socket.closing))") }
+    return reply
+  }
+
+  @discardableResult
+  func connect(token: String, subs: [String: Position] = [:], name: String = "test") async throws -> Reply.Connected {
+    var body = #""connect":{"token":\#(quoted(token)),"name":\#(quoted(name))"#
+    if !subs.isEmpty {
+      let entries = subs.map {
+        #"\#(quoted($0)):{"recover":true,"epoch":\#(quoted($1.epoch)),"offset":\#($1.offset)}"#
+      }
+      body += #","subs":{\#(entries.joined(separator: ","))}"#
+    }
+    let reply = try await ask(body + "}")
+    if let error = reply.error { throw error }
+    guard let connected = reply.connect else { throw Failure("no connect in the answer") }
+    return connected
+  }
+
+  @discardableResult
+  func subscribe(_ channel: String, since: Position? = nil, token: String? = nil) async throws -> Subscribed {
+    var body = #""subscribe":{"channel":\#(quoted(channel))"#
+    if let since { body += #","recover":true,"epoch":\#(quoted(since.epoch)),"offset":\#(since.offset)"# }
+    if let token { body += #","token":\#(quoted(token))"# }
+    let reply = try await ask(body + "}", subscribingTo: channel)
+    if let error = reply.error { throw error }
+    guard let result = reply.subscribe else { throw Failure("no subscribe in the answer") }
+    return result
+  }
+
+  /// Sends a publish without waiting for its answer.
+  func sendPublish(_ data: String, to channel: String, key: String? = nil) -> UInt32 {
+    send(Self.publishBody(data, channel, key))
+  }
+
+  func publish(_ data: String, to channel: String, key: String? = nil) async throws {
+    let reply = try await ask(Self.publishBody(data, channel, key))
+    if let error = reply.error { throw error }
+  }
+
+  private static func publishBody(_ data: String, _ channel: String, _ key: String?) -> String {
+    var body = #""publish":{"channel":\#(quoted(channel)),"data":\#(quoted(data))"#
+    if let key { body += #","idempotency_key":\#(quoted(key))"# }
+    return body + "}"
+  }
+
+  func history(_ channel: String, limit: Int, since: Position? = nil, reverse: Bool = false) async throws -> Subscribed
+  {
+    var body = #""history":{"channel":\#(quoted(channel)),"limit":\#(limit),"reverse":\#(reverse)"#
+    if let since { body += #","since":{"epoch":\#(quoted(since.epoch)),"offset":\#(since.offset)}"# }
+    let reply = try await ask(body + "}")
+    if let error = reply.error { throw error }
+    guard let result = reply.history else { throw Failure("no history in the answer") }
+    return result
+  }
+
+  func presentUsers(_ channel: String) async throws -> [String] {
+    let reply = try await ask(#""presence":{"channel":\#(quoted(channel))}"#)
+    if let error = reply.error { throw error }
+    return (reply.presence?.presence.values.map { $0.user ?? "" } ?? []).sorted()
+  }
+}
+
+/// A JSON string.
+func quoted(_ text: String) -> String {
+  guard let data = try? JSONEncoder().encode(text) else { return "\"\"" }
+  return String(decoding: data, as: UTF8.self)
+}

@@ -1,0 +1,46 @@
+import Foundation
+import TLS
+
+/// A self-signed certificate for `localhost` and 127.0.0.1, made by the `openssl` command for one test.
+final class TestCertificate {
+  let folder: URL
+  var files: TLSContext.CertificateFiles { .init(chainPath: path("chain.pem"), keyPath: path("key.pem")) }
+  var chainPath: String { path("chain.pem") }
+
+  init(name: String = "localhost") throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try make(name: name)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
+
+  /// Makes another pair in the same files.
+  func make(name: String) throws {
+    let output = try Self.openssl([
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+      "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name),IP:127.0.0.1", "-keyout", path("key.pem"), "-out",
+      path("chain.pem"),
+    ])
+    guard FileManager.default.fileExists(atPath: chainPath) else { throw Failure.openssl(output) }
+  }
+
+  enum Failure: Error { case openssl(String) }
+
+  /// Runs the command to its end and returns all that it says.
+  static func openssl(_ arguments: [String], input: String = "") throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["openssl"] + arguments
+    let (stdin, output) = (Pipe(), Pipe())
+    (process.standardInput, process.standardOutput, process.standardError) = (stdin, output, output)
+    try process.run()
+    try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+    try stdin.fileHandleForWriting.close()
+    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return String(decoding: said, as: UTF8.self)
+  }
+}
