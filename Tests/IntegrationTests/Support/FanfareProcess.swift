@@ -14,7 +14,7 @@ final class FanfareProcess: Sendable {
 
   let endpoints: Endpoints
   let identifier: Int32
-  private let process: Process
+  private let process: ChildProcess
   private let errorFile: URL
 
   /// Starts it and waits until it listens.
@@ -29,59 +29,41 @@ final class FanfareProcess: Sendable {
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
     try? FileManager.default.removeItem(at: endpointsFile)
     errorFile = configuration.deletingLastPathComponent().appendingPathComponent("stderr-\(UUID().uuidString).txt")
-    _ = FileManager.default.createFile(atPath: errorFile.path, contents: nil)
-    let errorOutput = try FileHandle(forWritingTo: errorFile)
-    defer { try? errorOutput.close() }
-    process = Process()
-    process.executableURL = try ServerProcess.executable()
     let all = ["server.host=127.0.0.1", "server.port=0", "data.directory=\(directory.path)"] + settings
-    process.arguments = [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] }
-    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errorOutput
-    try process.run()
-    identifier = process.processIdentifier
+    process = try ChildProcess(
+      ServerProcess.executable(),
+      [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] },
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }, errors: errorFile)
+    identifier = process.identifier
     let (process, errorFile) = (process, errorFile)
     let listens = await eventually(within: deadline) {
       !process.isRunning || FileManager.default.fileExists(atPath: endpointsFile.path)
     }
     guard listens, process.isRunning, let data = try? Data(contentsOf: endpointsFile) else {
-      Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      process.signal(SIGKILL)
       let said = (try? String(contentsOf: errorFile, encoding: .utf8)) ?? ""
       throw Failure("fanfare \(role) did not start: \(said.suffix(4000))")
     }
     endpoints = try JSONDecoder().decode(Endpoints.self, from: data)
   }
 
-  deinit {
-    guard process.isRunning else { return }
-    Foundation.kill(identifier, SIGKILL)
-    process.waitUntilExit()
-  }
-
   var isRunning: Bool { process.isRunning }
 
   var errorOutput: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
 
-  func signal(_ signal: Int32) { if process.isRunning { Foundation.kill(identifier, signal) } }
+  func signal(_ signal: Int32) { process.signal(signal) }
 
   /// SIGKILL, and reaped.
   func kill() async {
     signal(SIGKILL)
     _ = await eventually(within: .seconds(20)) { !self.process.isRunning }
-    process.waitUntilExit()
   }
 
   /// - Returns: the exit status; nil where it had to be killed at the deadline.
   @discardableResult
   func end(_ signal: Int32 = SIGTERM, within deadline: Duration = .seconds(20)) async -> Int32? {
     self.signal(signal)
-    if await eventually(within: deadline, { !self.process.isRunning }) {
-      process.waitUntilExit()
-      return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    }
+    if await eventually(within: deadline, { !self.process.isRunning }) { return process.status }
     await kill()
     return nil
   }

@@ -24,14 +24,14 @@ final class FireRecord: Sendable {
     var sent: [String: Int] = [:]
     var acknowledged: [String: Set<Int>] = [:]
     var refused: [String] = []
-    var acknowledgements = 0
   }
 
   private let state = Mutex(State())
 
   var isOver: Bool { state.withLock { $0.isOver } }
   var restarts: Int { state.withLock { $0.restarts } }
-  var acknowledgements: Int { state.withLock { $0.acknowledgements } }
+  /// How many publications of each publisher were acknowledged.
+  var acknowledgements: [String: Int] { state.withLock { $0.acknowledged.mapValues(\.count) } }
   /// Errors that publishers were answered with.
   var refused: [String] { state.withLock { $0.refused } }
 
@@ -47,9 +47,15 @@ final class FireRecord: Sendable {
   }
 
   func acknowledge(_ publisher: String, _ number: Int) {
-    state.withLock { state in
-      if state.acknowledged[publisher, default: []].insert(number).inserted { state.acknowledgements += 1 }
-    }
+    _ = state.withLock { $0.acknowledged[publisher, default: []].insert(number) }
+  }
+
+  /// Whether every publisher that is at work was acknowledged something since, and all together so much.
+  func hasProgress(since before: [String: Int], by count: Int) -> Bool {
+    let (now, publishers) = state.withLock { ($0.acknowledged.mapValues(\.count), $0.sent.keys) }
+    let total = { (counts: [String: Int]) in counts.values.reduce(0, +) }
+    return !publishers.isEmpty && publishers.allSatisfy { now[$0, default: 0] > before[$0, default: 0] }
+      && total(now) >= total(before) + count
   }
 
   func refuse(_ publisher: String, _ number: Int, _ reason: String) {

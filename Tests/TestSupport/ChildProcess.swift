@@ -1,0 +1,77 @@
+public import Foundation
+import Glibc
+import Synchronization
+
+/// A program that runs beside the tests, reaped whatever happens.
+///
+/// Not Foundation's `Process`: that one learns of an exit from a socket which children that are started at the same
+/// moment inherit too, so it may take one for running until the other has ended.
+public final class ChildProcess: Sendable {
+  public struct StartFailure: Error, CustomStringConvertible {
+    public var description: String
+  }
+
+  public let identifier: Int32
+  private let ended = Mutex<Int32?>(nil)
+
+  /// - Parameters:
+  ///   - input: file for standard input; nil: none.
+  ///   - output: file for standard output, made anew; nil: nowhere.
+  ///   - errors: file for standard error, made anew.
+  public init(
+    _ executable: URL, _ arguments: [String], environment: [String: String], input: URL? = nil,
+    output: URL? = nil, errors: URL
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, input?.path ?? "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(
+      &actions, 1, output?.path ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    // Signals that the test runner ignores or blocks are not to be ignored here.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    var words = ([executable.path] + arguments).map { strdup($0) } + [nil]
+    var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for word in words + variables { free(word) } }
+    var started: pid_t = 0
+    let error = posix_spawn(&started, executable.path, &actions, &attributes, &words, &variables)
+    guard error == 0 else {
+      throw StartFailure(description: "\(executable.path) cannot be started: \(String(cString: strerror(error)))")
+    }
+    identifier = started
+  }
+
+  deinit {
+    guard ended.withLock({ $0 == nil }) else { return }
+    kill(identifier, SIGKILL)
+    var status: Int32 = 0
+    waitpid(identifier, &status, 0)
+  }
+
+  /// Nil while it runs; then the exit status, or the negative number of the signal that ended it.
+  public var status: Int32? {
+    ended.withLock { ended in
+      if ended != nil { return ended }
+      var status: Int32 = 0
+      guard waitpid(identifier, &status, WNOHANG) == identifier else { return nil }
+      ended = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+      return ended
+    }
+  }
+
+  public var isRunning: Bool { status == nil }
+
+  public func signal(_ signal: Int32) {
+    // Under the lock no other thread reaps it, so the number cannot be somebody else's by now.
+    ended.withLock { if $0 == nil { _ = kill(identifier, signal) } }
+  }
+}
