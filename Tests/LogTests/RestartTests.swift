@@ -30,6 +30,27 @@ import Wire
     #expect(try second.offsets(name) == [1, 2, 3])
   }
 
+  @Test("Who asked for a publication is known for a minute, also where a short history has dropped it")
+  func originsOutliveHistory() throws {
+    let folder = try TemporaryFolder()
+    let name = try channel("a")
+    var options = SQLiteStore.Options()
+    options.now = { 1000 }
+    var first: SQLiteSubject? = try SQLiteSubject(folder.path, options: options)
+    let epoch = try #require(try first?.store.open(name, durability: .durable).position.epoch)
+    for offset in 1...5 as ClosedRange<UInt64> {
+      first?.append(
+        name, epoch: epoch, offset: offset, durability: .durable, size: 2, origin: .init(gateway: 7, request: offset))
+      // One transaction each: what one batch drops by itself was written apart already.
+      try first?.completions.wait(for: Int(offset))
+    }
+    first?.store.close()
+    first = nil
+    let second = try SQLiteSubject(folder.path, options: options)
+    let opened = try second.store.open(name, durability: .durable)
+    #expect(opened.recentOrigins.values.sorted() == [1, 2, 3, 4, 5])
+  }
+
   @Test("Keys that expired and origins older than a minute are not given back")
   func staleTraces() throws {
     let folder = try TemporaryFolder()

@@ -29,6 +29,8 @@ public final class ChildProcess: Sendable {
     posix_spawn_file_actions_addopen(
       &actions, 1, output?.path ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    // Nothing else is inherited: a socket of another test that lived on in here would never see its end.
+    Self.closeAll(from: 3, in: &actions)
     // Signals that the test runner ignores or blocks are not to be ignored here.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -48,6 +50,13 @@ public final class ChildProcess: Sendable {
       throw StartFailure(description: "\(executable.path) cannot be started: \(String(cString: strerror(error)))")
     }
     identifier = started
+  }
+
+  /// By name, because Glibc's Swift module leaves the function out (glibc 2.34 has it).
+  private static func closeAll(from descriptor: Int32, in actions: inout posix_spawn_file_actions_t) {
+    typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
+    _ = unsafeBitCast(symbol, to: AddCloseFrom.self)(&actions, descriptor)
   }
 
   deinit {

@@ -29,22 +29,14 @@ public struct Command: Sendable {
   public func run(deadline: Duration) async throws -> Outcome {
     try await withTemporaryDirectory { directory in
       let file = directory.appendingPathComponent("output.txt")
-      _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-      let output = try FileHandle(forWritingTo: file)
-      defer { try? output.close() }
-      let process = Process()
-      process.executableURL = executable
-      process.arguments = arguments
-      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-      process.standardInput = FileHandle.nullDevice
-      process.standardOutput = output
-      process.standardError = output
-      try process.run()
+      let errors = directory.appendingPathComponent("errors.txt")
+      let process = try ChildProcess(
+        executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+        output: file, errors: errors)
       let hasEnded = await eventually(within: deadline) { !process.isRunning }
-      if !hasEnded { kill(process.processIdentifier, SIGKILL) }
-      process.waitUntilExit()
-      let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-      return Outcome(status: hasEnded ? process.terminationStatus : nil, output: text)
+      if !hasEnded { process.signal(SIGKILL) }
+      let text = try [file, errors].map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }.joined()
+      return Outcome(status: hasEnded ? process.status : nil, output: text)
     }
   }
 }

@@ -20,10 +20,10 @@ public final class ServerProcess: Sendable {
   }
 
   public let endpoints: Endpoints
-  public let identifier: Int32
+  public var identifier: Int32 { process.identifier }
   /// Its `data.directory`.
   public let directory: URL
-  private let process: Process
+  private let process: ChildProcess
   private let errorFile: URL
 
   /// Starts the server and waits until it listens.
@@ -44,41 +44,16 @@ public final class ServerProcess: Sendable {
     // An earlier server's ports would be taken for this one's.
     try? files.removeItem(at: endpointsFile)
     errorFile = directory.appendingPathComponent("stderr-\(UUID().uuidString).txt")
-    _ = files.createFile(atPath: errorFile.path, contents: nil)
-    // A file and not a pipe: nobody has to read it for the server to go on.
-    let errorOutput = try FileHandle(forWritingTo: errorFile)
-    defer { try? errorOutput.close() }
-
-    process = Process()
-    process.executableURL = try Self.executable()
-    process.arguments =
+    process = try ChildProcess(
+      Self.executable(),
       [
         "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
         "--set", "data.directory=\(directory.path)",
-      ] + arguments
-    // Its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started with.
-    process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errorOutput
-    try process.run()
-    identifier = process.processIdentifier
-
-    let (process, errorFile) = (process, errorFile)
-    do {
-      endpoints = try await Self.waitForEndpoints(
-        at: endpointsFile, of: process, errorFile: errorFile, deadline: deadline)
-    } catch {
-      Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
-      throw error
-    }
-  }
-
-  deinit {
-    guard process.isRunning else { return }
-    Foundation.kill(identifier, SIGKILL)
-    process.waitUntilExit()
+      ] + arguments,
+      // Its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started with.
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }, errors: errorFile)
+    endpoints = try await Self.waitForEndpoints(
+      at: endpointsFile, of: process, errorFile: errorFile, deadline: deadline)
   }
 
   public var isRunning: Bool { process.isRunning }
@@ -91,17 +66,18 @@ public final class ServerProcess: Sendable {
   /// - Returns: the exit status; negative: the signal that ended it.
   @discardableResult
   public func terminate(deadline: Duration = .seconds(10)) async -> Int32 {
-    if process.isRunning { Foundation.kill(identifier, SIGTERM) }
-    if await !hasExited(within: deadline) { Foundation.kill(identifier, SIGKILL) }
-    process.waitUntilExit()
-    return status
+    process.signal(SIGTERM)
+    if await !hasExited(within: deadline) {
+      process.signal(SIGKILL)
+      _ = await hasExited(within: .seconds(10))
+    }
+    return process.status ?? -SIGKILL
   }
 
   /// Ends it without notice (SIGKILL) and reaps it: what it had acknowledged as durable must be there afterwards.
   public func kill() async {
-    if process.isRunning { Foundation.kill(identifier, SIGKILL) }
+    process.signal(SIGKILL)
     _ = await hasExited(within: .seconds(10))
-    process.waitUntilExit()
   }
 
   /// True once the process has ended by itself.
@@ -109,19 +85,15 @@ public final class ServerProcess: Sendable {
     await eventually(within: limit) { !self.process.isRunning }
   }
 
-  private var status: Int32 {
-    process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
-  }
-
   private static func waitForEndpoints(
-    at file: URL, of process: Process, errorFile: URL, deadline: Duration
+    at file: URL, of process: ChildProcess, errorFile: URL, deadline: Duration
   ) async throws -> Endpoints {
     let isThere = await eventually(within: deadline) {
       FileManager.default.fileExists(atPath: file.path) || !process.isRunning
     }
-    guard process.isRunning else {
+    if let status = process.status {
       throw StartFailure(
-        description: "fanfare ended with status \(process.terminationStatus) before it listened: \(end(of: errorFile))")
+        description: "fanfare ended with status \(status) before it listened: \(end(of: errorFile))")
     }
     guard isThere else {
       throw StartFailure(description: "fanfare did not listen within \(deadline): \(end(of: errorFile))")

@@ -62,6 +62,11 @@ struct LinkMessageTests {
           name: "publication \(index)", bytes: LinkPublication(channel: channel, publication: publication).bytes
         ) { (bytes) throws(MalformedMessage) in try LinkPublication(bytes: bytes).bytes })
     }
+    return examples + smallExamples(channel, full)
+  }
+
+  private static func smallExamples(_ channel: ChannelName, _ full: ClientInfo) -> [Example] {
+    var examples: [Example] = []
     examples.append(
       Example(name: "presence event", bytes: LinkPresenceEvent(channel: channel, member: full).bytes) {
         (bytes) throws(MalformedMessage) in try LinkPresenceEvent(bytes: bytes).bytes

@@ -41,6 +41,8 @@ public final class GatewayLink {
   public let configuration: GatewayLinkConfiguration
   public private(set) var counters = GatewayLinkCounters()
   private(set) var state = State.opening
+  /// Milliseconds after which an unanswered hello is said again.
+  private var helloPatience: Int64
   private var session: UInt64
   private var nextSent: UInt64 = 0
   private var nextReceived: UInt64 = 0
@@ -58,6 +60,7 @@ public final class GatewayLink {
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
     self.configuration = configuration
     session = firstSession
+    helloPatience = configuration.heartbeatInterval
   }
 
   public var isOpen: Bool { state == .open }
@@ -157,6 +160,7 @@ public final class GatewayLink {
     switch message.header.kind {
     case .welcome:
       _ = try LinkWelcome(bytes: message.body)
+      helloPatience = configuration.heartbeatInterval
       state = .open
       counters.sessions += 1
       resync(at: now, into: &effects)
@@ -385,7 +389,10 @@ public final class GatewayLink {
     releasePublishers(into: &effects)
     switch state {
     case .opening:
-      if now - lastSent >= configuration.heartbeatInterval { reopen(at: now, into: &effects) }
+      guard now - lastSent >= helloPatience else { break }
+      // Longer each time: a welcome that takes longer than one interval must find its session still open.
+      helloPatience = min(2 * helloPatience, max(configuration.brokerTimeout, configuration.heartbeatInterval))
+      reopen(at: now, into: &effects)
     case .open:
       if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }
       let behind = channelsBehind

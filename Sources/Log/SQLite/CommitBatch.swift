@@ -163,8 +163,26 @@ struct CommitBatch {
   private func trim(_ db: Database) throws {
     for channel in channels {
       guard let id = channel.committed.id, channel.working.floor > channel.committed.floor else { continue }
+      try keepOrigins(of: id, through: channel.working.floor, db)
       try Self.delete(db, channel: id, through: channel.working.floor)
     }
+  }
+
+  /// A short history drops a publication within moments; who asked for it is still needed for a minute, or a retry
+  /// after a crash would publish it twice. The newest publication of the batch tells the time.
+  private func keepOrigins(of channel: Int64, through offset: UInt64, _ db: Database) throws {
+    guard let now = entries.last?.entry.publication.time else { return }
+    let statement = try RowStatement(
+      db,
+      """
+      INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time)
+      SELECT channel_id, origin_gateway, origin_request, offset, time FROM publications
+      WHERE channel_id = ?1 AND offset <= ?2 AND origin_gateway IS NOT NULL AND time >= ?3
+      """)
+    statement.bind(channel, at: 1)
+    statement.bind(Int64(clamping: offset), at: 2)
+    statement.bind(now.minus(ttl: RequestTraces.originLifetime), at: 3)
+    try statement.run()
   }
 
   static func delete(_ db: Database, channel: Int64, through offset: UInt64) throws {
