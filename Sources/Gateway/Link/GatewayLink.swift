@@ -39,22 +39,22 @@ public final class GatewayLink {
   enum State: Equatable { case opening, open }
 
   public let configuration: GatewayLinkConfiguration
-  public private(set) var counters = GatewayLinkCounters()
-  private(set) var state = State.opening
+  public internal(set) var counters = GatewayLinkCounters()
+  var state = State.opening
   /// Milliseconds after which an unanswered hello is said again.
-  private var helloPatience: Int64
-  private var session: UInt64
-  private var nextSent: UInt64 = 0
-  private var nextReceived: UInt64 = 0
-  private var receivedBytes: UInt64 = 0
-  private var acknowledgedBytes: UInt64 = 0
-  private var lastHeard: Int64 = 0
-  private var lastSent: Int64 = 0
-  private var isHolding = false
-  private var pending = PendingRequests()
-  private var channels: [ChannelName: LinkChannel] = [:]
+  var helloPatience: Int64
+  var session: UInt64
+  var nextSent: UInt64 = 0
+  var nextReceived: UInt64 = 0
+  var receivedBytes: UInt64 = 0
+  var acknowledgedBytes: UInt64 = 0
+  var lastHeard: Int64 = 0
+  var lastSent: Int64 = 0
+  var isHolding = false
+  var pending = PendingRequests()
+  var channels: [ChannelName: LinkChannel] = [:]
   /// Channels that the broker refused to bring up to date: asked again with the next tick.
-  private var channelsBehind: [ChannelName] = []
+  var channelsBehind: [ChannelName] = []
 
   /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
@@ -101,21 +101,21 @@ public final class GatewayLink {
     }
   }
 
-  private func channel(_ name: ChannelName) -> LinkChannel {
+  func channel(_ name: ChannelName) -> LinkChannel {
     if let channel = channels[name] { return channel }
     let channel = LinkChannel(loops: configuration.loops)
     channels[name] = channel
     return channel
   }
 
-  private func add(
+  func add(
     _ request: BrokerRequest, _ purpose: PendingRequest.Purpose, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
     let added = pending.add(request, purpose, deadline: now + configuration.requestTimeout)
     if state == .open { send(added, at: now, into: &effects) }
   }
 
-  private func send(_ request: PendingRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+  func send(_ request: PendingRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let message = LinkRequest(
       id: request.id, oldestPending: pending.oldest, isRetry: request.wasSent, isResync: request.purpose == .resync,
       request: request.request)
@@ -123,7 +123,7 @@ public final class GatewayLink {
     send(.request, message.bytes, at: now, into: &effects)
   }
 
-  private func send(_ kind: LinkHeader.Kind, _ body: [UInt8], at now: Int64, into effects: inout [GatewayLinkEffect]) {
+  func send(_ kind: LinkHeader.Kind, _ body: [UInt8], at now: Int64, into effects: inout [GatewayLinkEffect]) {
     let header = LinkHeader(kind: kind, session: session, sequence: nextSent)
     nextSent += 1
     lastSent = now
@@ -154,7 +154,7 @@ public final class GatewayLink {
     }
   }
 
-  private func handle(
+  func handle(
     _ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     switch message.header.kind {
@@ -180,7 +180,7 @@ public final class GatewayLink {
     }
   }
 
-  private func deliver(
+  func deliver(
     _ message: LinkPublication, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     // Without a position: left over from an interest that ended, or that begins with an answer still to come.
@@ -189,194 +189,6 @@ public final class GatewayLink {
     channel.position?.offset = message.publication.offset
     guard channel.hasSubscribers else { return }
     effects.append(.publication(message.channel, message.publication, audience: channel.audience))
-  }
-
-  // MARK: Answers
-
-  private func settle(
-    _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
-  ) throws(MalformedMessage) {
-    // Unknown ids are answers to requests that were asked twice, or given up.
-    guard let request = pending[reply.id] else { return }
-    // Checked while the request still stands: the next session asks it again, and its session is answered then.
-    try checkOrder(of: reply.response, to: request)
-    _ = pending.remove(reply.id)
-    switch request.purpose {
-    case .session(let source, let format):
-      if case .subscribe(let subscribe) = request.request {
-        settle(subscribe, reply.response, for: source, format, at: now, into: &effects)
-      }
-      effects.append(.answer(source, reply.response))
-    case .abandoned: undo(request, reply.response, at: now, into: &effects)
-    case .resync: settleResync(request, reply.response, into: &effects)
-    }
-    releasePublishers(into: &effects)
-  }
-
-  /// Half the window, so that sockets are not stopped and started for every message.
-  private func releasePublishers(into effects: inout [GatewayLinkEffect]) {
-    guard isHolding && pending.bytes <= configuration.uplinkWindowBytes / 2 else { return }
-    isHolding = false
-    effects.append(.holdPublishers(false))
-  }
-
-  /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
-  private func checkOrder(of response: BrokerResponse, to request: PendingRequest) throws(MalformedMessage) {
-    guard case .session = request.purpose, case .subscribe(let subscribe) = request.request,
-      case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position,
-      !channelsBehind.contains(subscribe.channel)
-    else { return }
-    if position != subscribed.position { throw MalformedMessage() }
-  }
-
-  private func settle(
-    _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
-    _ format: WireFormat, at now: Int64, into effects: inout [GatewayLinkEffect]
-  ) {
-    let channel = channel(subscribe.channel)
-    channel.underWay -= 1
-    guard case .subscribed(let subscribed) = response else {
-      endLateMember(of: subscribe, on: channel, at: now, into: &effects)
-      if !channel.isInUse { channels[subscribe.channel] = nil }
-      return
-    }
-    catchUp(subscribe.channel, channel, with: subscribed.position, into: &effects)
-    if let member = subscribe.member { channel.lateMembers.remove(member.client) }
-    channel.position = subscribed.position
-    channel.add(loop: source.loop, format: format)
-    if let member = subscribe.member { channel.members[member.client] = member }
-  }
-
-  /// The broker could not read the channel when it was to be brought up to date, and now it gave somebody a position:
-  /// what comes from here on comes live, and those who stood elsewhere missed something.
-  private func catchUp(
-    _ name: ChannelName, _ channel: LinkChannel, with position: StreamPosition, into effects: inout [GatewayLinkEffect]
-  ) {
-    guard let index = channelsBehind.firstIndex(of: name) else { return }
-    channelsBehind.remove(at: index)
-    if let old = channel.position, old != position { lose(name, channel, into: &effects) }
-  }
-
-  private func lose(_ name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]) {
-    counters.channelsLost += 1
-    if channel.hasSubscribers { effects.append(.lost(name, audience: channel.audience)) }
-  }
-
-  /// The same client's earlier, late subscribe was left standing for the sake of this one, which failed.
-  private func endLateMember(
-    of subscribe: BrokerRequest.SubscribeRequest, on channel: LinkChannel, at now: Int64,
-    into effects: inout [GatewayLinkEffect]
-  ) {
-    guard let member = subscribe.member, channel.lateMembers.remove(member.client) != nil else { return }
-    let undoing = BrokerRequest.UnsubscribeRequest(
-      channel: subscribe.channel, member: member, keepsInterest: channel.isInUse)
-    add(.unsubscribe(undoing), .resync, at: now, into: &effects)
-  }
-
-  /// A subscribe that came too late for its session: the broker must not believe in a subscriber that is not there.
-  private func undo(
-    _ request: PendingRequest, _ response: BrokerResponse, at now: Int64, into effects: inout [GatewayLinkEffect]
-  ) {
-    guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }
-    channel.underWay -= 1
-    let isInUse = channel.isInUse
-    if !isInUse { channels[subscribe.channel] = nil }
-    guard case .subscribed = response else { return }
-    if let member = subscribe.member, triesAgain(member, on: subscribe.channel) {
-      // The broker knows one member for both tries: it stays for the second, whose answer tells.
-      channel.lateMembers.insert(member.client)
-      return
-    }
-    let undoing = BrokerRequest.UnsubscribeRequest(
-      channel: subscribe.channel, member: subscribe.member, keepsInterest: isInUse)
-    add(.unsubscribe(undoing), .resync, at: now, into: &effects)
-  }
-
-  private func triesAgain(_ member: ClientInfo, on channel: ChannelName) -> Bool {
-    if channels[channel]?.members[member.client] != nil { return true }
-    return pending.all.contains { request in
-      guard case .session = request.purpose, case .subscribe(let other) = request.request else { return false }
-      return other.channel == channel && other.member?.client == member.client
-    }
-  }
-
-  private func settleResync(
-    _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
-  ) {
-    guard case .subscribe(let subscribe) = request.request, subscribe.member == nil,
-      let channel = channels[subscribe.channel], let position = channel.position
-    else { return }
-    guard case .subscribed(let subscribed) = response else {
-      if case .failed(let error) = response, !error.temporary {
-        // Asking again would not help: those who count on the channel subscribe anew, and hear why it fails.
-        channel.position = nil
-        lose(subscribe.channel, channel, into: &effects)
-      } else if !channelsBehind.contains(subscribe.channel) {
-        channelsBehind.append(subscribe.channel)
-      }
-      return
-    }
-    channel.position = subscribed.position
-    if subscribed.recovered {
-      counters.channelsRefilled += 1
-      // What came live since it was asked for has been handed on already.
-      for publication in subscribed.publications where channel.hasSubscribers && publication.offset > position.offset {
-        effects.append(.publication(subscribe.channel, publication, audience: channel.audience))
-      }
-    } else if position != subscribed.position {
-      lose(subscribe.channel, channel, into: &effects)
-    }
-  }
-
-  // MARK: Sessions
-
-  private func reopen(at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    session += 1
-    state = .opening
-    for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
-    channelsBehind = []
-    sayHello(at: now, into: &effects)
-  }
-
-  private func sayHello(at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    nextSent = 0
-    nextReceived = 0
-    receivedBytes = 0
-    acknowledgedBytes = 0
-    lastHeard = now
-    send(.hello, LinkHello(gateway: configuration.gateway).bytes, at: now, into: &effects)
-  }
-
-  private func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    let unanswered = pending.all
-    for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
-      guard channel.position != nil else { continue }
-      if channel.hasSubscribers {
-        resync(name, channel, at: now, into: &effects)
-      } else {
-        // Nobody was given this position: the subscribes that are under way bring one of their own.
-        channel.position = nil
-      }
-      for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
-        add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
-      }
-    }
-    for request in unanswered {
-      if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {
-        // A broker that restarted never saw the member: name it, so that its leaving is announced.
-        add(.subscribe(.init(channel: unsubscribe.channel, member: member)), .resync, at: now, into: &effects)
-      }
-      send(request, at: now, into: &effects)
-    }
-    send(.resynced, [], at: now, into: &effects)
-  }
-
-  private func resync(
-    _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
-  ) {
-    let subscribe = BrokerRequest.SubscribeRequest(
-      channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
-    add(.subscribe(subscribe), .resync, at: now, into: &effects)
   }
 
   // MARK: Time
@@ -412,16 +224,16 @@ public final class GatewayLink {
     sendHeartbeat(queuedBytes, at: now, into: &effects)
   }
 
-  private func consumedBytes(_ queued: UInt64) -> UInt64 { receivedBytes > queued ? receivedBytes - queued : 0 }
+  func consumedBytes(_ queued: UInt64) -> UInt64 { receivedBytes > queued ? receivedBytes - queued : 0 }
 
-  private func sendHeartbeat(_ queued: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+  func sendHeartbeat(_ queued: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     acknowledgedBytes = max(acknowledgedBytes, consumedBytes(queued))
     let heartbeat = GatewayHeartbeat(consumedBytes: acknowledgedBytes)
     send(.gatewayHeartbeat, heartbeat.bytes, at: now, into: &effects)
   }
 
   /// The session is told; what the broker makes of the request later is undone or ignored.
-  private func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
+  func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
     guard case .session(let source, _) = request.purpose else { return }
     switch request.request {
     case .unsubscribe: return  // Nothing to give up: it is done when the link is back, by itself.

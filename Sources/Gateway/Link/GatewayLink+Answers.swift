@@ -1,0 +1,139 @@
+import Wire
+
+/// What the broker's answers mean for sessions, channels and members.
+extension GatewayLink {
+  func settle(
+    _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) throws(MalformedMessage) {
+    // Unknown ids are answers to requests that were asked twice, or given up.
+    guard let request = pending[reply.id] else { return }
+    // Checked while the request still stands: the next session asks it again, and its session is answered then.
+    try checkOrder(of: reply.response, to: request)
+    _ = pending.remove(reply.id)
+    switch request.purpose {
+    case .session(let source, let format):
+      if case .subscribe(let subscribe) = request.request {
+        settle(subscribe, reply.response, for: source, format, at: now, into: &effects)
+      }
+      effects.append(.answer(source, reply.response))
+    case .abandoned: undo(request, reply.response, at: now, into: &effects)
+    case .resync: settleResync(request, reply.response, into: &effects)
+    }
+    releasePublishers(into: &effects)
+  }
+
+  /// Half the window, so that sockets are not stopped and started for every message.
+  func releasePublishers(into effects: inout [GatewayLinkEffect]) {
+    guard isHolding && pending.bytes <= configuration.uplinkWindowBytes / 2 else { return }
+    isHolding = false
+    effects.append(.holdPublishers(false))
+  }
+
+  /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
+  func checkOrder(of response: BrokerResponse, to request: PendingRequest) throws(MalformedMessage) {
+    guard case .session = request.purpose, case .subscribe(let subscribe) = request.request,
+      case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position,
+      !channelsBehind.contains(subscribe.channel)
+    else { return }
+    if position != subscribed.position { throw MalformedMessage() }
+  }
+
+  func settle(
+    _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
+    _ format: WireFormat, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    let channel = channel(subscribe.channel)
+    channel.underWay -= 1
+    guard case .subscribed(let subscribed) = response else {
+      endLateMember(of: subscribe, on: channel, at: now, into: &effects)
+      if !channel.isInUse { channels[subscribe.channel] = nil }
+      return
+    }
+    catchUp(subscribe.channel, channel, with: subscribed.position, into: &effects)
+    if let member = subscribe.member { channel.lateMembers.remove(member.client) }
+    channel.position = subscribed.position
+    channel.add(loop: source.loop, format: format)
+    if let member = subscribe.member { channel.members[member.client] = member }
+  }
+
+  /// The broker could not read the channel when it was to be brought up to date, and now it gave somebody a position:
+  /// what comes from here on comes live, and those who stood elsewhere missed something.
+  func catchUp(
+    _ name: ChannelName, _ channel: LinkChannel, with position: StreamPosition, into effects: inout [GatewayLinkEffect]
+  ) {
+    guard let index = channelsBehind.firstIndex(of: name) else { return }
+    channelsBehind.remove(at: index)
+    if let old = channel.position, old != position { lose(name, channel, into: &effects) }
+  }
+
+  func lose(_ name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]) {
+    counters.channelsLost += 1
+    if channel.hasSubscribers { effects.append(.lost(name, audience: channel.audience)) }
+  }
+
+  /// The same client's earlier, late subscribe was left standing for the sake of this one, which failed.
+  func endLateMember(
+    of subscribe: BrokerRequest.SubscribeRequest, on channel: LinkChannel, at now: Int64,
+    into effects: inout [GatewayLinkEffect]
+  ) {
+    guard let member = subscribe.member, channel.lateMembers.remove(member.client) != nil else { return }
+    let undoing = BrokerRequest.UnsubscribeRequest(
+      channel: subscribe.channel, member: member, keepsInterest: channel.isInUse)
+    add(.unsubscribe(undoing), .resync, at: now, into: &effects)
+  }
+
+  /// A subscribe that came too late for its session: the broker must not believe in a subscriber that is not there.
+  func undo(
+    _ request: PendingRequest, _ response: BrokerResponse, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }
+    channel.underWay -= 1
+    let isInUse = channel.isInUse
+    if !isInUse { channels[subscribe.channel] = nil }
+    guard case .subscribed = response else { return }
+    if let member = subscribe.member, triesAgain(member, on: subscribe.channel) {
+      // The broker knows one member for both tries: it stays for the second, whose answer tells.
+      channel.lateMembers.insert(member.client)
+      return
+    }
+    let undoing = BrokerRequest.UnsubscribeRequest(
+      channel: subscribe.channel, member: subscribe.member, keepsInterest: isInUse)
+    add(.unsubscribe(undoing), .resync, at: now, into: &effects)
+  }
+
+  func triesAgain(_ member: ClientInfo, on channel: ChannelName) -> Bool {
+    if channels[channel]?.members[member.client] != nil { return true }
+    return pending.all.contains { request in
+      guard case .session = request.purpose, case .subscribe(let other) = request.request else { return false }
+      return other.channel == channel && other.member?.client == member.client
+    }
+  }
+
+  func settleResync(
+    _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
+  ) {
+    guard case .subscribe(let subscribe) = request.request, subscribe.member == nil,
+      let channel = channels[subscribe.channel], let position = channel.position
+    else { return }
+    guard case .subscribed(let subscribed) = response else {
+      if case .failed(let error) = response, !error.temporary {
+        // Asking again would not help: those who count on the channel subscribe anew, and hear why it fails.
+        channel.position = nil
+        lose(subscribe.channel, channel, into: &effects)
+      } else if !channelsBehind.contains(subscribe.channel) {
+        channelsBehind.append(subscribe.channel)
+      }
+      return
+    }
+    channel.position = subscribed.position
+    if subscribed.recovered {
+      counters.channelsRefilled += 1
+      // What came live since it was asked for has been handed on already.
+      for publication in subscribed.publications where channel.hasSubscribers && publication.offset > position.offset {
+        effects.append(.publication(subscribe.channel, publication, audience: channel.audience))
+      }
+    } else if position != subscribed.position {
+      lose(subscribe.channel, channel, into: &effects)
+    }
+  }
+}

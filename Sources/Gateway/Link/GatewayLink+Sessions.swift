@@ -1,0 +1,53 @@
+import Wire
+
+/// Sessions of the link: opening another one, and bringing everything up to date in it.
+extension GatewayLink {
+  func reopen(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    session += 1
+    state = .opening
+    for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
+    channelsBehind = []
+    sayHello(at: now, into: &effects)
+  }
+
+  func sayHello(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    nextSent = 0
+    nextReceived = 0
+    receivedBytes = 0
+    acknowledgedBytes = 0
+    lastHeard = now
+    send(.hello, LinkHello(gateway: configuration.gateway).bytes, at: now, into: &effects)
+  }
+
+  func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    let unanswered = pending.all
+    for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
+      guard channel.position != nil else { continue }
+      if channel.hasSubscribers {
+        resync(name, channel, at: now, into: &effects)
+      } else {
+        // Nobody was given this position: the subscribes that are under way bring one of their own.
+        channel.position = nil
+      }
+      for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
+        add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
+      }
+    }
+    for request in unanswered {
+      if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {
+        // A broker that restarted never saw the member: name it, so that its leaving is announced.
+        add(.subscribe(.init(channel: unsubscribe.channel, member: member)), .resync, at: now, into: &effects)
+      }
+      send(request, at: now, into: &effects)
+    }
+    send(.resynced, [], at: now, into: &effects)
+  }
+
+  func resync(
+    _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    let subscribe = BrokerRequest.SubscribeRequest(
+      channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
+    add(.subscribe(subscribe), .resync, at: now, into: &effects)
+  }
+}
