@@ -9,6 +9,7 @@
 
 URL is ws://127.0.0.1:PORT/connection/websocket. Tokens are signed here: give the server's secret in MEASURE_SECRET.
 `publish` without --subscribed needs --set channel.without_namespace.allow_publish_for_client=true (or the namespace's).
+`idle` and `fanout` answer no pings: with many connections give the server --set client.ping_interval=5m.
 Only the standard library is used, but for `service`. Generator and server share the machine: read ratios, not figures.
 """
 
