@@ -42,6 +42,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var delivered: UInt64 = 0
   /// Retries that were answered from what is known instead of publishing again.
   public var duplicatesAvoided: UInt64 = 0
+  /// Gateways of another version asked to be taken in.
+  public var unreadableHellos: UInt64 = 0
   /// A gateway's messages arrived with a number missing.
   public var linkGaps: UInt64 = 0
   /// Links that were reset: a gap, a full pipe or a closed window.

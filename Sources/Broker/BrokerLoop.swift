@@ -171,6 +171,9 @@ public final class BrokerLoop: LoopParticipant {
           "lost": "\(counters.channelsLost)",
         ])
     }
+    if counters.unreadableHellos > reported.unreadableHellos {
+      logger.warning("a gateway of another version asked to be taken in; run one version of Fanfare on both sides")
+    }
     reported = counters
   }
 

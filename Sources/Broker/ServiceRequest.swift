@@ -6,6 +6,9 @@ enum ServiceRequest {
   static let wrongFrames = ClientError.badRequest.saying(
     "a request is the frames [id] [method] [parameters as JSON] and, for publish, [payload]")
 
+  /// Bytes of an idempotency key, as for clients: each is held for minutes.
+  private static let longestKey = 255
+
   private struct Parameters: Decodable {
     struct Position: Decodable {
       var epoch: String
@@ -73,6 +76,9 @@ enum ServiceRequest {
   ) throws(ClientError) -> BrokerRequest.PublishRequest {
     guard frames.count == 3, !frames[2].isEmpty else {
       throw .badRequest.saying("publish needs the payload as the frame after the parameters")
+    }
+    guard parameters.idempotencyKey?.utf8.count ?? 0 <= longestKey else {
+      throw .badRequest.saying("the idempotency_key is longer than \(longestKey) bytes")
     }
     return .init(
       channel: try channel(parameters), data: frames[2], tags: parameters.tags ?? [:],

@@ -24,6 +24,18 @@ struct LinkTests {
     #expect(scene.serve(1, .presenceStats(channel)) == .presenceStats(clients: 1, users: 1))
   }
 
+  @Test("a gateway of another version is not taken in, and that is counted")
+  func otherVersion() {
+    let scene = BrokerScene()
+    var hello = LinkHello(gateway: 1).bytes
+    hello[0] += 1
+    scene.send(.hello, hello, from: 1)
+    #expect(scene.hears(1).isEmpty)
+    #expect(scene.core.counters.unreadableHellos == 1)
+    scene.hello(1)
+    #expect(!scene.hears(1).isEmpty)
+  }
+
   @Test("a gateway cannot end the presence of another's client")
   func foreignLeave() {
     let scene = BrokerScene()

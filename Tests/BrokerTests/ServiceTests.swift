@@ -138,6 +138,10 @@ struct ServiceTests {
       ([], 107, "a request is the frames"), (["publish", "{}", "1", "2"], 107, "a request is the frames"),
       (["publish", "{}", "1", "2", "3", "4"], 107, "a request is the frames"),
       (["history", String(repeating: "[", count: 100_000)], 107, "the parameters are not JSON"),
+      (
+        ["publish", "{\"channel\":\"m\",\"idempotency_key\":\"\(String(repeating: "k", count: 256))\"}", "1"], 107,
+        "the idempotency_key is longer than 255 bytes"
+      ),
     ] as [([String], Int, String)])
   func mistakes(frames: [String], code: Int, sentence: String) throws {
     let context = try Context()

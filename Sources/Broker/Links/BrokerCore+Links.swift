@@ -67,7 +67,10 @@ extension BrokerCore {
   private func open(
     _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    guard let hello = try? LinkHello(bytes: message.body), hello.gateway == gateway else { return }
+    guard let hello = try? LinkHello(bytes: message.body), hello.gateway == gateway else {
+      counters.unreadableHellos += 1
+      return
+    }
     let session = message.header.session
     if var link = links[gateway] {
       // A hello that was sent again while the first was on its way must not end the session that it opened.
