@@ -109,14 +109,16 @@ struct RealtimeClientTests {
     await server.stop()
   }
 
-  @Test("Nobody listening is an error after the attempts allowed")
+  @Test("Nobody listening is an error after the attempts allowed, and the sentence says what to look at")
   func nobodyListens() async throws {
     let server = try await ScriptedServer { _, _ in .drop }
     await server.stop()
     var options = fastOptions()
     options.maximumReconnectAttempts = 2
     let client = try RealtimeClient(url: server.url, options: options)
-    await #expect(throws: RealtimeError.self) { try await client.connect() }
+    let error = await #expect(throws: RealtimeError.self) { try await client.connect() }
+    let sentence = error.map { "\($0)" } ?? ""
+    #expect(sentence.contains("Connection refused; is the server running there?"), "\(sentence)")
   }
 
   @Test("A token provider gives the token of each connection")

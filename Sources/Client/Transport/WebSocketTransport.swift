@@ -4,6 +4,12 @@ internal import NIOPosix
 internal import NIOWebSocket
 internal import Wire
 
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
 /// Protobuf over WebSocket, with the subprotocol `centrifuge-protobuf`.
 ///
 /// Bound to an event loop, and deliberately not Sendable.
@@ -109,7 +115,7 @@ final class WebSocketTransport: Transport {
       }
     case .success(.refused(let status)): tell(.refused(status: status))
     case .success(.otherSubprotocol): tell(.malformed("the server does not speak \(Self.subprotocol)"))
-    case .failure(let error): tell(.failed("cannot connect: \(error)"))
+    case .failure(let error): tell(.failed("cannot connect: \(Self.sentence(for: error))"))
     }
   }
 
@@ -177,5 +183,19 @@ private final class RefusalHandler: ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     status.fail(error)
     context.close(promise: nil)
+  }
+}
+
+extension WebSocketTransport {
+  /// What a person can use of a connection error: NIO's own description names its types, not the trouble.
+  static func sentence(for error: any Error) -> String {
+    guard let failure = error as? NIOConnectionError else { return "\(error)" }
+    let place = "\(failure.host):\(failure.port)"
+    if let refusal = failure.connectionErrors.first?.error as? IOError {
+      let advice = refusal.errnoCode == ECONNREFUSED ? "; is the server running there?" : ""
+      return "\(place): \(unsafe String(cString: strerror(refusal.errnoCode)))\(advice)"
+    }
+    if let reason = failure.connectionErrors.first?.error { return "\(place): \(reason)" }
+    return "\(place): the name cannot be resolved; check its spelling"
   }
 }
