@@ -47,10 +47,15 @@ struct DurableUnderFireTests {
       let seen = Seen()
       let reader = Task { await seen.read(subscription) }
       defer { reader.cancel() }
+      // Asking is not having: what is published before the subscription has begun is not the client's to see.
+      try #require(await eventually(within: .seconds(20)) { seen.hasBegun })
       let history = try await Self.burn(deployment, FireRecord(), websockets: [])
       #expect(await eventually(within: .seconds(20)) { seen.data.count >= history.count })
       let isWhole = seen.data == history
-      #expect(isWhole, "\(seen.data.count) seen, \(history.count) kept")
+      let firstDifference = zip(seen.data, history).enumerated().first { $0.element.0 != $0.element.1 }
+      #expect(
+        isWhole,
+        "\(seen.data.count) seen, \(history.count) kept; they differ first at \(String(describing: firstDifference))")
       #expect(seen.interruptions > 0, "the server was killed and the client did not notice")
       #expect(seen.failedRecoveries == 0)
       await client.disconnect()
@@ -61,6 +66,7 @@ struct DurableUnderFireTests {
   private final class Seen: Sendable {
     private struct State {
       var data: [String] = []
+      var hasBegun = false
       var interruptions = 0
       var failedRecoveries = 0
     }
@@ -68,6 +74,7 @@ struct DurableUnderFireTests {
     private let state = Mutex(State())
 
     var data: [String] { state.withLock { $0.data } }
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
     var interruptions: Int { state.withLock { $0.interruptions } }
     var failedRecoveries: Int { state.withLock { $0.failedRecoveries } }
 
@@ -80,6 +87,7 @@ struct DurableUnderFireTests {
             state.data.append(String(decoding: publication.data.dropFirst().dropLast(), as: UTF8.self))
           case .subscribing: state.interruptions += 1
           case .subscribed(_, wasRecovering: true, recovered: false): state.failedRecoveries += 1
+          case .subscribed: state.hasBegun = true
           default: break
           }
         }
