@@ -118,14 +118,14 @@ struct DurableUnderFireTests {
         // otherwise never find one that lives for half of that.
         let before = record.acknowledgements
         let some = Int.random(in: 0...150, using: &random)
-        let goesOn = await eventually(within: .seconds(20)) { record.hasProgress(since: before, by: some) }
+        let goesOn = await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: some) }
         try #require(goesOn, "round \(round), seed \(seed): nothing is acknowledged any more")
         await deployment.broker.kill()
         try await deployment.restartBroker()
         record.noteRestart()
       }
       let before = record.acknowledgements
-      #expect(await eventually(within: .seconds(20)) { record.hasProgress(since: before, by: 100) })
+      #expect(await eventually(within: .seconds(60)) { record.hasProgress(since: before, by: 100) })
       record.end()
       try await group.waitForAll()
       let history = try await deployment.service().wholeHistory(channel).map(\.data)
