@@ -80,7 +80,7 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, nioWebSocket, logging,
+        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
         metrics,
       ],
       swiftSettings: library),

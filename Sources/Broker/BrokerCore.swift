@@ -18,8 +18,10 @@ public final class BrokerCore {
   var nextTicket: UInt64 = 0
   /// Payload bytes that wait for the log.
   public internal(set) var pendingBytes = 0
-  private var idle = IdleQueue()
-  private var idempotencyExpiry = ExpiryQueue()
+  /// Channels in the order in which they fell idle.
+  private var idle = DueQueue<ChannelName>()
+  /// Idempotency keys in the order in which they end.
+  private var idempotencyExpiry = DueQueue<(ChannelName, IdempotencyRecord)>()
   private var lastSweep: Int64?
 
   /// - Parameters:
@@ -110,7 +112,9 @@ public final class BrokerCore {
     do {
       let opened = try store.open(name, durability: options.durability)
       let state = ChannelState(name: name, options: options, store: store, opened: opened)
-      for record in opened.idempotencyKeys { idempotencyExpiry.add(name, record, at: time) }
+      for record in opened.idempotencyKeys {
+        idempotencyExpiry.add((name, record), at: time.deadline(ofWall: record.expires))
+      }
       channels[name] = state
       noteIdle(state, at: time)
       return state
@@ -123,12 +127,12 @@ public final class BrokerCore {
   func noteIdle(_ state: ChannelState, at time: BrokerTime) {
     guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
     state.idleSince = time.monotonic
-    idle.add(state.name, since: time.monotonic)
+    idle.add(state.name, at: time.monotonic)
   }
 
   func hold(_ record: IdempotencyRecord, in state: ChannelState, at time: BrokerTime) {
     state.idempotency[IdentifierKey(record.key)] = record
-    idempotencyExpiry.add(state.name, record, at: time)
+    idempotencyExpiry.add((state.name, record), at: time.deadline(ofWall: record.expires))
   }
 
   /// What a client is told of the log's trouble: no paths, but what to do.
@@ -151,12 +155,12 @@ public final class BrokerCore {
   /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
   public func tick(at time: BrokerTime, ingressPaused: Bool = false, into effects: inout [BrokerEffect]) {
     watchLinks(at: time, ingressPaused: ingressPaused, into: &effects)
-    while let (channel, record) = idempotencyExpiry.next(at: time) {
+    while let (channel, record) = idempotencyExpiry.next(upTo: time.monotonic) {
       let key = IdentifierKey(record.key)
       // A key that was used again since has a record and an end of its own.
       if let state = channels[channel], state.idempotency[key] == record { state.idempotency[key] = nil }
     }
-    while let channel = idle.next(olderThan: time.monotonic - configuration.idleChannelTimeout) {
+    while let channel = idle.next(upTo: time.monotonic - configuration.idleChannelTimeout) {
       forgetIfIdle(channel, at: time)
     }
     if lastSweep.map({ time.monotonic - $0 >= 5_000 }) ?? true {
@@ -184,49 +188,14 @@ public final class BrokerCore {
   }
 }
 
-/// Channels in the order in which they fell idle, so that looking for old ones never walks all of them.
-struct IdleQueue {
-  private var entries: [(channel: ChannelName, since: Int64)] = []
-  private var head = 0
-
-  mutating func add(_ channel: ChannelName, since: Int64) { entries.append((channel, since)) }
-
-  mutating func next(olderThan limit: Int64) -> ChannelName? {
-    guard head < entries.count, entries[head].since <= limit else { return nil }
-    defer {
-      head += 1
-      if head > 1024 && head * 2 > entries.count {
-        entries.removeFirst(head)
-        head = 0
-      }
-    }
-    return entries[head].channel
-  }
-}
-
-/// Idempotency keys in the order in which they end.
-///
-/// Their ends are kept in time that never goes back: after a wall clock that was set back by a year, the first would
-/// otherwise keep all the others for a year.
-struct ExpiryQueue {
-  private var entries: [(deadline: Int64, channel: ChannelName, record: IdempotencyRecord)] = []
-  private var head = 0
-
-  mutating func add(_ channel: ChannelName, _ record: IdempotencyRecord, at time: BrokerTime) {
-    let (left, overflow) = record.expires.subtractingReportingOverflow(time.wall)
-    let (deadline, isLate) = time.monotonic.addingReportingOverflow(overflow ? 0 : max(0, left))
-    entries.append((isLate ? .max : deadline, channel, record))
-  }
-
-  mutating func next(at time: BrokerTime) -> (ChannelName, IdempotencyRecord)? {
-    guard head < entries.count, entries[head].deadline <= time.monotonic else { return nil }
-    defer {
-      head += 1
-      if head > 1024 && head * 2 > entries.count {
-        entries.removeFirst(head)
-        head = 0
-      }
-    }
-    return (entries[head].channel, entries[head].record)
+extension BrokerTime {
+  /// The monotonic moment at which the wall clock's `expires` will have come.
+  ///
+  /// Ends are kept in time that never goes back: after a wall clock that was set back by a year, the first would
+  /// otherwise keep all the others for a year.
+  func deadline(ofWall expires: Int64) -> Int64 {
+    let (left, overflow) = expires.subtractingReportingOverflow(wall)
+    let (deadline, isLate) = monotonic.addingReportingOverflow(overflow ? 0 : max(0, left))
+    return isLate ? .max : deadline
   }
 }
