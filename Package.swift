@@ -22,7 +22,10 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "fanfare", targets: ["fanfare"])],
+  products: [
+    .executable(name: "fanfare", targets: ["fanfare"]),
+    .executable(name: "fanfare-bench", targets: ["fanfare-bench"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
@@ -35,6 +38,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift.git", from: "0.2.0"),
   ],
   targets: [
     // The C edge: system libraries and the few calls that Glibc's overlay lacks.
@@ -101,6 +105,24 @@ let package = Package(
       ],
       swiftSettings: library),
 
+    // The load generator. It shares no code with the server but the C edge: what it measures must not measure itself.
+    .target(
+      name: "Bench",
+      dependencies: [
+        "COpenSSL", "CLinuxIO", "ZeroMQ", .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
+      swiftSettings: library),
+    // The counted micro-benchmarks, on the server's own modules.
+    .target(
+      name: "MicroBench", dependencies: ["Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      swiftSettings: library),
+    .executableTarget(
+      name: "fanfare-bench",
+      dependencies: [
+        "Bench", "MicroBench", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: library),
+
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: base),
     .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
     .testTarget(
@@ -121,6 +143,9 @@ let package = Package(
     .testTarget(
       name: "ClientTests",
       dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
+    .testTarget(
+      name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: base),
+    .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench"], swiftSettings: base),
     .testTarget(
       name: "SimulationTests", dependencies: ["Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
     // Both start the server that was built beside them.

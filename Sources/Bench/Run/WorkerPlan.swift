@@ -1,0 +1,121 @@
+/// What one generator process does in one turn. Goes to the worker's standard input as one line of JSON.
+///
+/// The worker answers on standard output with lines of JSON, each a ``WorkerMessage``; the coordinator's next lines are
+/// ``WorkerOrder``s. All times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
+public struct WorkerPlan: Codable, Sendable {
+  /// Of ``workers``; numbered from 0. Publications are made by worker 0 alone.
+  public var worker: Int
+  public var workers: Int
+  public var target: Target
+  public var scenario: Scenario
+  /// Distinguishes the channels of one turn from those of another: a prefix of channel names' last part.
+  public var run: String
+}
+
+/// Where the server is and how it is spoken to.
+public struct Target: Codable, Sendable, Equatable {
+  /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`.
+  public var dialect: String
+  /// For subscribers, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
+  public var url: String
+  /// For publishers, where it differs.
+  public var publishURL: String?
+  /// Each client is one user; a token for it is made with this secret. Nil: connect without a token.
+  public var secret: String?
+  /// Connection token as given by the user instead of a secret.
+  public var token: String?
+  /// A file of certificates to trust for wss. Nil: the system's.
+  public var trust: String?
+  /// Spread source addresses over 127.0.0.0/8, so that one address's ports do not run out. Loopback targets alone.
+  public var spreadsSourceAddresses: Bool
+}
+
+/// From the coordinator to a worker, one line of JSON each.
+public enum WorkerOrder: Codable, Sendable {
+  /// Everything is connected everywhere: begin at this time. Warm-up comes first.
+  case begin(at: UInt64)
+  /// In a saturation run: one step at this rate, or nil when the ramp is over.
+  case step(at: UInt64, rate: Double?)
+  /// Close everything, report, and end.
+  case stop
+}
+
+/// From a worker to the coordinator, one line of JSON each.
+public enum WorkerMessage: Codable, Sendable {
+  /// All connections are open and all subscriptions confirmed.
+  case ready(ConnectReport)
+  /// About once a second.
+  case progress(Progress)
+  /// A step of the ramp is over, and what was published in it has arrived, or the time for that is over.
+  case stepped(WorkerReport)
+  case finished(WorkerReport)
+  /// It cannot go on; the sentence says why and what to do.
+  case failed(String)
+}
+
+public struct Progress: Codable, Sendable {
+  public var connections: Int
+  public var published: Int
+  public var delivered: Int
+  /// Nanoseconds; over the last second.
+  public var p99: UInt64
+}
+
+/// How connecting went.
+public struct ConnectReport: Codable, Sendable {
+  public var connections: Int
+  /// From the first connect to the last confirmed subscription, in seconds.
+  public var seconds: Double
+  /// From a client's connect() to its confirmed subscription.
+  public var latency: EncodedHistogram
+}
+
+/// What a worker measured in one turn or step.
+public struct WorkerReport: Codable, Sendable {
+  public struct Group: Codable, Sendable {
+    public var name: String
+    /// Publications that were due and that went out.
+    public var intended: Int
+    public var published: Int
+    /// Publications that the server refused.
+    public var refused: Int
+    /// Deliveries to this worker's healthy subscribers that should have come, and that came.
+    public var expected: Int
+    public var delivered: Int
+    public var lost: Int
+    public var duplicated: Int
+    public var misordered: Int
+    /// From a publication's intended time to a subscriber's reading it, over all subscribers.
+    public var latency: EncodedHistogram
+    /// Per publication: its first, its median and its last subscriber of this worker.
+    public var first: EncodedHistogram
+    public var median: EncodedHistogram
+    public var last: EncodedHistogram
+  }
+
+  /// One second of the run.
+  public struct Second: Codable, Sendable {
+    public var delivered: Int
+    /// Nanoseconds.
+    public var p50: UInt64
+    public var p99: UInt64
+    public var max: UInt64
+  }
+
+  public var groups: [Group]
+  public var seconds: [Second]
+  /// How late the generator itself sent a publication, in nanoseconds.
+  public var lateness: EncodedHistogram
+  /// From sending a publication to the server's answer, where the server answers. Nanoseconds.
+  public var acknowledged: EncodedHistogram
+  /// CPU that this worker used while measuring, and the time that passed, in seconds.
+  public var cpuSeconds: Double
+  public var wallSeconds: Double
+  /// Connections that the server closed while measuring.
+  public var disconnected: Int
+  /// A resume run: from the drop to the last publication recovered, per subscriber; and that of the slowest, in seconds.
+  public var resumed: EncodedHistogram?
+  public var resumeSeconds: Double?
+  /// What was noticed, as sentences. At most 20.
+  public var remarks: [String]
+}

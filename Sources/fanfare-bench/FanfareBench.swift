@@ -1,0 +1,7 @@
+import ArgumentParser
+
+@main
+struct FanfareBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fanfare-bench", abstract: "Measures realtime servers: fan-out, latency, connections, recovery.")
+}
