@@ -43,7 +43,6 @@ public struct ChannelOptions: Sendable, Equatable {
   public var allowUserLimitedChannels = false
   public var durability = Durability.memory
   public var dataFormat = DataFormat.json
-  public var lane = Lane.publications
 
   public init() {}
 
