@@ -1,8 +1,7 @@
 /// nginx with nchan: a subscriber is a WebSocket at `/sub/CHANNEL`, a publication a POST to `/pub/CHANNEL`.
 ///
-/// The channel stands in the address, so each connection has an address of its own: the dialect asks for the WebSocket
-/// itself and reads its frames (RFC 6455), on a raw connection. One connection has one channel. Publishers keep their
-/// connection and do not wait for an answer before the next request.
+/// The channel stands in the address, so a subscriber has one channel. Publishers keep their connection, and do not wait
+/// for an answer before the next request.
 struct NchanDialect: Dialect {
   private enum Phase {
     static let awaitsAnswer = 0
@@ -19,108 +18,43 @@ struct NchanDialect: Dialect {
 
   init(target: Target, scenario: Scenario) throws(BenchError) {
     try scenario.requireChannelNames(for: "nchan") { character in
-      character.isASCII
-        && (character.properties.isAlphabetic || character.properties.numericType != nil
-          || "-_.~:".unicodeScalars.contains(character))
+      switch character {
+      case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "~": true
+      default: false
+      }
     }
-    host = target.authority(.subscriber)
+    host = target.authority(.publisher)
     subscribePath = Self.folder(target.path(.subscriber, instead: "/sub/"))
     publishPath = target.publishURL == nil ? "/pub/" : Self.folder(target.path(.publisher, instead: "/pub/"))
-    afterChannel = " HTTP/1.1\r\nHost: \(target.authority(.publisher))\r\nContent-Length: "
+    afterChannel = " HTTP/1.1\r\nHost: \(host)\r\nContent-Length: "
   }
 
   private static func folder(_ path: String) -> String {
     path.hasSuffix("/") ? path : path + "/"
   }
 
-  func framing(_ role: Role) -> Framing { .raw }
+  func framing(_ role: Role) -> Framing {
+    role == .subscriber ? .webSocket(path: subscribePath, subprotocol: nil, binary: false) : .raw
+  }
+
+  func path(_ state: DialectState) -> String? {
+    state.role == .subscriber ? subscribePath + (state.channels.first ?? "") : nil
+  }
 
   func open(_ state: inout DialectState, into out: inout Outgoing) {
-    guard state.role == .subscriber else {
-      // Any answer says that the server is there: a channel that nobody has used is "404".
-      out.append("GET \(publishPath)ready HTTP/1.1\r\nHost: \(host)\r\n\r\n")
-      return out.endMessage()
-    }
-    // The key is a constant: nobody between here and the server could mistake the connection for another.
-    out.append(
-      "GET \(subscribePath)\(state.channels.first ?? "") HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\n"
-        + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ZmFuZmFyZS1iZW5jaC0wMQ==\r\n\r\n")
+    // nchan subscribes before it answers the upgrade, and says nothing more.
+    guard state.role == .publisher else { return state.isConfirmed = true }
+    // Any answer says that the server is there: a channel that nobody has used is "404".
+    out.append("GET \(publishPath)ready HTTP/1.1\r\nHost: \(host)\r\n\r\n")
     out.endMessage()
   }
 
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {
-    if state.role == .publisher { return try unsafe answers(bytes, &state, &sink) }
-    guard state.phase == Phase.isOpen else {
-      guard state.channels.count == 1 else {
-        throw BenchError(
-          "a subscriber of nchan has one channel, not \(state.channels.count); give the scenario a connection per channel or leave nchan out."
-        )
-      }
-      guard let head = try unsafe Self.head(bytes, 0) else { return 0 }
-      guard head.status == 101 else {
-        throw BenchError("nchan answered \(head.status) instead of opening a WebSocket; see its error log.")
-      }
-      state.phase = Phase.isOpen
-      sink.confirm()
-      return head.next
-    }
-    var place = 0
-    while let frame = try unsafe Self.frame(bytes, place) {
-      if frame.opcode <= 2 {
-        unsafe sink.deliver(bytes.part(frame.start, frame.length))
-      } else if frame.opcode == 9 {
-        unsafe Self.pong(bytes.part(frame.start, frame.length), into: &out)
-      }
-      // After a close frame the connection ends, and that is what counts.
-      place = frame.start &+ frame.length
-    }
-    return place
-  }
-
-  private struct Frame {
-    var opcode: UInt8
-    var start: Int
-    var length: Int
-  }
-
-  /// The frame at `place`; nil where it is not whole.
-  @inline(__always)
-  private static func frame(_ bytes: UnsafeRawBufferPointer, _ place: Int) throws(BenchError) -> Frame? {
-    guard bytes.count &- place >= 2 else { return nil }
-    let first = unsafe bytes[place]
-    var length = unsafe Int(bytes[place &+ 1])
-    var start = place &+ 2
-    guard first & 0xF0 == 0x80, length < 0x80 else {
-      throw BenchError(
-        "nchan sent a WebSocket frame that is a fragment, compressed or masked; the bench cannot read that.")
-    }
-    if length == 126 {
-      guard bytes.count &- place >= 4 else { return nil }
-      length = unsafe Int(bytes[place &+ 2]) << 8 | Int(bytes[place &+ 3])
-      start = place &+ 4
-    } else if length == 127 {
-      guard bytes.count &- place >= 10 else { return nil }
-      let long = unsafe UInt64(bigEndian: bytes.word(at: place &+ 2))
-      guard unsafe long <= UInt64(UnsafeRawBufferPointer.longestMessage) else {
-        throw BenchError("nchan sent a message of \(long) bytes; the bench reads up to 16 MiB.")
-      }
-      length = Int(truncatingIfNeeded: long)
-      start = place &+ 10
-    }
-    guard start &+ length <= bytes.count else { return nil }
-    return Frame(opcode: first & 0x0F, start: start, length: length)
-  }
-
-  private static func pong(_ content: UnsafeRawBufferPointer, into out: inout Outgoing) {
-    // A control frame is short; a mask of zeros leaves its content as it is.
-    guard content.count < 126 else { return }
-    out.append(byte: 0x8A)
-    out.append(byte: 0x80 | UInt8(content.count))
-    for _ in 0..<4 { out.append(byte: 0) }
-    unsafe out.append(content)
-    out.endMessage()
+    guard state.role == .subscriber else { return try unsafe answers(bytes, &state, &sink) }
+    unsafe sink.deliver(bytes)
+    return bytes.count
   }
 
   private func answers(

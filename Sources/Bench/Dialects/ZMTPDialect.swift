@@ -100,7 +100,9 @@ struct ZMTPDialect: Dialect {
     if flags & Flag.long != 0 {
       guard bytes.count &- place >= 9 else { return nil }
       let length = unsafe UInt64(bigEndian: bytes.word(at: place &+ 1))
-      guard unsafe length <= UInt64(UnsafeRawBufferPointer.longestMessage) else { throw broken("a frame of \(length) bytes") }
+      guard unsafe length <= UInt64(UnsafeRawBufferPointer.longestMessage) else {
+        throw broken("a frame of \(length) bytes")
+      }
       frame.start = place &+ 9
       frame.length = Int(truncatingIfNeeded: length)
     }

@@ -10,7 +10,7 @@ enum PeerCatalogue {
     case "floor": return FloorPeer()
     case "libzmq": return LibzmqPeer()
     case "nats": return ScriptPeer(name: name, dialect: "nats", scheme: "ws", path: "/")
-    case "nchan": return ScriptPeer(name: name, dialect: "nchan", scheme: "tcp", path: "/sub/", publishPath: "/pub/")
+    case "nchan": return ScriptPeer(name: name, dialect: "nchan", scheme: "ws", path: "/sub/", publishPath: "/pub/")
     case "mosquitto": return ScriptPeer(name: name, dialect: "mqtt", scheme: "ws", path: "/mqtt")
     case "redis": return ScriptPeer(name: name, dialect: "redis", scheme: "tcp")
     default:

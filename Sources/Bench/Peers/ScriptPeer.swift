@@ -8,7 +8,7 @@ struct ScriptPeer: Peer {
   /// What stands around the port in the address for subscribers: `ws://127.0.0.1:PORT/mqtt`.
   let scheme: String
   var path = ""
-  /// Where publishers use another address on the same port.
+  /// Where publishers use plain HTTP on the same port.
   var publishPath: String?
   /// Folder of the scripts; nil: found by ``ScriptFolder``.
   var folder: String?
@@ -23,7 +23,7 @@ struct ScriptPeer: Peer {
     let script = try script()
     let port = try LoopbackPort.free()
     var target = Target.loopback(dialect, "\(scheme)://127.0.0.1:\(port)\(path)")
-    if let publishPath { target.publishURL = "\(scheme)://127.0.0.1:\(port)\(publishPath)" }
+    if let publishPath { target.publishURL = "http://127.0.0.1:\(port)\(publishPath)" }
     return try RunningPeer.single(name, target, port: port, cores: cores) { [script, "start", $0.path, String(port)] }
   }
 
