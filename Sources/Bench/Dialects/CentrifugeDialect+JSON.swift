@@ -96,6 +96,7 @@ extension CentrifugeDialect {
     }
     if reply.code != 0 {
       guard state.role == .publisher, state.phase > 0 else { throw refusal(reply.code, reply.message, state) }
+      state.refusal = "error \(reply.code), \(reply.message)"
       return sink.acknowledge(refused: true)
     }
     switch reply.kind {

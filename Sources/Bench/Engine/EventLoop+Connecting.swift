@@ -160,7 +160,9 @@ extension EventLoop {
     let wasReady = unsafe connection.pointee.confirmed >= max(1, connection.pointee.state.channels.count)
     unsafe connection.pointee.drop()
     if unsafe connection.pointee.isSlow && wasReady { return }
-    guard unsafe connection.pointee.isReady else { throw BenchError(unsafe "\(address(connection).url): \(reason)") }
+    guard unsafe connection.pointee.isReady else {
+      throw BenchError(reason.contains("://") ? reason : unsafe "\(address(connection).url): \(reason)")
+    }
     if run.isReturning && !wasReady { connecting.inFlight -= 1 }
     run.disconnected += 1
     run.remark(unsafe "client \(connection.pointee.state.client) was disconnected: \(reason)")

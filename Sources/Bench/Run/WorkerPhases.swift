@@ -81,6 +81,7 @@ extension EventLoop {
       run.stage = .waiting
       try console.write(.stepped(makeReport()))
       rememberMissing()
+      resetCounts()
       run.deadline = .max
       run.isStep = false
     } else if plan.scenario.measure == .delivery {
