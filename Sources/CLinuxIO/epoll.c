@@ -196,3 +196,15 @@ long linuxio_raise_file_limit(void) {
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
   return (long)limit.rlim_cur;
 }
+
+size_t linuxio_send_each(const int *fds, size_t count, const void *bytes, size_t size) {
+#ifdef __linux__
+  int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+#else
+  int flags = MSG_DONTWAIT;
+#endif
+  for (size_t place = 0; place < count; place++) {
+    if (send(fds[place], bytes, size, flags) != (ssize_t)size) return place;
+  }
+  return count;
+}

@@ -12,11 +12,11 @@ import Histogram
   let counts: UnsafeMutablePointer<UInt64>
 
   init() {
-    counts = .allocate(capacity: Self.size)
-    counts.initialize(repeating: 0, count: Self.size)
+    unsafe counts = .allocate(capacity: Self.size)
+    unsafe counts.initialize(repeating: 0, count: Self.size)
   }
 
-  deinit { counts.deallocate() }
+  deinit { unsafe counts.deallocate() }
 
   @inline(__always)
   static func place(_ value: UInt64) -> Int {
@@ -33,29 +33,29 @@ import Histogram
 
   @inline(__always)
   static func record(_ value: UInt64, in counts: UnsafeMutablePointer<UInt64>) {
-    counts[place(value)] &+= 1
+    unsafe counts[place(value)] &+= 1
   }
 
-  func record(_ value: UInt64) { Self.record(value, in: counts) }
+  func record(_ value: UInt64) { unsafe Self.record(value, in: counts) }
 
   func add(_ other: FlatHistogram) {
-    for place in 0..<Self.size { counts[place] &+= other.counts[place] }
+    for place in 0..<Self.size { unsafe counts[place] &+= other.counts[place] }
   }
 
-  func removeAll() { counts.update(repeating: 0, count: Self.size) }
+  func removeAll() { unsafe counts.update(repeating: 0, count: Self.size) }
 
-  var total: UInt64 { (0..<Self.size).reduce(0) { $0 &+ counts[$1] } }
+  var total: UInt64 { (0..<Self.size).reduce(0) { unsafe $0 &+ counts[$1] } }
 
   /// Values at these parts of all recordings (0...1), rising; zeros where nothing was recorded.
   func values(at quantiles: [Double]) -> [UInt64] {
     let total = total
     guard total > 0 else { return quantiles.map { _ in 0 } }
-    var (place, seen) = (0, counts[0])
+    var (place, seen) = unsafe (0, counts[0])
     return quantiles.map { quantile in
       let wanted = max(1, UInt64((Double(total) * quantile).rounded(.up)))
       while seen < wanted && place + 1 < Self.size {
         place += 1
-        seen &+= counts[place]
+        unsafe seen &+= counts[place]
       }
       return Self.value(place)
     }
@@ -63,8 +63,8 @@ import Histogram
 
   var encoded: EncodedHistogram {
     var histogram = EncodedHistogram.makeHistogram()
-    for place in 0..<Self.size where counts[place] > 0 {
-      histogram.record(Self.value(place), count: counts[place])
+    for place in 0..<Self.size where unsafe counts[place] > 0 {
+      unsafe histogram.record(Self.value(place), count: counts[place])
     }
     return EncodedHistogram(histogram)
   }

@@ -79,16 +79,16 @@ struct PublicationReach {
     channels = shapes.map(\.channels)
     self.lineCapacity = lineCapacity
     histograms = shapes.map { _ in GroupHistograms() }
-    lines = .allocate(capacity: max(1, lineCapacity))
-    tables = .allocate(capacity: max(1, shapes.count))
+    unsafe lines = .allocate(capacity: max(1, lineCapacity))
+    unsafe tables = .allocate(capacity: max(1, shapes.count))
     for (index, shape) in shapes.enumerated() {
       let shift = UInt64(max(1, shape.window).bitWidth - max(1, shape.window - 1).leadingZeroBitCount)
       let reach = UnsafeMutablePointer<PublicationReach>.allocate(capacity: shape.channels << Int(shift))
-      reach.initialize(repeating: PublicationReach(), count: shape.channels << Int(shift))
+      unsafe reach.initialize(repeating: PublicationReach(), count: shape.channels << Int(shift))
       let members = UnsafeMutablePointer<UInt32>.allocate(capacity: max(1, shape.channels))
-      members.initialize(repeating: 0, count: max(1, shape.channels))
+      unsafe members.initialize(repeating: 0, count: max(1, shape.channels))
       let group = histograms[index]
-      (tables + index).initialize(
+      unsafe (tables + index).initialize(
         to: LedgerTable(
           latency: group.second.counts, first: group.first.counts, median: group.median.counts,
           last: group.last.counts, reach: reach, members: members, windowMask: 1 << shift - 1, windowShift: shift))
@@ -97,61 +97,61 @@ struct PublicationReach {
 
   deinit {
     for index in 0..<groups {
-      tables[index].reach.deallocate()
-      tables[index].members.deallocate()
+      unsafe tables[index].reach.deallocate()
+      unsafe tables[index].members.deallocate()
     }
-    tables.deallocate()
-    lines.deallocate()
+    unsafe tables.deallocate()
+    unsafe lines.deallocate()
   }
 
   /// Adds a healthy subscriber; from now on each publication of the channel is expected to reach it.
   func addLine(group: Int, channel: Int) -> UnsafeMutablePointer<LedgerLine> {
     precondition(lineCount < lineCapacity, "a ledger holds as many lines as it was made for")
-    let line = lines + lineCount
-    line.initialize(to: LedgerLine(index: Int32(lineCount), group: UInt16(group), channel: Int32(channel)))
+    let line = unsafe lines + lineCount
+    unsafe line.initialize(to: LedgerLine(index: Int32(lineCount), group: UInt16(group), channel: Int32(channel)))
     lineCount += 1
-    tables[group].members[channel] += 1
-    return line
+    unsafe tables[group].members[channel] += 1
+    return unsafe line
   }
 
   /// A delivery that is not the next one.
   ///
   /// - Returns: whether it came for the first time.
   func noteUnexpected(_ line: UnsafeMutablePointer<LedgerLine>, group: UInt16, sequence: UInt64) -> Bool {
-    guard group == line.pointee.group else {
+    guard unsafe group == line.pointee.group else {
       strays += 1
       return false
     }
-    let table = tables + Int(group)
-    let (next, index) = (line.pointee.next, line.pointee.index)
+    let table = unsafe tables + Int(group)
+    let (next, index) = unsafe (line.pointee.next, line.pointee.index)
     if sequence >= next {
       gaps[index, default: []].append(next...(sequence - 1))
-      table.pointee.lost += Int(sequence - next)
-      line.pointee.next = sequence + 1
+      unsafe table.pointee.lost += Int(sequence - next)
+      unsafe line.pointee.next = sequence + 1
       return true
     }
     guard var ranges = gaps[index], let place = ranges.firstIndex(where: { $0.contains(sequence) }) else {
-      table.pointee.duplicated += 1
+      unsafe table.pointee.duplicated += 1
       return false
     }
     let range = ranges.remove(at: place)
     if range.lowerBound < sequence { ranges.append(range.lowerBound...(sequence - 1)) }
     if sequence < range.upperBound { ranges.append((sequence + 1)...range.upperBound) }
     gaps[index] = ranges
-    table.pointee.lost -= 1
-    table.pointee.misordered += 1
+    unsafe table.pointee.lost -= 1
+    unsafe table.pointee.misordered += 1
     return true
   }
 
-  var arrived: Int { (0..<groups).reduce(0) { $0 + tables[$1].arrived } }
+  var arrived: Int { (0..<groups).reduce(0) { unsafe $0 + tables[$1].arrived } }
 
   /// Deliveries that are still to come when so many publications of each channel were made, all subscribers together.
   func outstanding(group: Int, published: (_ channel: Int) -> UInt64) -> Int {
     let counts = (0..<channels[group]).map(published)
     var sum = 0
-    for index in 0..<lineCount where lines[index].group == UInt16(group) {
-      let count = counts[Int(lines[index].channel)]
-      if count > lines[index].next { sum += Int(count - lines[index].next) }
+    for index in 0..<lineCount where unsafe lines[index].group == UInt16(group) {
+      let count = unsafe counts[Int(lines[index].channel)]
+      if unsafe count > lines[index].next { unsafe sum += Int(count - lines[index].next) }
     }
     return sum
   }
@@ -172,10 +172,10 @@ struct PublicationReach {
   func resetCounts() {
     for index in 0..<groups {
       histograms[index].removeAll()
-      tables[index].delivered = 0
-      tables[index].lost = 0
-      tables[index].duplicated = 0
-      tables[index].misordered = 0
+      unsafe tables[index].delivered = 0
+      unsafe tables[index].lost = 0
+      unsafe tables[index].duplicated = 0
+      unsafe tables[index].misordered = 0
     }
     strays = 0
   }

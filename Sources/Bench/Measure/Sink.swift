@@ -22,7 +22,7 @@
 
   /// Without a ledger: keeps what is delivered.
   init() {
-    (line, table, ledger) = (nil, nil, nil)
+    unsafe (line, table, ledger) = (nil, nil, nil)
     (now, measureFrom, origin) = (0, 0, 0)
   }
 
@@ -32,9 +32,9 @@
     _ ledger: Unmanaged<Ledger>, _ table: UnsafeMutablePointer<LedgerTable>, _ line: UnsafeMutablePointer<LedgerLine>?,
     now: UInt64, measureFrom: UInt64, origin: UInt64
   ) {
-    self.ledger = ledger
-    self.table = table
-    self.line = line
+    unsafe self.ledger = unsafe ledger
+    unsafe self.table = unsafe table
+    unsafe self.line = unsafe line
     self.now = now
     self.measureFrom = measureFrom
     self.origin = origin
@@ -44,43 +44,43 @@
   /// stands behind it does not matter.
   @inline(__always)
   mutating func deliver(_ content: UnsafeRawBufferPointer) {
-    guard let line, let table, let place = content.baseAddress, content.count >= Marker.length,
-      place.loadUnaligned(as: UInt32.self) == Marker.magicWord
-    else { return deliverElsewhere(content) }
-    let (group, sequence, due) = (Marker.group(place), Marker.sequence(place), Marker.due(place))
-    if sequence == line.pointee.next && group == line.pointee.group {
-      line.pointee.next = sequence &+ 1
+    guard let line = unsafe line, let table = unsafe table, let place = content.baseAddress, content.count >= Marker.length,
+      unsafe place.loadUnaligned(as: UInt32.self) == Marker.magicWord
+    else { return unsafe deliverElsewhere(content) }
+    let (group, sequence, due) = unsafe (Marker.group(place), Marker.sequence(place), Marker.due(place))
+    if unsafe sequence == line.pointee.next && group == line.pointee.group {
+      unsafe line.pointee.next = sequence &+ 1
     } else {
-      guard isFirst(line, group, sequence) else { return }
+      guard unsafe isFirst(line, group, sequence) else { return }
     }
     arrived &+= 1
     guard due >= measureFrom else { return }
     delivered &+= 1
     let begin = max(due, origin)
     let latency = now > begin ? now &- begin : 0
-    FlatHistogram.record(latency, in: table.pointee.latency)
-    let channel = Int(truncatingIfNeeded: line.pointee.channel)
+    unsafe FlatHistogram.record(latency, in: table.pointee.latency)
+    let channel = unsafe Int(truncatingIfNeeded: line.pointee.channel)
     let reach =
-      table.pointee.reach
+      unsafe table.pointee.reach
       + (channel &<< Int(truncatingIfNeeded: table.pointee.windowShift)
         &+ Int(truncatingIfNeeded: sequence & table.pointee.windowMask))
     let mark = UInt32(truncatingIfNeeded: sequence) &+ 1
-    let count = reach.pointee.mark == mark ? reach.pointee.count &+ 1 : 1
-    reach.pointee = PublicationReach(mark: mark, count: count)
-    let members = table.pointee.members[channel]
-    if count == 1 { FlatHistogram.record(latency, in: table.pointee.first) }
-    if count == (members &+ 1) / 2 { FlatHistogram.record(latency, in: table.pointee.median) }
-    if count == members { FlatHistogram.record(latency, in: table.pointee.last) }
+    let count = unsafe reach.pointee.mark == mark ? reach.pointee.count &+ 1 : 1
+    unsafe reach.pointee = PublicationReach(mark: mark, count: count)
+    let members = unsafe table.pointee.members[channel]
+    if count == 1 { unsafe FlatHistogram.record(latency, in: table.pointee.first) }
+    if count == (members &+ 1) / 2 { unsafe FlatHistogram.record(latency, in: table.pointee.median) }
+    if count == members { unsafe FlatHistogram.record(latency, in: table.pointee.last) }
   }
 
   @inline(never)
   private func isFirst(_ line: UnsafeMutablePointer<LedgerLine>, _ group: UInt16, _ sequence: UInt64) -> Bool {
-    ledger?._withUnsafeGuaranteedRef { $0.noteUnexpected(line, group: group, sequence: sequence) } ?? false
+    unsafe ledger?._withUnsafeGuaranteedRef { unsafe $0.noteUnexpected(line, group: group, sequence: sequence) } ?? false
   }
 
   @inline(never)
   private mutating func deliverElsewhere(_ content: UnsafeRawBufferPointer) {
-    if ledger == nil { captured.append(Array(content)) } else { strays += 1 }
+    if unsafe ledger == nil { unsafe captured.append(Array(content)) } else { strays += 1 }
   }
 
   /// One subscription of a subscriber, or a publisher's leave to publish.
@@ -94,9 +94,9 @@
   /// Tells the ledger what came.
   @inline(__always)
   func finish() {
-    guard let table else { return }
-    table.pointee.arrived &+= arrived
-    table.pointee.delivered &+= delivered
-    if strays > 0 { ledger?._withUnsafeGuaranteedRef { $0.strays += strays } }
+    guard let table = unsafe table else { return }
+    unsafe table.pointee.arrived &+= arrived
+    unsafe table.pointee.delivered &+= delivered
+    if strays > 0 { unsafe ledger?._withUnsafeGuaranteedRef { $0.strays += strays } }
   }
 }

@@ -7,11 +7,8 @@
 /// Pins a process's threads-to-be and its main thread to these cores; pid 0: the calling thread. 0 or -errno.
 int linuxio_pin(int pid, const int *cores, int count);
 
-enum {
-  LINUXIO_READABLE = 0x001,
-  LINUXIO_WRITABLE = 0x004,
-  LINUXIO_BROKEN = 0x008 | 0x010,
-};
+static const uint32_t LINUXIO_READABLE = 0x001;
+static const uint32_t LINUXIO_WRITABLE = 0x004;
 
 struct linuxio_event {
   uint64_t tag;
@@ -51,3 +48,7 @@ void linuxio_no_delay(int fd);
 /// Raises the limit of open files to the hard limit; returns it.
 long linuxio_raise_file_limit(void);
 void linuxio_close(int fd);
+
+/// Sends the same bytes on each of the descriptors. Stops at the first that does not take all of them.
+/// How many took them: `count` when all did.
+size_t linuxio_send_each(const int *fds, size_t count, const void *bytes, size_t size);
