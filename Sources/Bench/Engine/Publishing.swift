@@ -148,7 +148,10 @@ extension EventLoop {
     guard index >= 0 else { return }
     if refused > 0 {
       publishing.groups[publishing.publishers[index].group].refused += refused
-      run.remark("the server refused publications; may this client publish, and is a rate limit set?")
+      let reason = unsafe connection.pointee.state.refusal
+      run.remark(
+        "the server refused publications\(reason.isEmpty ? "" : " (\(reason))"); may a client publish there, and is a "
+          + "rate limit set?")
     }
     let remembered = Publishing.Publisher.remembered
     for _ in 0..<count {

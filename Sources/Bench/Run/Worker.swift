@@ -31,7 +31,9 @@ public enum Worker {
     switch plan.target.dialect {
     case "centrifuge": try work(plan, console, CentrifugeDialect.self)
     case "floor": try work(plan, console, FloorDialect.self)
-    default: throw BenchError("\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
+    default:
+      throw BenchError(
+        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
     }
   }
 
