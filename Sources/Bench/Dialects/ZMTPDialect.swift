@@ -43,6 +43,7 @@ struct ZMTPDialect: Dialect {
     out.endMessage()
   }
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {
