@@ -104,6 +104,7 @@ struct SettingsReader {
     options.allowUserLimitedChannels = flag("allow_user_limited_channels")
     options.durability = choice(path + ["durability"])
     options.dataFormat = choice(path + ["publication_data_format"])
+    options.lane = found(path + ["lane"], Lane(name: string(path + ["lane"])))
     return options
   }
 

@@ -36,7 +36,7 @@ final class EgressScene {
   }
 
   func tape(_ lane: Lane = .publications, conflationLimitBytes: Int = 65_536) -> Tape {
-    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes)
+    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
   }
 
   /// Slices until nothing asks for another.
@@ -133,7 +133,7 @@ final class EgressMember: SessionTransport, OutletOwner {
       left -= count
     }
     flush()
-    if outlet.isClear && !outlet.laggingOn.isEmpty { scene.fanOut.catchUp(outlet) }
+    if outlet.isClear && !outlet.lags.isEmpty { scene.fanOut.catchUp(outlet) }
   }
 
   /// Reads until nothing comes any more.

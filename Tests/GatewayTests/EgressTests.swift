@@ -63,7 +63,7 @@ struct EgressTests {
       }
       #expect(frames.count == 2_000)
       #expect(member.outlet.laggingBytes == 0)
-      #expect(member.outlet.laggingOn.isEmpty)
+      #expect(member.outlet.lags.isEmpty)
     }
     #expect(tapes.allSatisfy { $0.base == $0.end && $0.laggards == 0 })
   }

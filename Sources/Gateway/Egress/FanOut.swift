@@ -27,6 +27,7 @@ final class FanOut {
   /// Asks for ``runSlice()`` after the event loop has looked at its sockets.
   var requestTurn: () -> Void = {}
 
+  let directory = OutletDirectory()
   private var ring: SendRing?
   /// Tapes whose lap is over, but for what is still in the batch.
   private var finished: [Tape] = []
@@ -127,12 +128,9 @@ final class FanOut {
 
   private func submit() {
     if let ring {
-      let works = ring.submit { entry, result in
-        unsafe entry.outlet._withUnsafeGuaranteedRef { outlet in
-          unsafe entry.tape._withUnsafeGuaranteedRef { tape in
-            incomplete(outlet, tape, start: entry.start, count: entry.count, result: result)
-          }
-        }
+      let works = ring.submit(directory) { entry, result in
+        let outlet = directory.outlet(entry.outlet)
+        incomplete(outlet, unsafe entry.tape, start: entry.start, count: entry.count, result: result)
       }
       if !works { self.ring = nil }
     }
@@ -149,9 +147,12 @@ final class FanOut {
   private func visit(_ place: Int, of tape: Tape) -> Bool {
     let seat = tape.seats[place]
     guard seat.cursor < tape.end else { return false }
-    // Before its descriptor is looked at: what is in the batch may turn out not to fit.
-    if ring != nil, unsafe seat.outlet._withUnsafeGuaranteedRef({ $0.isInBatch }) { submit() }
-    let descriptor = unsafe seat.outlet._withUnsafeGuaranteedRef { $0.descriptor }
+    var descriptor = directory.descriptor(seat.outlet)
+    if descriptor <= OutletDirectory.inBatch {
+      // What is in the batch for it may turn out not to fit.
+      submit()
+      descriptor = directory.descriptor(seat.outlet)
+    }
     guard descriptor >= 0, seat.state.isDisjoint(with: .detained), seat.cursor >= tape.base else {
       return visitSlowly(place, of: tape)
     }
@@ -159,17 +160,14 @@ final class FanOut {
     let bytes = unsafe tape.bytes(seat.cursor, count)
     tape.advance(place, to: tape.end)
     if let ring {
-      unsafe seat.outlet._withUnsafeGuaranteedRef { $0.isInBatch = true }
-      let entry = unsafe SendRing.Entry(
-        outlet: seat.outlet, tape: Unmanaged.passUnretained(tape), start: seat.cursor, count: count)
+      directory.set(seat.outlet, OutletDirectory.inBatch - descriptor)
+      let entry = unsafe SendRing.Entry(outlet: seat.outlet, tape: tape, start: seat.cursor, count: count)
       unsafe ring.add(entry, descriptor, bytes)
       if ring.isFull { submit() }
     } else {
       let sent = unsafe linuxio_send(descriptor, bytes.baseAddress, count)
       if sent != count {
-        unsafe seat.outlet._withUnsafeGuaranteedRef {
-          incomplete($0, tape, start: seat.cursor, count: count, result: sent)
-        }
+        incomplete(directory.outlet(seat.outlet), tape, start: seat.cursor, count: count, result: sent)
       }
     }
     return true
@@ -177,7 +175,7 @@ final class FanOut {
 
   /// Held, lagging, not to be written to directly, or past what a conflated tape keeps.
   private func visitSlowly(_ place: Int, of tape: Tape) -> Bool {
-    let outlet = unsafe tape.seats[place].outlet.takeUnretainedValue()
+    let outlet = directory.outlet(tape.seats[place].outlet)
     guard outlet.isOpen else {
       tape.skip(place, outlet)
       return false
@@ -193,8 +191,8 @@ final class FanOut {
 
   private func closeSlow(_ outlet: Outlet) {
     outlet.closeSlow()
-    for tape in outlet.laggingOn {
-      if let place = tape.place(of: outlet.id) { tape.skip(place, outlet) }
+    for lag in outlet.lags {
+      if let place = lag.tape.place(of: outlet.id) { lag.tape.skip(place, outlet) }
     }
   }
 
@@ -222,7 +220,7 @@ final class FanOut {
     let seat = tape.seats[place]
     tape.settleLag(at: place, outlet)
     if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
-      let frames = tape.conflated.newest(after: seat.seen)
+      let frames = tape.conflated.newest(after: tape.version(place))
       conflations += 1
       tape.advance(place, to: tape.end)
       if !frames.isEmpty { unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) } }
@@ -244,7 +242,7 @@ final class FanOut {
 
   /// The connection took what had waited in its own queue.
   func catchUp(_ outlet: Outlet) {
-    let tapes = outlet.laggingOn.sorted { $0.lane < $1.lane }
+    let tapes = outlet.lags.map(\.tape).sorted { $0.lane < $1.lane }
     for tape in tapes {
       guard outlet.isClear else { return }
       guard let place = tape.place(of: outlet.id), !tape.seats[place].state.contains(.held) else { continue }

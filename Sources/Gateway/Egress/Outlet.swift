@@ -16,9 +16,9 @@ final class Outlet {
   /// The connection's.
   let id: UInt64
   /// Where to write straight to; -1: not now (something waits before it), or never (TLS, or the connection has ended).
-  private(set) var descriptor: Int32
-  /// Set while a batch of sends holds one of ours: a second must not overtake the rest of the first.
-  var isInBatch = false
+  private(set) var descriptor: Int32 {
+    didSet { directory?.set(place, descriptor) }
+  }
   /// False from the moment at which either side began to close: whatever is handed in then is dropped.
   private(set) var isOpen = true
   /// Bytes that the connection accepted and the kernel has not.
@@ -26,7 +26,11 @@ final class Outlet {
   /// Bytes that wait on tapes for this connection to take more.
   var laggingBytes = 0
   /// The tapes on which it lags.
-  var laggingOn: [Tape] = []
+  var lags: [Lag] = []
+  /// Seats on tapes.
+  private(set) var seats = 0
+  private unowned var directory: OutletDirectory?
+  private(set) var place: UInt32 = 0
 
   private let directDescriptor: Int32
   /// Ends us before it goes; from then on it is not asked again.
@@ -64,6 +68,20 @@ final class Outlet {
 
   // MARK: From the fan-out
 
+  func sat(in directory: OutletDirectory) {
+    seats += 1
+    guard seats == 1 else { return }
+    place = directory.enter(self, descriptor)
+    self.directory = directory
+  }
+
+  func stoodUp() {
+    seats -= 1
+    guard seats == 0 else { return }
+    directory?.leave(place)
+    directory = nil
+  }
+
   /// The ordinary way, which keeps what the kernel does not take.
   func transmit(_ bytes: UnsafeRawBufferPointer) {
     guard isOpen else { return }
@@ -76,5 +94,67 @@ final class Outlet {
 
   func abandon() {
     if isOpen { owner?.abandon() }
+  }
+}
+
+/// What a connection is behind with on one tape.
+struct Lag {
+  let tape: Tape
+  /// Up to where it has been counted.
+  var counted: UInt64
+}
+
+/// Where the connections that sit on an event loop's tapes may be written to, side by side.
+///
+/// The fan-out looks at this for every delivery. The kernel's work for one send turns over most of a core's cache, so
+/// that to look at an object for each would cost a miss or two each time; here sixteen stand in one line of it.
+@safe final class OutletDirectory {
+  /// In a batch, not sent yet: the descriptor is `inBatch - value`.
+  static let inBatch: Int32 = -2
+
+  private var descriptors: UnsafeMutablePointer<Int32>
+  private var outlets: ContiguousArray<Outlet?> = []
+  private var free: [UInt32] = []
+  private var capacity = 64
+
+  init() { unsafe descriptors = .allocate(capacity: capacity) }
+
+  deinit { unsafe descriptors.deallocate() }
+
+  func enter(_ outlet: Outlet, _ descriptor: Int32) -> UInt32 {
+    let place = free.popLast() ?? UInt32(outlets.count)
+    if Int(place) == outlets.count {
+      outlets.append(outlet)
+      if outlets.count > capacity { grow() }
+    } else {
+      outlets[Int(place)] = outlet
+    }
+    unsafe descriptors[Int(place)] = descriptor
+    return place
+  }
+
+  func leave(_ place: UInt32) {
+    outlets[Int(place)] = nil
+    unsafe descriptors[Int(place)] = -1
+    free.append(place)
+  }
+
+  func set(_ place: UInt32, _ descriptor: Int32) { unsafe descriptors[Int(place)] = descriptor }
+
+  /// - Parameter place: of an outlet that sits on a tape.
+  @inline(__always)
+  func descriptor(_ place: UInt32) -> Int32 { unsafe descriptors[Int(place)] }
+
+  func outlet(_ place: UInt32) -> Outlet {
+    guard let outlet = outlets[Int(place)] else { preconditionFailure("a seat's outlet is in the directory") }
+    return outlet
+  }
+
+  private func grow() {
+    let grown = UnsafeMutablePointer<Int32>.allocate(capacity: 2 * capacity)
+    unsafe grown.update(from: descriptors, count: capacity)
+    unsafe descriptors.deallocate()
+    unsafe descriptors = grown
+    capacity *= 2
   }
 }

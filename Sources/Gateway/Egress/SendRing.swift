@@ -9,9 +9,11 @@ import CLinuxIO
   /// A batch is submitted at this size: some 0.1 ms of sends, so that a slice ends when it should.
   static let capacity = 32
 
-  @safe struct Entry {
-    let outlet: Unmanaged<Outlet>
-    let tape: Unmanaged<Tape>
+  struct Entry {
+    /// In the directory.
+    let outlet: UInt32
+    /// Stays until the batch is through: a tape is not given up inside a slice.
+    unowned(unsafe) let tape: Tape
     let start: UInt64
     let count: Int
   }
@@ -46,11 +48,13 @@ import CLinuxIO
   /// Performs the batch, and tells of each send that was not taken whole, in order: `(entry, bytes taken or -errno)`.
   ///
   /// - Returns: false where the ring itself has failed and is not to be used again. What it did not do is told as 0.
-  func submit(_ incomplete: (Entry, Int) -> Void) -> Bool {
+  func submit(_ directory: OutletDirectory, _ incomplete: (Entry, Int) -> Void) -> Bool {
     guard !entries.isEmpty else { return true }
     let failed = unsafe linuxio_ring_submit(ring, results)
+    for entry in entries {
+      directory.set(entry.outlet, OutletDirectory.inBatch - directory.descriptor(entry.outlet))
+    }
     for (index, entry) in entries.enumerated() {
-      unsafe entry.outlet._withUnsafeGuaranteedRef { $0.isInBatch = false }
       let result = unsafe results[index]
       if result != entry.count { incomplete(entry, result == .min ? 0 : Int(result)) }
     }

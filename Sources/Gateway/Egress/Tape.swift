@@ -16,13 +16,11 @@ import Wire
 /// the memory when nothing is left: a channel at rest costs its seats only. Positions count bytes since the tape began.
 @safe final class Tape {
   /// One subscriber.
-  @safe struct Seat {
-    let outlet: Unmanaged<Outlet>
+  struct Seat {
     /// Everything before it was handed to the subscriber's connection.
     var cursor: UInt64
-    /// On a tape of publications: up to where the subscriber's lag has been counted. On a conflated one: the version
-    /// that it has.
-    var seen: UInt64
+    /// Of the connection, in the ``OutletDirectory``.
+    let outlet: UInt32
     var state: SeatState
   }
 
@@ -44,6 +42,9 @@ import Wire
   /// Who sits there; holds the outlet too.
   private(set) var sessions: ContiguousArray<SessionDriver> = []
   private var places: [UInt64: Int] = [:]
+  /// On a conflated tape, which version of the table each seat has had.
+  private var versions: ContiguousArray<UInt64> = []
+  private unowned let directory: OutletDirectory
 
   /// Position of the first byte that is kept.
   private(set) var base: UInt64 = 0
@@ -67,8 +68,9 @@ import Wire
 
   private static let smallestTrim = 65_536
 
-  init(lane: Lane, conflationLimitBytes: Int) {
+  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory) {
     self.lane = lane
+    self.directory = directory
     conflated = ConflationTable(limitBytes: conflationLimitBytes)
   }
 
@@ -89,14 +91,13 @@ import Wire
   func sit(_ session: SessionDriver, held: Bool, positioned: Bool) {
     let outlet = session.outlet
     precondition(places[outlet.id] == nil, "a session sits once on a tape")
+    outlet.sat(in: directory)
     places[outlet.id] = seats.count
     sessions.append(session)
     var state: SeatState = held ? .held : []
     if positioned { state.insert(.positioned) }
-    seats.append(
-      Seat(
-        outlet: unsafe Unmanaged.passUnretained(outlet), cursor: end, seen: isConflated ? conflated.version : end,
-        state: state))
+    seats.append(Seat(cursor: end, outlet: outlet.place, state: state))
+    if isConflated { versions.append(conflated.version) }
     if isDirty { left += 1 }
   }
 
@@ -104,13 +105,17 @@ import Wire
   func leave(_ outlet: Outlet) {
     guard let place = places.removeValue(forKey: outlet.id) else { return }
     settleLag(at: place, outlet)
-    let seat = seats.removeLast()
-    let session = sessions.removeLast()
-    if place < seats.count {
-      seats[place] = seat
-      sessions[place] = session
-      places[session.id] = place
+    let last = seats.count - 1
+    if place < last {
+      seats.swapAt(place, last)
+      sessions.swapAt(place, last)
+      if isConflated { versions.swapAt(place, last) }
+      places[sessions[place].id] = place
     }
+    seats.removeLast()
+    sessions.removeLast()
+    if isConflated { versions.removeLast() }
+    outlet.stoodUp()
     // The one that moved may have been ahead of the lap: visit everybody.
     if isDirty { left = seats.count }
   }
@@ -244,22 +249,25 @@ import Wire
   /// The seat's connection took everything up to the position, or keeps it.
   func advance(_ place: Int, to position: UInt64) {
     seats[place].cursor = position
-    seats[place].seen = isConflated ? conflated.version : position
+    if isConflated { versions[place] = conflated.version }
   }
+
+  /// Which version of the table the seat has had.
+  func version(_ place: Int) -> UInt64 { versions[place] }
 
   /// Counts what the seat's connection is behind with.
   func lag(_ place: Int, _ outlet: Outlet) {
     if !seats[place].state.contains(.lagging) {
       seats[place].state.insert(.lagging)
-      outlet.laggingOn.append(self)
+      outlet.lags.append(Lag(tape: self, counted: seats[place].cursor))
       laggards += 1
     }
     if isConflated {
-      // Nothing waits here for it: the table keeps the newest of each key since `seen`.
+      // Nothing waits here for it: the table keeps the newest of each key since its version.
       seats[place].cursor = end
-    } else {
-      outlet.laggingBytes += Int(end - seats[place].seen)
-      seats[place].seen = end
+    } else if let index = outlet.lags.firstIndex(where: { $0.tape === self }) {
+      outlet.laggingBytes += Int(end - outlet.lags[index].counted)
+      outlet.lags[index].counted = end
     }
   }
 
@@ -268,11 +276,9 @@ import Wire
     guard seats[place].state.contains(.lagging) else { return }
     seats[place].state.remove(.lagging)
     laggards -= 1
-    outlet.laggingOn.removeAll { $0 === self }
-    if !isConflated {
-      outlet.laggingBytes -= Int(seats[place].seen - seats[place].cursor)
-      seats[place].seen = seats[place].cursor
-    }
+    guard let index = outlet.lags.firstIndex(where: { $0.tape === self }) else { return }
+    if !isConflated { outlet.laggingBytes -= Int(outlet.lags[index].counted - seats[place].cursor) }
+    outlet.lags.remove(at: index)
   }
 
   /// What it is behind with is dropped.

@@ -62,7 +62,9 @@ final class Hub {
     if isHeld { held[session.id, default: []].append(channel) }
   }
 
-  private func makeTape(_ lane: Lane) -> Tape { Tape(lane: lane, conflationLimitBytes: conflationLimitBytes) }
+  private func makeTape(_ lane: Lane) -> Tape {
+    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
+  }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
     guard var entry = channels[channel] else { return }
