@@ -30,6 +30,22 @@ public struct MicroBenchmark: Sendable {
       true
     #endif
   }
+
+  /// What made the instructions that are counted.
+  public static var toolchain: String {
+    #if arch(x86_64)
+      let processor = "x86_64"
+    #else
+      let processor = "arm64"
+    #endif
+    #if compiler(>=6.4)
+      return "Swift 6.4 or newer on \(processor)"
+    #elseif compiler(>=6.3)
+      return "Swift 6.3 on \(processor)"
+    #else
+      return "Swift 6.2 on \(processor)"
+    #endif
+  }
 }
 
 /// Uses a value where the optimiser cannot see that it is not used.
