@@ -4,5 +4,6 @@ import ArgumentParser
 struct FanfareBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fanfare-bench", abstract: "Measures realtime servers: fan-out, latency, connections, recovery.",
-    subcommands: [MicroCommand.self])
+    subcommands: [MicroCommand.self, WorkerCommand.self, FloorCommand.self])
+    subcommands: [MicroCommand.self, ZeroMQPeerCommand.self])
 }

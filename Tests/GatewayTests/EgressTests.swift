@@ -208,7 +208,7 @@ struct EgressTests {
       scene.runToEnd()
       fast.readAll(scene)
     }
-    let keys = ["ann", "ben"].map { ConflationKey(member: ClientInfo(user: $0, client: $0)) }
+    let keys = ["ann", "ben"].map { ConflationKey(presenceOf: ClientInfo(user: $0, client: $0)) }
     for number in 0..<10 {
       append(frame(number), typing, scene, key: keys[number % 2])
       scene.runToEnd()

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "ring.h"
+#include "linuxio_epoll.h"
 
 /// Accepts one connection from a non-blocking listening socket; the new socket is non-blocking and close-on-exec.
 int linuxio_accept(int listener);

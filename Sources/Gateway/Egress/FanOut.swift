@@ -220,7 +220,7 @@ final class FanOut {
     let seat = tape.seats[place]
     tape.settleLag(at: place, outlet)
     if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
-      let frames = tape.conflated.newest(after: tape.version(place))
+      let frames = tape.conflated.newest(after: tape.version(place)).flatMap(\.frame)
       conflations += 1
       tape.advance(place, to: tape.end)
       if !frames.isEmpty { unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) } }
@@ -242,7 +242,7 @@ final class FanOut {
 
   /// The connection took what had waited in its own queue.
   func catchUp(_ outlet: Outlet) {
-    let tapes = outlet.lags.map(\.tape).sorted { $0.lane < $1.lane }
+    let tapes = outlet.lags.map(\.tape).sorted { $0.lane.rawValue < $1.lane.rawValue }
     for tape in tapes {
       guard outlet.isClear else { return }
       guard let place = tape.place(of: outlet.id), !tape.seats[place].state.contains(.held) else { continue }

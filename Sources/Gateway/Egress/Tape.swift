@@ -76,7 +76,7 @@ import Wire
 
   deinit { unsafe memory?.deallocate() }
 
-  var isConflated: Bool { lane != .publications }
+  var isConflated: Bool { lane.isConflated }
 
   var isEmpty: Bool { seats.isEmpty }
 
@@ -97,7 +97,7 @@ import Wire
     var state: SeatState = held ? .held : []
     if positioned { state.insert(.positioned) }
     seats.append(Seat(cursor: end, outlet: outlet.place, state: state))
-    if isConflated { versions.append(conflated.version) }
+    if isConflated { versions.append(conflated.latestVersion) }
     if isDirty { left += 1 }
   }
 
@@ -249,7 +249,7 @@ import Wire
   /// The seat's connection took everything up to the position, or keeps it.
   func advance(_ place: Int, to position: UInt64) {
     seats[place].cursor = position
-    if isConflated { versions[place] = conflated.version }
+    if isConflated { versions[place] = conflated.latestVersion }
   }
 
   /// Which version of the table the seat has had.

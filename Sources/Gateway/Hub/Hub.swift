@@ -54,7 +54,7 @@ final class Hub {
     tape.sit(session, held: isHeld, positioned: flags.contains(.positioned))
     if session.format == .json { entry.json = tape } else { entry.protobuf = tape }
     if flags.contains(.joinLeave) {
-      let presence = entry.presenceTape(session.format) ?? makeTape(.typing)
+      let presence = entry.presenceTape(session.format) ?? makeTape(.lowest)
       presence.sit(session, held: isHeld, positioned: false)
       if session.format == .json { entry.jsonPresence = presence } else { entry.protobufPresence = presence }
     }

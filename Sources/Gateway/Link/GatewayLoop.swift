@@ -138,8 +138,8 @@ final class GatewayLoop: LoopParticipant {
 
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
     var frames = EncodedFrames(.push(push), for: audience)
-    frames.lane = .typing
-    frames.key = ConflationKey(member: info)
+    frames.lane = .lowest
+    frames.key = ConflationKey(presenceOf: info)
     add(.presenceFrames(channel, frames), bytes: frames.byteCount, to: audience)
   }
 
