@@ -4,6 +4,5 @@ import ArgumentParser
 struct FanfareBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fanfare-bench", abstract: "Measures realtime servers: fan-out, latency, connections, recovery.",
-    subcommands: [MicroCommand.self, WorkerCommand.self, FloorCommand.self])
-    subcommands: [MicroCommand.self, ZeroMQPeerCommand.self])
+    subcommands: [MicroCommand.self, WorkerCommand.self, FloorCommand.self, ZeroMQPeerCommand.self])
 }
