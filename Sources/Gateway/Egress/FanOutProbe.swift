@@ -96,7 +96,9 @@ private final class SilentHost: SessionHost {
   func sessionEnded(_ driver: SessionDriver) {}
 
   private struct NoTokens: TokenVerifier {
-    func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims { throw .unavailable(reason: "nobody asks") }
+    func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
+      throw .unavailable(reason: "nobody asks")
+    }
     func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
       throw .unavailable(reason: "nobody asks")
     }

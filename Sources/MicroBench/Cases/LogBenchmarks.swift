@@ -10,13 +10,14 @@ extension MicroBenchmark {
       return { iterations in scene.append(iterations) }
     },
     MicroBenchmark(
-      name: "log-append-sqlite", about: "one publication handed to the writer thread; what that thread does is not counted"
+      name: "log-append-sqlite",
+      about: "one publication handed to the writer thread; what that thread does is not counted"
     ) {
-      let folder = TemporaryFolder()
+      let folder = try TemporaryFolder()
       var options = SQLiteStore.Options()
       // The writer sleeps throughout, so that its work is not counted too.
       options.relaxedDelayMilliseconds = 3_600_000
-      let store = try SQLiteStore(folder: folder.path, options: options) { _ in }
+      let store = try SQLiteStore(folder: folder.url.path, options: options) { _ in }
       let scene = try LogScene(store, .relaxed, folder)
       scene.append(5_000)
       return { iterations in scene.append(iterations) }
@@ -59,11 +60,4 @@ private final class LogScene {
       keep(store.append(entry))
     }
   }
-}
-
-/// A folder that goes with its last user.
-private final class TemporaryFolder {
-  let path = NSTemporaryDirectory() + "/fanfare-micro-" + UUID().uuidString
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -28,7 +28,9 @@ public struct CallgrindProfile: Sendable, Equatable {
         } else if line.hasPrefix("cfn=") {
           called = Self.name(line.dropFirst(4), &names)
         } else if line.hasPrefix("calls=") {
-          guard let name = called, let count = UInt64(line.dropFirst(6).prefix { $0 != " " }) else { throw Unreadable() }
+          guard let name = called, let count = UInt64(line.dropFirst(6).prefix { $0 != " " }) else {
+            throw Unreadable()
+          }
           calls[name, default: 0] += count
           called = nil
         }
@@ -46,10 +48,11 @@ public struct CallgrindProfile: Sendable, Equatable {
 
   /// `(12) malloc` names number 12, `(12)` uses the name, and `malloc` stands for itself.
   private static func name(_ text: Substring, _ names: inout [Substring: String]) -> String? {
-    guard text.first == "(", let end = text.firstIndex(of: ")") else { return String(text) }
+    guard text.hasPrefix("("), let end = text.firstIndex(of: ")") else { return String(text) }
     let number = text[...end]
     let rest = text[text.index(after: end)...].drop { $0 == " " }
-    if !rest.isEmpty { names[number] = String(rest) }
+    // Callgrind tells a function that calls itself from its first call by a `'2`.
+    if !rest.isEmpty { names[number] = String(rest.prefix { $0 != "'" }) }
     return names[number]
   }
 

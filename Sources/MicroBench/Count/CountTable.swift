@@ -1,6 +1,8 @@
 /// Counts beside their thresholds, for people.
 public struct CountTable: CustomStringConvertible {
-  private var rows: [[String]] = [["benchmark", "instructions", "threshold", "allocations", "threshold", "retains+releases"]]
+  private var rows: [[String]] = [
+    ["benchmark", "instructions", "threshold", "allocations", "threshold", "retains+releases"]
+  ]
 
   public init() {}
 

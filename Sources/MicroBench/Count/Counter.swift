@@ -1,30 +1,47 @@
-public import Foundation
+import Foundation
 
 /// Counts benchmarks by running this very program under callgrind, once with so many iterations and once with twice as
 /// many.
-public struct Counter: Sendable {
+public struct Counter {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// The program, and the words that make it run one benchmark. The benchmark's name and the iterations come behind.
-  public var program: String
-  public var words: [String]
+  /// The words that make the program run one benchmark. The benchmark's name and the iterations come behind.
+  private let words: [String]
+  private let valgrind: String
+  /// A copy of the program without debug information, which valgrind may not be able to read, in a folder of its own.
+  private let program: URL
+  private let folder: TemporaryFolder
 
-  public init(program: String, words: [String]) {
-    self.program = program
+  /// - Parameter words: make the program run one benchmark; the benchmark's name and the iterations come behind.
+  public init(program: String, words: [String]) throws {
     self.words = words
+    valgrind = try Self.find("valgrind", package: "valgrind")
+    folder = try TemporaryFolder()
+    self.program = folder.url.appendingPathComponent("program")
+    let strip = Process()
+    strip.executableURL = URL(fileURLWithPath: try Self.find("strip", package: "binutils"))
+    strip.arguments = ["--strip-debug", "-o", self.program.path, program]
+    try strip.run()
+    strip.waitUntilExit()
+    guard strip.terminationStatus == 0 else {
+      throw Failure(description: "\(program) cannot be copied without its debug information; make room and count again")
+    }
   }
 
-  private static let valgrind = ["/usr/bin/valgrind", "/usr/local/bin/valgrind"]
+  private static func find(_ tool: String, package: String) throws -> String {
+    for folder in ["/usr/bin", "/usr/local/bin"] {
+      let path = "\(folder)/\(tool)"
+      if FileManager.default.isExecutableFile(atPath: path) { return path }
+    }
+    throw Failure(description: "\(tool) was not found; install it (apt-get install \(package)) and count again")
+  }
 
   public func count(_ benchmark: MicroBenchmark) throws -> Counts {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-counts-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
     // Side by side: there are two processors wherever this is worth its time.
     let runs = try [benchmark.iterations, 2 * benchmark.iterations].map { iterations in
-      try Run(self, benchmark.name, iterations, in: folder)
+      try Run(self, benchmark.name, iterations, in: folder.url)
     }
     let profiles = try runs.map { try $0.profile() }
     return Counts(from: profiles[0], to: profiles[1], iterations: benchmark.iterations)
@@ -36,14 +53,11 @@ public struct Counter: Sendable {
     let output: URL
 
     init(_ counter: Counter, _ name: String, _ iterations: Int, in folder: URL) throws {
-      guard let valgrind = Counter.valgrind.first(where: FileManager.default.isExecutableFile) else {
-        throw Failure(description: "valgrind was not found; install it (apt-get install valgrind) and count again")
-      }
-      file = folder.appendingPathComponent("callgrind.\(iterations)")
-      output = folder.appendingPathComponent("output.\(iterations)")
-      process.executableURL = URL(fileURLWithPath: valgrind)
+      file = folder.appendingPathComponent("\(name).\(iterations).callgrind")
+      output = folder.appendingPathComponent("\(name).\(iterations).output")
+      process.executableURL = URL(fileURLWithPath: counter.valgrind)
       process.arguments =
-        ["--tool=callgrind", "--callgrind-out-file=\(file.path)", counter.program] + counter.words
+        ["--tool=callgrind", "--callgrind-out-file=\(file.path)", counter.program.path] + counter.words
         + ["--run", name, "--iterations", String(iterations)]
       // A dictionary's order is otherwise drawn anew by each process, and with it the number of its collisions.
       process.environment = [

@@ -26,8 +26,8 @@ struct MicroCommand: ParsableCommand {
   @Flag(help: "Print the counts as JSON.")
   var json = false
 
-  @Option(help: .hidden)
-  var run: String?
+  @Option(name: .customLong("run"), help: .hidden)
+  var uncounted: String?
 
   @Option(help: .hidden)
   var iterations = 1
@@ -36,7 +36,7 @@ struct MicroCommand: ParsableCommand {
     guard MicroBenchmark.isOptimised else {
       throw Refusal("counts of a debug build say nothing; build with: swift build --configuration release")
     }
-    if let name = run { try runInValgrind(try benchmark(name)) }
+    if let name = uncounted { try runInValgrind(try benchmark(name)) }
     let chosen = try names.isEmpty ? MicroBenchmark.all : names.map(benchmark)
     let thresholds = try (check ?? update).flatMap(readThresholds)
     if check != nil && thresholds == nil { throw Refusal("\(check ?? "") was not found; make it with --update") }
@@ -63,7 +63,7 @@ struct MicroCommand: ParsableCommand {
 
   private func countAll(_ chosen: [MicroBenchmark]) throws -> [String: Counts] {
     guard let program = Bundle.main.executablePath else { throw Refusal("this program's own path cannot be found") }
-    let counter = Counter(program: program, words: ["micro"])
+    let counter = try Counter(program: program, words: ["micro"])
     var counts: [String: Counts] = [:]
     for benchmark in chosen { counts[benchmark.name] = try counter.count(benchmark) }
     return counts
