@@ -73,6 +73,17 @@ final class FanOutClient {
     } while try bytes.fillFromWhatIsThere()
   }
 
+  /// Reads on until a frame has begun with so many bytes and is not whole.
+  func readIntoFrame(bytes wanted: Int, step: Int) throws {
+    while true {
+      while let frame = try bytes.nextFrame() {
+        if case .message(let payload) = frame { try take(payload) }
+      }
+      if bytes.unfinishedBytes >= wanted { return }
+      try bytes.fill(upTo: step)
+    }
+  }
+
   func count(_ channel: String) -> Int { publications[channel]?.count ?? 0 }
 
   private func take(_ payload: [UInt8]) throws {

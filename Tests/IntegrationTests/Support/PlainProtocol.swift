@@ -126,11 +126,25 @@ enum PlainProtocol {
 
   /// All that one message from the server holds.
   static func read(_ payload: [UInt8], _ format: WireFormat) throws -> [Incoming] {
-    if format == .json { return try payload.split(separator: 0x0A).map { try readJSON($0) } }
+    if format == .json { return try lines(payload).map { try readJSON($0) } }
     var replies: [Incoming] = []
     var reader = FieldReader(payload[...])
     while !reader.isAtEnd { replies.append(try readProtobuf(try reader.delimited())) }
     return replies
+  }
+
+  /// By the C library: a loop over bytes costs too much in a build for debugging.
+  private static func lines(_ payload: [UInt8]) -> [ArraySlice<UInt8>] {
+    payload.withUnsafeBytes { bytes in
+      var lines: [ArraySlice<UInt8>] = []
+      var start = 0
+      while start < bytes.count, let base = bytes.baseAddress {
+        let end = memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base } ?? bytes.count
+        lines.append(payload[start..<end])
+        start = end + 1
+      }
+      return lines
+    }
   }
 
   private static func readJSON(_ line: ArraySlice<UInt8>) throws -> Incoming {
