@@ -1,3 +1,5 @@
+import Wire
+
 extension SettingTable {
   static let client: [SettingKey] = [
     SettingKey(
@@ -83,5 +85,9 @@ extension SettingTable {
     SettingKey(
       "publication_data_format", .choice(["json", "binary"]), .string("json"),
       "json: data must be JSON; binary: any bytes."),
+    SettingKey(
+      "lane", .choice(Lane.allCases.map(\.name)), .string(Lane.publications.name),
+      "publications: nothing is left out for a reader; receipts, then typing: go out later, and a reader that lags gets the newest per key only, so neither goes with history or positioning."
+    ),
   ]
 }

@@ -193,6 +193,24 @@ struct SettingsRules {
     if options.forcePushJoinLeave, !options.joinLeave {
       report("\(place).force_push_join_leave", "is true, but join_leave is not; add \"join_leave\": true")
     }
+    checkLane(options, at: place)
+  }
+
+  /// A lagging reader's gaps in a low lane are meant. To somebody who counts offsets they would be loss.
+  private mutating func checkLane(_ options: ChannelOptions, at place: String) {
+    guard options.lane.isConflated else { return }
+    let lane = "is \"\(options.lane.name)\", where a reader that lags gets the newest per key only"
+    if options.historySize > 0 || options.historyTTLMilliseconds > 0 {
+      report(
+        "\(place).lane",
+        "\(lane), but history is kept, from which nothing may be missing; leave history_size and history_ttl out, or write \"publications\""
+      )
+    } else if options.forcePositioning {
+      report(
+        "\(place).lane",
+        "\(lane), but force_positioning is true, to which that would be loss; leave force_positioning out, or write \"publications\""
+      )
+    }
   }
 
   private static func isOrigin(_ text: String) -> Bool {

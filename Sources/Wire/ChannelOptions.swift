@@ -43,6 +43,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var allowUserLimitedChannels = false
   public var durability = Durability.memory
   public var dataFormat = DataFormat.json
+  /// Of publications. Only ``Lane/publications`` goes with history and positions: what is left out in the others
+  /// would look like loss.
+  public var lane = Lane.publications
 
   public init() {}
 

@@ -182,6 +182,9 @@ struct SessionSubscribeTests {
       (bare, ask { $0.recover = true }, false, false),
       (bare.with { $0.forceRecovery = true }, .init(), false, false),
       (bare, ask { $0.positioned = true }, false, true),
+      (bare.with { $0.lane = .receipts }, ask { $0.positioned = true }, false, false),
+      (bare.with { $0.lane = .typing }, .init(), false, false),
+      (.open.with { $0.lane = .typing }, ask { $0.recover = true }, false, false),
     ]
   }()
 
@@ -198,6 +201,17 @@ struct SessionSubscribeTests {
     #expect(result.positioned == positioned)
     #expect(result.epoch == (positioned ? "e" : ""))
     #expect(actions.contains(.attach(channel("a"), positioned ? .positioned : [])))
+  }
+
+  @Test("nobody counts offsets in a low lane, whatever their token says")
+  func lowLane() {
+    var bench = SessionBench.live(.open.with { $0.lane = .receipts })
+    var grant = SubscriptionGrant()
+    grant.forceRecovery = true
+    grant.forcePositioning = true
+    let actions = bench.joinWithToken("a", grant: grant)
+    #expect(actions.subscribeResult?.positioned == false)
+    #expect(actions.contains(.attach(channel("a"), [])))
   }
 
   @Test("a grant's override goes before the namespace's option")

@@ -334,7 +334,7 @@ extension ClientReply {
 }
 
 /// Steele, Lea and Flood's generator: small, and the same on every machine.
-struct SplitMix {
+struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
   mutating func next() -> UInt64 {

@@ -45,6 +45,30 @@ struct CombinationTests {
         "is true, but join_leave is not"))
   }
 
+  @Test("A low lane with a history or with positioning", arguments: ["receipts", "typing"])
+  func lane(_ lane: String) {
+    let place = "channel.without_namespace.lane"
+    let history = #""lane": "\#(lane)", "history_size": 1, "history_ttl": "1s""#
+    #expect(
+      refused(
+        channel(history), place,
+        "is \"\(lane)\", where a reader that lags gets the newest per key only, but history is kept"))
+    #expect(
+      refused(
+        channel(#""lane": "\#(lane)", "force_positioning": true"#), place,
+        "is \"\(lane)\", where a reader that lags gets the newest per key only, but force_positioning is true"))
+    #expect(problems(channel(#""lane": "\#(lane)", "presence": true, "join_leave": true"#)) == ["accepted"])
+    let inNamespace = #"{"channel": {"namespaces": [{"name": "n", "lane": "\#(lane)", "force_positioning": true}]}}"#
+    #expect(refused(inNamespace, "channel.namespaces.n.lane", "is \"\(lane)\""))
+  }
+
+  @Test("The lane of publications goes with everything, and there is no fourth")
+  func publicationsLane() {
+    let all = #""lane": "publications", "history_size": 1, "history_ttl": "1s", "force_positioning": true"#
+    #expect(problems(channel(all)) == ["accepted"])
+    #expect(problems(channel(#""lane": "control""#)) != ["accepted"])
+  }
+
   @Test(
     "Rights for anonymous clients are possible without open connects: a token without a user is anonymous too",
     arguments: ["subscribe", "publish", "history", "presence"])

@@ -65,7 +65,7 @@ struct SourcesTests {
     let json = #"""
       {"channel": {"without_namespace": {"presence": true}, "namespaces": [
         {"name": "chat", "history_size": 10, "history_ttl": "1h", "durability": "durable"},
-        {"name": "a.b-c", "publication_data_format": "binary"}]}}
+        {"name": "a.b-c", "publication_data_format": "binary", "lane": "receipts"}]}}
       """#
     let settings = try load(
       json, environment: ["FANFARE_CHANNEL_NAMESPACES_CHAT_HISTORY_SIZE": "20"],
@@ -76,6 +76,7 @@ struct SourcesTests {
     chat.durability = .durable
     var other = ChannelOptions()
     other.dataFormat = .binary
+    other.lane = .receipts
     other.joinLeave = true
     var plain = ChannelOptions()
     plain.presence = true

@@ -76,8 +76,10 @@ struct SubscribeOrder {
     binaryData = options.dataFormat == .binary
     let forcesRecovery = grant.forceRecovery ?? options.forceRecovery
     let forcesPositioning = grant.forcePositioning ?? options.forcePositioning
-    recoverable = options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
-    positioned = recoverable || forcesPositioning || ask.positioned
+    // Gaps are meant in a low lane: nobody may count offsets there, whatever a token or the client says.
+    let hasNoGaps = !options.lane.isConflated
+    recoverable = hasNoGaps && options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
+    positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned)
     let joinLeave = grant.joinLeave ?? options.joinLeave
     sendsMember = joinLeave || (grant.presence ?? options.presence)
     pushesJoinLeave = joinLeave && (ask.joinLeave || (grant.forcePushJoinLeave ?? options.forcePushJoinLeave))
