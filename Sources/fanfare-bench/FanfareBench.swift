@@ -16,7 +16,7 @@ struct FanfareBench: ParsableCommand {
       benchmarks/README.md says what is measured and how to read it.
       """,
     subcommands: [
-      RunCommand.self, ReportCommand.self, ScenariosCommand.self, WorkerCommand.self, FloorCommand.self,
-      ZeroMQPeerCommand.self,
+      RunCommand.self, ReportCommand.self, ScenariosCommand.self, MicroCommand.self, WorkerCommand.self,
+      FloorCommand.self, ZeroMQPeerCommand.self,
     ])
 }

@@ -137,7 +137,8 @@ extension CentrifugeDialect {
     }
     if result.isBroken { throw Self.brokenReply }
     if state.recovers && !recovered {
-      throw BenchError("the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
+      throw BenchError(
+        "the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
     }
     subscribed(id, epoch: epoch, offset: offset, &state)
     sink.confirm()

@@ -122,7 +122,9 @@ extension EventLoop {
     unsafe connection.pointee.stage = .open
     unsafe dialect.open(&connection.pointee.state, into: &outgoing)
     unsafe try sendOutgoing(connection)
-    if unsafe connection.pointee.state.isConfirmed { unsafe try confirm(connection, max(1, connection.pointee.state.channels.count)) }
+    if unsafe connection.pointee.state.isConfirmed {
+      unsafe try confirm(connection, max(1, connection.pointee.state.channels.count))
+    }
   }
 
   /// Subscriptions were confirmed, or a publisher may publish.

@@ -36,7 +36,9 @@ public enum Worker {
     case "nchan": try work(plan, console, NchanDialect.self)
     case "redis": try work(plan, console, RedisDialect.self)
     case "zmtp": try work(plan, console, ZMTPDialect.self)
-    default: throw BenchError("\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
+    default:
+      throw BenchError(
+        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
     }
   }
 
