@@ -4,5 +4,5 @@ import ArgumentParser
 struct FanfareBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fanfare-bench", abstract: "Measures realtime servers: fan-out, latency, connections, recovery.",
-    subcommands: [WorkerCommand.self, FloorCommand.self, ZeroMQPeerCommand.self])
+    subcommands: [MicroCommand.self, WorkerCommand.self, FloorCommand.self, ZeroMQPeerCommand.self])
 }

@@ -44,9 +44,10 @@ final class WorkerRunner: Sendable {
 
   init(_ plan: WorkerPlan) throws {
     var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
-    guard pipe2(&input, Int32(O_CLOEXEC)) == 0, pipe2(&output, Int32(O_CLOEXEC)) == 0 else {
+    guard pipe(&input) == 0, pipe(&output) == 0 else {
       throw BenchError("no pipes")
     }
+    for descriptor in input + output { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     orders = input[1]
     let (workerInput, workerOutput, reports) = (input[0], output[1], output[0])
     Thread {

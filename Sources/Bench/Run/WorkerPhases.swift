@@ -82,6 +82,7 @@ extension EventLoop {
       try console.write(.stepped(makeReport()))
       rememberMissing()
       resetCounts()
+      (run.measureFrom, run.measureTo) = (.max, .max)
       run.deadline = .max
       run.isStep = false
     } else if plan.scenario.measure == .delivery {

@@ -161,7 +161,7 @@ final class FanOut {
     tape.advance(place, to: tape.end)
     if let ring {
       directory.set(seat.outlet, OutletDirectory.inBatch - descriptor)
-      let entry = unsafe SendRing.Entry(outlet: seat.outlet, tape: tape, start: seat.cursor, count: count)
+      let entry = SendRing.Entry(outlet: seat.outlet, tape: tape, start: seat.cursor, count: count)
       unsafe ring.add(entry, descriptor, bytes)
       if ring.isFull { submit() }
     } else {

@@ -40,7 +40,7 @@ import CLinuxIO
   var isFull: Bool { entries.count == Self.capacity }
 
   func add(_ entry: Entry, _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
-    guard let start = unsafe bytes.baseAddress else { return }
+    guard let start = bytes.baseAddress else { return }
     unsafe linuxio_ring_send(ring, descriptor, start, bytes.count, UInt32(entries.count))
     entries.append(entry)
   }

@@ -139,7 +139,7 @@ import Wire
     }
     reserve(frame.count)
     unsafe frame.withUnsafeBytes { source in
-      guard let start = unsafe source.baseAddress, let memory = unsafe memory else { return }
+      guard let start = source.baseAddress, let memory = unsafe memory else { return }
       unsafe (memory + Int(end - base)).copyMemory(from: start, byteCount: source.count)
     }
     end += UInt64(frame.count)
