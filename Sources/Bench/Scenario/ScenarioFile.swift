@@ -66,7 +66,7 @@ public enum ScenarioFile {
         nil
       }
     let file = fields.file.hasSuffix(".json") ? String(fields.file.dropLast(5)) : fields.file
-    let seconds = "seconds"
+    let seconds = "a number of seconds"
     return Scenario(
       name: try fields.text("name", default: file, "a short name"),
       about: try fields.text("about", default: nil, "one sentence for the report"),
@@ -74,10 +74,11 @@ public enum ScenarioFile {
       warmup: try fields.number("warmup", default: 2, in: 0...600, seconds),
       duration: try fields.number("duration", default: 10, in: 0.5...604_800, seconds), ramp: ramp,
       missed: fields.has("missed")
-        ? try fields.whole("missed", default: 100, in: 1...100_000, "publications") : measure == "resume" ? 100 : nil,
+        ? try fields.whole("missed", default: 100, in: 1...100_000, "a number of publications")
+        : measure == "resume" ? 100 : nil,
       format: try fields.choice("format", default: "json", of: ["json", "protobuf"]),
-      turns: try fields.whole("turns", default: 5, in: 1...1_000, "turns"),
-      workers: try fields.whole("workers", default: 1, in: 1...64, "processes"),
+      turns: try fields.whole("turns", default: 5, in: 1...1_000, "a number of turns"),
+      workers: try fields.whole("workers", default: 1, in: 1...64, "a number of processes"),
       peers: try fields.texts("peers", default: ["fanfare", "floor"], "a list of peers' names"),
       settings: try fields.texts("settings", default: [], "a list of settings, each like \"client.ping_interval=5m\""))
   }
@@ -85,22 +86,23 @@ public enum ScenarioFile {
   private static func read(group fields: ScenarioFields, number: Int) throws(BenchError) -> Scenario.Group {
     Scenario.Group(
       name: try fields.text("name", default: "group\(number)", "a short name"),
-      channels: try fields.whole("channels", default: 1, in: 1...1_000_000, "channels"),
-      subscribers: try fields.whole("subscribers", default: 1, in: 0...1_000_000, "subscribers of each channel"),
-      rate: try fields.number("rate", default: 0, in: 0...10_000_000, "publications per second"),
-      payload: try fields.whole("payload", default: 128, in: ScenarioRules.payloads, "bytes"),
-      burst: try fields.whole("burst", default: 1, in: 1...100_000, "publications at the same time"),
-      publishers: try fields.whole("publishers", default: 1, in: 0...100_000, "connections"),
-      slow: try fields.number("slow", default: 0, in: 0...1, "a part"),
+      channels: try fields.whole("channels", default: 1, in: 1...1_000_000, "a number of channels"),
+      subscribers: try fields.whole(
+        "subscribers", default: 1, in: 0...1_000_000, "a number of subscribers of each channel"),
+      rate: try fields.number("rate", default: 0, in: 0...10_000_000, "a rate per second"),
+      payload: try fields.whole("payload", default: 128, in: ScenarioRules.payloads, "a number of bytes"),
+      burst: try fields.whole("burst", default: 1, in: 1...100_000, "a number of publications at the same time"),
+      publishers: try fields.whole("publishers", default: 1, in: 0...100_000, "a number of connections"),
+      slow: try fields.number("slow", default: 0, in: 0...1, "a part of 1"),
       namespace: try fields.text("namespace", default: "", "a namespace's name, or empty"))
   }
 
   private static func read(ramp fields: ScenarioFields) throws(BenchError) -> Scenario.Ramp {
     Scenario.Ramp(
       factor: try fields.number("factor", default: 1.25, in: 1.01...10, "a factor"),
-      seconds: try fields.number("seconds", default: 4, in: 0.5...3_600, "seconds"),
+      seconds: try fields.number("seconds", default: 4, in: 0.5...3_600, "a number of seconds"),
       p99LimitMilliseconds: try fields.number(
-        "p99_limit_milliseconds", default: 50, in: 0.01...60_000, "milliseconds"),
-      maximumSteps: try fields.whole("maximum_steps", default: 40, in: 1...1_000, "steps"))
+        "p99_limit_milliseconds", default: 50, in: 0.01...60_000, "a number of milliseconds"),
+      maximumSteps: try fields.whole("maximum_steps", default: 40, in: 1...1_000, "a number of steps"))
   }
 }
