@@ -24,6 +24,8 @@ public struct GatewayConfiguration: Sendable {
   public var requestTimeout: Int64 = 10_000
   /// Bytes under way to the broker before client sockets are read later.
   public var uplinkWindowBytes = 8 << 20
+  /// Whether sends go through io_uring where the kernel allows it.
+  public var usesIOURing = true
 
   public init(session: SessionConfiguration, namespaces: NamespaceTable) {
     self.session = session
@@ -40,6 +42,7 @@ public final class GatewayServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let eventLoops: [any EventLoop]
   private let shards: [NIOLoopBound<Shard>]
+  private let loads: [ShardLoad]
   private let uplink: Mailbox<UplinkMessage>
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
@@ -55,20 +58,31 @@ public final class GatewayServer: Sendable {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
     let eventLoops = Array(group.makeIterator().map { $0 as any EventLoop })
     let queueLimit = configuration.listener.queueLimitBytes
+    let usesIOURing = configuration.usesIOURing
+    let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     var shards: [NIOLoopBound<Shard>] = []
+    var rings = 0
     for (index, eventLoop) in eventLoops.enumerated() {
-      let shard = try await eventLoop.submit {
-        NIOLoopBound(
-          Shard(
-            loopIndex: index, verifier: verifier, rules: rules, uplink: uplink, queueLimitBytes: queueLimit,
-            clock: Self.now), eventLoop: eventLoop)
+      let (shard, usesRing) = try await eventLoop.submit {
+        let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
+        let shard = Shard(
+          loopIndex: index, verifier: verifier, rules: rules, uplink: uplink, load: loads[index], fanOut: fanOut,
+          clock: Self.now)
+        let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
+        fanOut.requestTurn = { turn.arm() }
+        return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
       }.get()
       shards.append(shard)
+      if usesRing { rings += 1 }
     }
+    logger.info(
+      "fan-out: \(Self.describeSends(rings: rings, of: count, asked: usesIOURing))",
+      metadata: ["event_loops": "\(count)"])
     self.rules = rules
     self.group = group
     self.eventLoops = eventLoops
     self.shards = shards
+    self.loads = loads
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     _ = certificates?.watch(on: eventLoops[0])
@@ -85,7 +99,9 @@ public final class GatewayServer: Sendable {
     linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
-    let mailboxes = zip(eventLoops, shards).map { ShardMailbox(eventLoop: $0, shard: $1, uplink: uplink) }
+    let mailboxes = eventLoops.indices.map {
+      ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
+    }
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
       context: context, loop: loop, uplink: uplink, logger: logger)
@@ -127,6 +143,14 @@ public final class GatewayServer: Sendable {
     for future in ended { try? await future.get() }
   }
 
+  /// For the start-up log: operators compare machines by it.
+  private static func describeSends(rings: Int, of loops: Int, asked: Bool) -> String {
+    if rings == loops { return "batches of sends through io_uring" }
+    return asked
+      ? "one send call per frame, because this kernel or sandbox does not allow io_uring"
+      : "one send call per frame, as gateway.io_uring says"
+  }
+
   private static func loopCount(_ configured: Int) -> Int {
     if configured > 0 { return min(configured, 64) }
     return min(max(1, System.coreCount - 1), 64)
@@ -142,11 +166,16 @@ public final class GatewayServer: Sendable {
 /// Joins a connection and its session.
 final class GatewayConnection: ConnectionDelegate {
   private let driver: SessionDriver
+  private let shard: Shard
 
-  init(_ connection: Connection, shard: Shard) { driver = shard.open(connection) }
+  init(_ connection: Connection, shard: Shard) {
+    self.shard = shard
+    driver = shard.open(connection)
+  }
 
   func connection(_ connection: Connection, received message: ByteBuffer) { driver.received(message) }
   func connectionReadComplete(_ connection: Connection) { driver.readCompleted() }
+  func connectionDrained(_ connection: Connection) { shard.drained(driver) }
   func connectionClosed(_ connection: Connection) { driver.closed() }
 }
 

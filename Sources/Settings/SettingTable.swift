@@ -131,7 +131,10 @@ enum SettingTable {
   private static let gateway: [SettingKey] = [
     SettingKey(
       "gateway.uplink_window_bytes", .bytes(kibibytes(64)...mebibytes(1024)), .int(mebibytes(8)),
-      "Bytes on their way to the broker before client sockets are read later.")
+      "Bytes on their way to the broker before client sockets are read later."),
+    SettingKey(
+      "gateway.io_uring", .bool, .bool(true),
+      "Send in batches through io_uring where the kernel allows it; the start-up log says whether it does."),
   ]
 
   private static let process: [SettingKey] = [

@@ -109,6 +109,7 @@ public struct Settings: Sendable, Equatable {
 
   public struct Gateway: Sendable, Equatable {
     public var uplinkWindowBytes: Int
+    public var ioUring: Bool
   }
 
   public struct Data: Sendable, Equatable {

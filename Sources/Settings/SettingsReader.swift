@@ -16,7 +16,7 @@ struct SettingsReader {
     for name in namespaces { table.namespaces[name] = options(["channel", "namespaces", name]) }
     return Settings(
       server: server, client: client, token: token, channels: table, broker: broker, backbone: backbone,
-      gateway: .init(uplinkWindowBytes: int("gateway.uplink_window_bytes")),
+      gateway: .init(uplinkWindowBytes: int("gateway.uplink_window_bytes"), ioUring: bool("gateway.io_uring")),
       data: .init(directory: string("data.directory")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))

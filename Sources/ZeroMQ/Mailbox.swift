@@ -71,6 +71,8 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
+  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+
   /// From here on `post` refuses; what it took before stays to be taken.
   func close() {
     state.withLock { $0.isClosed = true }
@@ -79,7 +81,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
 
 /// A mailbox as its loop sees it.
 protocol MailboxDrain: AnyObject {
-  /// Handles up to `limit` elements; false if there was none.
+  /// Handles up to `limit` elements; true if more are left.
   func drain(limit: Int) -> Bool
   /// Refuses new elements and handles the rest.
   func finish()
@@ -109,15 +111,15 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
       handle(batch[next])
       next += 1
     }
-    if next == batch.count {
-      batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
-      next = 0
-    }
-    return true
+    guard next == batch.count else { return true }
+    batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
+    next = 0
+    return false
   }
 
   func finish() {
     mailbox.close()
-    while drain(limit: Int.max / 2) {}
+    // A batch that was begun comes first, and then what stands in the mailbox.
+    repeat { while drain(limit: Int.max / 2) {} } while !mailbox.isEmpty
   }
 }

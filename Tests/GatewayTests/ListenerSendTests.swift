@@ -49,18 +49,6 @@ struct ListenerSendTests {
     }
   }
 
-  @Test("a slice of a shared buffer is sent as it stands there")
-  func slice() throws {
-    try withListener { harness throws in
-      let client = try connect(harness)
-      try harness.onLoop { session in
-        let tape = ServerFrame.message([1], format: .json) + ServerFrame.message([2], format: .json)
-        session.connection.send(tape, in: 3..<6)
-      }
-      #expect(try client.readFrame()?.payload == [2])
-    }
-  }
-
   @Test("a slow reader is closed with 3008, and everybody else gets every message")
   func slowReader() throws {
     try withListener(

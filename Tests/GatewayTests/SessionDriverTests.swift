@@ -223,6 +223,7 @@ final class DriverScene {
 
 final class RecordingTransport: SessionTransport {
   let id: UInt64 = 1
+  let outlet = Outlet(id: 1, descriptor: -1)
   let eventLoop: any EventLoop
   let format = WireFormat.json
   var frames: [[UInt8]] = []

@@ -9,6 +9,9 @@ protocol Dialect: Sendable {
   /// What stands between the socket and the dialect's bytes, for this role.
   func framing(_ role: Role) -> Framing
 
+  /// Where the path of the upgrade depends on the client (its channel): that path, instead of the framing's.
+  func path(_ state: DialectState) -> String?
+
   /// What the connection says first, once it is open (and upgraded).
   func open(_ state: inout DialectState, into out: inout Outgoing)
 
@@ -28,6 +31,10 @@ protocol Dialect: Sendable {
   /// marks: a dialect that needs JSON puts them around `content.dropLast(2)`).
   func publish(
     _ content: UnsafeRawBufferPointer, to channel: String, _ state: inout DialectState, into out: inout Outgoing)
+}
+
+extension Dialect {
+  func path(_ state: DialectState) -> String? { nil }
 }
 
 enum Role: Sendable { case subscriber, publisher }
@@ -50,10 +57,18 @@ struct DialectState: Sendable {
   var offsets: [UInt64] = []
   /// This is a return after a drop: ask for what was missed.
   var recovers = false
+  /// Set in ``Dialect/open(_:into:)`` where the server confirms nothing: the connection counts as ready from then on.
+  var isConfirmed = false
   /// The dialect's own: phase, next command id, bytes of a content still to come.
   var phase = 0
   var nextID: UInt32 = 1
   var remaining = 0
+  /// The server wants its pings answered.
+  var answersPings = false
+  /// Why the server refused a publication last.
+  var refusal = ""
+  /// Where the content stood in the last publication's message.
+  var contentPlace = 0
 }
 
 /// Bytes to send. Each ``endMessage()`` closes a WebSocket message; on a raw connection it does nothing.

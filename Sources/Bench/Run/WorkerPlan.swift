@@ -10,6 +10,14 @@ public struct WorkerPlan: Codable, Sendable {
   public var scenario: Scenario
   /// Distinguishes the channels of one turn from those of another: a prefix of channel names' last part.
   public var run: String
+
+  public init(worker: Int, workers: Int, target: Target, scenario: Scenario, run: String) {
+    self.worker = worker
+    self.workers = workers
+    self.target = target
+    self.scenario = scenario
+    self.run = run
+  }
 }
 
 /// Where the server is and how it is spoken to.
@@ -113,7 +121,8 @@ public struct WorkerReport: Codable, Sendable {
   public var wallSeconds: Double
   /// Connections that the server closed while measuring.
   public var disconnected: Int
-  /// A resume run: from the drop to the last publication recovered, per subscriber; and that of the slowest, in seconds.
+  /// A resume run: from the beginning of the return to the last publication recovered, per subscriber; and that of the
+  /// slowest, in seconds.
   public var resumed: EncodedHistogram?
   public var resumeSeconds: Double?
   /// What was noticed, as sentences. At most 20.

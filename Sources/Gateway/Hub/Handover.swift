@@ -16,6 +16,9 @@ enum Handover: Sendable {
 struct EncodedFrames: Sendable {
   var json: [UInt8]?
   var protobuf: [UInt8]?
+  var lane = Lane.publications
+  /// What it replaces for those who lag, in the lanes that conflate.
+  var key = ConflationKey.channel
 
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
 

@@ -1,110 +1,114 @@
 import Wire
 
 /// Who on this event loop gets a channel's frames. One shard per loop, touched on that loop only: no lock, no hop.
+///
+/// The hub knows channels and who is on them; how frames get to their sockets is the ``FanOut``'s business.
 final class Hub {
-  private struct Subscriber {
-    let session: SessionDriver
-    var flags: HubFlags
-  }
+  /// A channel's tapes: made when somebody first sits on them.
+  private struct HubChannel {
+    var json: Tape?
+    var protobuf: Tape?
+    /// Joins and leaves, for those who asked for them.
+    var jsonPresence: Tape?
+    var protobufPresence: Tape?
 
-  private final class HubChannel {
-    var subscribers: [Subscriber] = []
-    /// Where each session stands in the list, so that leaving a channel of 100,000 does not search it.
-    var places: [UInt64: Int] = [:]
-    /// Where the next round starts, so that nobody is always last.
-    var start = 0
-  }
+    var isEmpty: Bool { json == nil && protobuf == nil }
 
-  /// What waits for a session's connect result.
-  private struct Held {
-    var channels: [ChannelName] = []
-    var frames: [(channel: ChannelName, frame: [UInt8])] = []
-    var bytes = 0
+    func tape(_ format: WireFormat) -> Tape? { format == .json ? json : protobuf }
+
+    func presenceTape(_ format: WireFormat) -> Tape? { format == .json ? jsonPresence : protobufPresence }
+
+    mutating func vacate(_ format: WireFormat) {
+      switch format {
+      case .json:
+        if json?.isEmpty == true { json = nil }
+        if jsonPresence?.isEmpty == true { jsonPresence = nil }
+      case .protobuf:
+        if protobuf?.isEmpty == true { protobuf = nil }
+        if protobufPresence?.isEmpty == true { protobufPresence = nil }
+      }
+    }
   }
 
   private var channels: [ChannelName: HubChannel] = [:]
-  private var held: [UInt64: Held] = [:]
-  private let heldBytesLimit: Int
+  /// Channels of sessions that wait for their connect result.
+  private var held: [UInt64: [ChannelName]] = [:]
+  private let fanOut: FanOut
+  private let namespaces: NamespaceTable
+  private let conflationLimitBytes: Int
 
-  /// - Parameter heldBytesLimit: bytes held for one session; beyond it the client is too slow to connect.
-  init(heldBytesLimit: Int) { self.heldBytesLimit = heldBytesLimit }
+  /// - Parameter conflationLimitBytes: kept per channel and format for those who lag in a lane that conflates.
+  init(fanOut: FanOut, namespaces: NamespaceTable, conflationLimitBytes: Int = 65_536) {
+    self.fanOut = fanOut
+    self.namespaces = namespaces
+    self.conflationLimitBytes = conflationLimitBytes
+  }
 
   // MARK: Subscribers
 
   func attach(_ session: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
-    let entry = channels[channel] ?? HubChannel()
+    let isHeld = flags.contains(.held)
+    var entry = channels[channel] ?? HubChannel()
+    let lane = namespaces.options(for: channel)?.lane ?? .publications
+    let tape = entry.tape(session.format) ?? makeTape(lane)
+    tape.sit(session, held: isHeld, positioned: flags.contains(.positioned))
+    if session.format == .json { entry.json = tape } else { entry.protobuf = tape }
+    if flags.contains(.joinLeave) {
+      let presence = entry.presenceTape(session.format) ?? makeTape(.lowest)
+      presence.sit(session, held: isHeld, positioned: false)
+      if session.format == .json { entry.jsonPresence = presence } else { entry.protobufPresence = presence }
+    }
     channels[channel] = entry
-    precondition(entry.places[session.id] == nil, "a session is attached to a channel once")
-    entry.places[session.id] = entry.subscribers.count
-    entry.subscribers.append(Subscriber(session: session, flags: flags))
-    if flags.contains(.held) { held[session.id, default: Held()].channels.append(channel) }
+    if isHeld { held[session.id, default: []].append(channel) }
+  }
+
+  private func makeTape(_ lane: Lane) -> Tape {
+    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
   }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
-    guard let entry = channels[channel], let place = entry.places.removeValue(forKey: session.id) else { return }
-    let last = entry.subscribers.removeLast()
-    if place < entry.subscribers.count {
-      entry.subscribers[place] = last
-      entry.places[last.session.id] = place
-    }
-    if entry.subscribers.isEmpty { channels[channel] = nil }
-    guard var waiting = held[session.id] else { return }
-    held[session.id] = nil
-    waiting.frames.removeAll { $0.channel == channel }
-    waiting.bytes = waiting.frames.reduce(0) { $0 + $1.frame.count }
-    held[session.id] = waiting
+    guard var entry = channels[channel] else { return }
+    // Taken out while it changes, so that nothing is copied.
+    channels[channel] = nil
+    if let tape = entry.tape(session.format) { fanOut.leave(session.outlet, tape) }
+    if let tape = entry.presenceTape(session.format) { fanOut.leave(session.outlet, tape) }
+    entry.vacate(session.format)
+    if !entry.isEmpty { channels[channel] = entry }
+    held[session.id]?.removeAll { $0 == channel }
   }
 
   func releaseHeld(for session: SessionDriver) {
-    guard let waiting = held.removeValue(forKey: session.id) else { return }
-    for (_, frame) in waiting.frames { session.openTransport?.send(frame) }
-    for channel in waiting.channels {
-      guard let entry = channels[channel], let place = entry.places[session.id] else { continue }
-      entry.subscribers[place].flags.remove(.held)
+    for channel in held.removeValue(forKey: session.id) ?? [] {
+      guard let entry = channels[channel] else { continue }
+      if let tape = entry.tape(session.format) { fanOut.release(session.outlet, on: tape) }
+      if let tape = entry.presenceTape(session.format) { fanOut.release(session.outlet, on: tape) }
     }
   }
 
+  /// The session ends before its connect result: it gets nothing, and leaves its channels next.
   func discardHeld(for session: SessionDriver) { held[session.id] = nil }
 
   // MARK: Frames
 
+  /// They go out with the fan-out's next slice.
   func deliver(_ frames: EncodedFrames, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    // The list as it is now: a subscriber that turns out slow leaves it while it is walked.
-    let subscribers = entry.subscribers
-    entry.start = (entry.start + 1) % subscribers.count
-    for subscriber in subscribers[entry.start...] { send(frames, on: channel, to: subscriber) }
-    for subscriber in subscribers[..<min(entry.start, subscribers.count)] { send(frames, on: channel, to: subscriber) }
+    if let frame = frames.json, let tape = entry.json { fanOut.append(frame, key: frames.key, to: tape) }
+    if let frame = frames.protobuf, let tape = entry.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
   }
 
   func deliverPresence(_ frames: EncodedFrames, on channel: ChannelName) {
-    let subscribers = channels[channel]?.subscribers ?? []
-    for subscriber in subscribers where subscriber.flags.contains(.joinLeave) {
-      send(frames, on: channel, to: subscriber)
+    guard let entry = channels[channel] else { return }
+    if let frame = frames.json, let tape = entry.jsonPresence { fanOut.append(frame, key: frames.key, to: tape) }
+    if let frame = frames.protobuf, let tape = entry.protobufPresence {
+      fanOut.append(frame, key: frames.key, to: tape)
     }
   }
 
   /// Tells those who count on every offset.
   func lose(_ channel: ChannelName) {
-    let subscribers = channels[channel]?.subscribers ?? []
-    for subscriber in subscribers where subscriber.flags.contains(.positioned) {
-      subscriber.session.channelLost(channel)
-    }
-  }
-
-  private func send(_ frames: EncodedFrames, on channel: ChannelName, to subscriber: Subscriber) {
-    let session = subscriber.session
-    guard let frame = frames[session.format] else { return }
-    if subscriber.flags.contains(.held) {
-      hold(frame, on: channel, for: session)
-    } else {
-      session.openTransport?.send(frame)
-    }
-  }
-
-  private func hold(_ frame: [UInt8], on channel: ChannelName, for session: SessionDriver) {
-    held[session.id]?.frames.append((channel, frame))
-    held[session.id]?.bytes += frame.count
-    if held[session.id]?.bytes ?? 0 > heldBytesLimit { session.disconnect(.slow) }
+    guard let entry = channels[channel] else { return }
+    let sessions = (entry.json?.positionedSessions ?? []) + (entry.protobuf?.positionedSessions ?? [])
+    for session in sessions { session.channelLost(channel) }
   }
 }

@@ -10,6 +10,8 @@ final class Shard: SessionHost {
   let rules: SessionRules
   private let uplink: Mailbox<UplinkMessage>
   private let hub: Hub
+  private let fanOut: FanOut
+  private let load: ShardLoad
   private let clock: @Sendable () -> SessionTime
   private(set) var sessions: [UInt64: SessionDriver] = [:]
   /// Sessions whose commands are read later because the broker is behind.
@@ -19,14 +21,16 @@ final class Shard: SessionHost {
 
   init(
     loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
-    queueLimitBytes: Int, clock: @escaping @Sendable () -> SessionTime
+    load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime
   ) {
     self.loopIndex = loopIndex
     self.verifier = verifier
     self.rules = rules
     self.uplink = uplink
     self.clock = clock
-    hub = Hub(heldBytesLimit: queueLimitBytes)
+    self.load = load
+    self.fanOut = fanOut
+    hub = Hub(fanOut: fanOut, namespaces: rules.namespaces)
   }
 
   var time: SessionTime { clock() }
@@ -105,7 +109,17 @@ final class Shard: SessionHost {
       case .holdPublishers(let hold): holdPublishers(hold)
       }
     }
+    runSlice()
   }
+
+  /// What stands on the tapes goes out, for as long as a slice lasts.
+  func runSlice() {
+    fanOut.runSlice()
+    load.report(backlogBytes: fanOut.backlogBytes)
+  }
+
+  /// The connection took what had waited for it: what waits on tapes goes out now.
+  func drained(_ driver: SessionDriver) { fanOut.catchUp(driver.outlet) }
 
   private func holdPublishers(_ hold: Bool) {
     isHolding = hold

@@ -1,6 +1,5 @@
 import Logging
 import NIOCore
-import Synchronization
 import Wire
 public import ZeroMQ
 
@@ -106,9 +105,9 @@ final class GatewayLoop: LoopParticipant {
         add(.answer(connection: source.connection, tag: source.tag, response), bytes: 64, to: source.loop)
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .joined(let channel, let info, let audience):
-        addPresence(.join(channel: channel.string, info), channel, audience)
+        addPresence(.join(channel: channel.string, info), channel, info, audience)
       case .left(let channel, let info, let audience):
-        addPresence(.leave(channel: channel.string, info), channel, audience)
+        addPresence(.leave(channel: channel.string, info), channel, info, audience)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdPublishers(let hold):
         for shard in shards.indices { add(.holdPublishers(hold), bytes: 0, to: shard) }
@@ -131,12 +130,16 @@ final class GatewayLoop: LoopParticipant {
     if !options.keepsHistory { publication.offset = 0 }
     let push = ClientReply.push(
       .publication(channel: channel.string, publication, binaryData: options.dataFormat == .binary))
-    let frames = EncodedFrames(push, for: audience)
+    var frames = EncodedFrames(push, for: audience)
+    frames.lane = options.lane
+    if options.lane != .publications { frames.key = ConflationKey(publication) }
     add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
   }
 
-  private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ audience: Audience) {
-    let frames = EncodedFrames(.push(push), for: audience)
+  private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
+    var frames = EncodedFrames(.push(push), for: audience)
+    frames.lane = .lowest
+    frames.key = ConflationKey(presenceOf: info)
     add(.presenceFrames(channel, frames), bytes: frames.byteCount, to: audience)
   }
 
@@ -207,34 +210,5 @@ extension EncodedFrames {
     self.init(
       json: audience.json ? ClientCodec.frame(for: [reply], format: .json) : nil,
       protobuf: audience.protobuf ? ClientCodec.frame(for: [reply], format: .protobuf) : nil)
-  }
-}
-
-/// The way from the backbone thread to one event loop.
-final class ShardMailbox: Sendable {
-  /// Worked off in one go, this is worth telling the broker before the next heartbeat.
-  private static let worthTelling = 256 << 10
-
-  private let eventLoop: any EventLoop
-  private let shard: NIOLoopBound<Shard>
-  private let uplink: Mailbox<UplinkMessage>
-  private let waiting = Atomic<Int>(0)
-
-  init(eventLoop: any EventLoop, shard: NIOLoopBound<Shard>, uplink: Mailbox<UplinkMessage>) {
-    self.eventLoop = eventLoop
-    self.shard = shard
-    self.uplink = uplink
-  }
-
-  /// Bytes handed over and not worked off yet.
-  var queuedBytes: UInt64 { UInt64(max(0, waiting.load(ordering: .relaxed))) }
-
-  func hand(over batch: [Handover], bytes: Int) {
-    waiting.add(bytes, ordering: .relaxed)
-    eventLoop.execute { [self] in
-      shard.value.take(batch)
-      waiting.subtract(bytes, ordering: .relaxed)
-      if bytes >= Self.worthTelling { _ = uplink.post(.workedOff) }
-    }
   }
 }

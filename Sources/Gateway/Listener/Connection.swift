@@ -7,13 +7,14 @@ public import Wire
 /// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
 /// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes
 /// through the channel, and until the channel has handed over its last byte (`queuedBytes` is 0 again) everything
-/// later goes through it too. So there is one order. TLS connections always go through the channel.
+/// later goes through it too. So there is one order. TLS connections always go through the channel. The fan-out takes
+/// the same short way by itself, and hands the rest of a frame that was cut to ``transmit(_:)``: see ``Outlet``.
 ///
 /// **Why the descriptor is never somebody else's.** NIO closes it in one place, on this event loop, and tells the
 /// handlers (`channelInactive`) in the same uninterrupted run: between the two, only promises of failed writes call
 /// out, and ours gives the descriptor up there. All of our writes happen on this event loop too, so none can stand
 /// between the closing and the moment at which `descriptor` becomes -1. Nobody else holds the number.
-public final class Connection {
+public final class Connection: OutletOwner {
   /// Unique in this process.
   public let id: UInt64
   public let eventLoop: any EventLoop
@@ -24,7 +25,7 @@ public final class Connection {
   public let remoteAddress: String
 
   /// Bytes that we accepted and the kernel has not. At most the queue limit and one frame.
-  public private(set) var queuedBytes = 0
+  public var queuedBytes: Int { outlet.queuedBytes }
   /// Why we closed it; nil while it is open and where the peer ended it.
   public private(set) var closeCode: DisconnectCode?
   /// False from the moment at which either side began to close: what is sent then is dropped.
@@ -42,8 +43,7 @@ public final class Connection {
   private(set) var phase = Phase.open
   private let channel: any Channel
   private let listener: ListenerContext
-  /// -1: not to be written to, because of TLS or because the connection has ended.
-  private var descriptor: Int32
+  let outlet: Outlet
   private var queuedPongBytes = 0
   private var readPauses = 0
   private var delegate: (any ConnectionDelegate)?
@@ -59,8 +59,9 @@ public final class Connection {
     self.format = format
     self.remoteAddress = channel.remoteAddress?.ipAddress ?? ""
     self.channel = channel
-    self.descriptor = descriptor
+    outlet = Outlet(id: id, descriptor: descriptor)
     self.listener = listener
+    outlet.attach(self)
   }
 
   func attach(_ handler: WebSocketHandler) { self.handler = handler }
@@ -76,14 +77,6 @@ public final class Connection {
     unsafe frame.withUnsafeBytes { unsafe send($0) }
   }
 
-  /// Sends whole frames that stand one after another in a shared buffer.
-  ///
-  /// - Parameter range: must lie within the array.
-  public func send(_ frames: [UInt8], in range: Range<Int>) {
-    guard phase == .open else { return }
-    unsafe frames.withUnsafeBytes { unsafe send(UnsafeRawBufferPointer(rebasing: $0[range])) }
-  }
-
   private func send(_ bytes: UnsafeRawBufferPointer) {
     // One frame is taken in any case: the kernel may have had a part of it, and a frame that is cut off leaves the
     // peer with no way to read even our Close.
@@ -94,10 +87,12 @@ public final class Connection {
     }
   }
 
-  private func transmit(_ bytes: UnsafeRawBufferPointer) {
+  /// The bytes behind everything that was sent before, whatever the limits say: for a part of a frame, or of what
+  /// already counted against them.
+  func transmit(_ bytes: UnsafeRawBufferPointer) {
     var waiting = unsafe bytes
-    if queuedBytes == 0 && descriptor >= 0 {
-      let sent = unsafe linuxio_send(descriptor, bytes.baseAddress, bytes.count)
+    if outlet.descriptor >= 0 {
+      let sent = unsafe linuxio_send(outlet.descriptor, bytes.baseAddress, bytes.count)
       if sent == bytes.count { return }
       if sent < 0 { return abandon() }
       unsafe waiting = UnsafeRawBufferPointer(rebasing: bytes[sent...])
@@ -107,10 +102,10 @@ public final class Connection {
 
   private func enqueue(_ bytes: UnsafeRawBufferPointer) {
     let count = bytes.count
-    queuedBytes += count
+    outlet.queued(count)
     let promise = eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      queuedBytes -= count
+      outlet.dequeued(count)
       switch result {
       case .failure:
         // The channel is about to be inactive, and its descriptor may be closed already: see above.
@@ -182,7 +177,7 @@ public final class Connection {
     beginClosing(code, ServerFrame.close(code: code.code, reason: code.reason))
   }
 
-  private func closeSlow() {
+  func closeSlow() {
     guard phase == .open else { return }
     listener.counters.countSlow()
     beginClosing(
@@ -194,6 +189,7 @@ public final class Connection {
     guard phase == .open else { return }
     closeCode = code
     phase = .closing
+    defer { outlet.end() }  // After our Close frame, which may take the short way.
     unsafe frame.withUnsafeBytes { unsafe transmit($0) }
     guard phase == .closing else { return }
     if readPauses > 0 { restartReading() }  // Else the peer's Close would never be read.
@@ -232,7 +228,7 @@ public final class Connection {
   }
 
   /// After a failed write: nothing can be said to the peer any more.
-  private func abandon() {
+  func abandon() {
     end()
     eventLoop.assumeIsolated().execute { [self] in channel.close(promise: nil) }
   }
@@ -245,7 +241,7 @@ public final class Connection {
   /// From here on the descriptor may be closed, and its number somebody else's.
   private func end() {
     phase = .closed
-    descriptor = -1
+    outlet.end()
   }
 
   // MARK: What the handler tells

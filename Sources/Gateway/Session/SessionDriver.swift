@@ -14,6 +14,8 @@ final class SessionDriver {
   let id: UInt64
   let eventLoop: any EventLoop
   let format: WireFormat
+  /// Where the fan-out writes. Outlives the connection, and is then closed.
+  let outlet: Outlet
   let client: String
   private let mostCommands: Int
 
@@ -43,6 +45,7 @@ final class SessionDriver {
     id = transport.id
     eventLoop = transport.eventLoop
     format = transport.format
+    outlet = transport.outlet
     client = identity.client
     mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
@@ -53,8 +56,6 @@ final class SessionDriver {
   /// Empty: anonymous, or not connected yet.
   var user: String { session.user }
   var phase: Session.Phase { session.phase }
-  /// The open connection, for the hub to write to.
-  var openTransport: (any SessionTransport)? { transport }
 
   // MARK: From the connection
 

@@ -7,6 +7,8 @@ protocol SessionTransport: AnyObject {
   var id: UInt64 { get }
   var eventLoop: any EventLoop { get }
   var format: WireFormat { get }
+  /// Where the fan-out writes.
+  var outlet: Outlet { get }
   /// - Parameter frame: one whole WebSocket frame, or what another transport makes of the same replies.
   func send(_ frame: [UInt8])
   /// Ends the connection after what was sent before. Calls the delegate's "closed" at once or later, once.

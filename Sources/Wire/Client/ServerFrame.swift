@@ -24,6 +24,37 @@ public enum ServerFrame {
     appendHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &frame)
   }
 
+  /// Bytes of the whole frame that begins here, by its header.
+  ///
+  /// - Parameter bytes: begins with a header that was written here; it may go on behind the frame.
+  public static func length(of bytes: UnsafeRawBufferPointer) -> Int {
+    guard bytes.count >= 2 else { return bytes.count }
+    switch unsafe bytes[1] & 0x7F {
+    case 126 where bytes.count >= 4: return unsafe 4 + (Int(bytes[2]) << 8 | Int(bytes[3]))
+    case 127 where bytes.count >= 10:
+      var length = 0
+      for place in 2..<10 { length = unsafe length << 8 | Int(bytes[place]) }
+      return 10 + length
+    case let length: return 2 + Int(length)
+    }
+  }
+
+  static func headerBytes(payloadBytes: Int) -> Int { payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10 }
+
+  static func writeHeader(payloadBytes: Int, format: WireFormat, to memory: inout MemoryWriter) {
+    memory.put(0x80 | (format == .json ? Opcode.text : Opcode.binary))
+    let count = UInt64(payloadBytes)
+    switch payloadBytes {
+    case ..<126: memory.put(UInt8(truncatingIfNeeded: count))
+    case ..<65_536:
+      memory.put(126)
+      unsafe withUnsafeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian) { unsafe memory.put($0) }
+    default:
+      memory.put(127)
+      unsafe withUnsafeBytes(of: count.bigEndian) { unsafe memory.put($0) }
+    }
+  }
+
   public static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
 
   /// Without a code, the payload is empty. A reason that is too long is cut at a character's end.

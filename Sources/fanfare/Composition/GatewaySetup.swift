@@ -13,6 +13,7 @@ enum GatewaySetup {
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
     configuration.requestTimeout = settings.client.requestTimeout.milliseconds
     configuration.uplinkWindowBytes = settings.gateway.uplinkWindowBytes
+    configuration.usesIOURing = settings.gateway.ioUring
     return configuration
   }
 

@@ -1,0 +1,165 @@
+import COpenSSL
+import Glibc
+
+/// The Centrifuge client protocol, version 2, as JSON or Protobuf.
+///
+/// A phase leads to the next: 0 waits for the answer to `connect`, 1 for those to `subscribe`, 2 is all confirmed.
+struct CentrifugeDialect: Dialect {
+  let isProtobuf: Bool
+  let path: String
+  let publishPath: String
+  /// Positions are wanted: publications are parsed in full.
+  let isRecovering: Bool
+  let secret: String?
+  let token: String?
+
+  init(target: Target, scenario: Scenario) throws(BenchError) {
+    guard ["json", "protobuf"].contains(scenario.format) else {
+      throw BenchError("format \(scenario.format) is unknown: json and protobuf are possible")
+    }
+    isProtobuf = scenario.format == "protobuf"
+    path = try ServerAddress(target.url).path
+    publishPath = try target.publishURL.map { url throws(BenchError) in try ServerAddress(url).path } ?? path
+    isRecovering = scenario.measure == .resume
+    (secret, token) = (target.secret, target.token)
+  }
+
+  func framing(_ role: Role) -> Framing {
+    .webSocket(
+      path: role == .publisher ? publishPath : path, subprotocol: isProtobuf ? "centrifuge-protobuf" : nil,
+      binary: isProtobuf)
+  }
+
+  func open(_ state: inout DialectState, into out: inout Outgoing) {
+    let token = token ?? secret.map { Self.makeToken(client: state.client, secret: $0, now: Glibc.time(nil)) }
+    if isProtobuf {
+      var request = ProtobufWriter()
+      if let token { request.field(1, token) }
+      request.field(4, "fanfare-bench")
+      command(4, request, &state, &out)
+    } else {
+      let token = token.map { "\"token\":\"\($0)\"," } ?? ""
+      out.append("{\"id\":\(Self.takeID(&state)),\"connect\":{\(token)\"name\":\"fanfare-bench\"}}")
+    }
+    out.endMessage()
+  }
+
+  @inline(__always)
+  func receive(
+    _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
+  ) throws(BenchError) -> Int {
+    if isProtobuf {
+      unsafe try receiveProtobuf(bytes, &state, &sink, &out)
+    } else {
+      unsafe try receiveJSON(bytes, &state, &sink, &out)
+    }
+    return bytes.count
+  }
+
+  func publish(
+    _ content: UnsafeRawBufferPointer, to channel: String, _ state: inout DialectState, into out: inout Outgoing
+  ) {
+    if isProtobuf {
+      // Sizes first: the request's length stands before it.
+      let channelSize = channel.utf8.count
+      let size =
+        2 + Varint.size(channelSize) + channelSize + Varint.size(content.count) + content.count
+      let id = Int(Self.takeID(&state))
+      let whole = 2 + Varint.size(id) + Varint.size(size) + size
+      Varint.append(whole, to: &out.bytes)
+      out.bytes.append(0x08)
+      Varint.append(id, to: &out.bytes)
+      out.bytes.append(0x3A)
+      Varint.append(size, to: &out.bytes)
+      out.bytes.append(0x0A)
+      Varint.append(channelSize, to: &out.bytes)
+      out.append(channel)
+      out.bytes.append(0x12)
+      Varint.append(content.count, to: &out.bytes)
+      // Data is JSON in this format too.
+      out.bytes.append(UInt8(ascii: "\""))
+      unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
+      out.bytes.append(UInt8(ascii: "\""))
+    } else {
+      out.append("{\"id\":")
+      out.append(String(Self.takeID(&state)))
+      out.append(",\"publish\":{\"channel\":\"")
+      out.append(channel)
+      out.append("\",\"data\":\"")
+      unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
+      out.append("\"}}")
+    }
+    out.endMessage()
+  }
+
+  // MARK: What both formats share
+
+  static func takeID(_ state: inout DialectState) -> UInt32 {
+    defer { state.nextID &+= 1 }
+    return state.nextID
+  }
+
+  /// Of an answer: what the connection does next.
+  func connected(answersPings: Bool, _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing) {
+    state.answersPings = answersPings
+    guard state.phase == 0 else { return }
+    state.phase = 1
+    if state.role == .publisher { return sink.confirm() }
+    for index in state.channels.indices { subscribe(index, &state, &out) }
+    out.endMessage()
+  }
+
+  private func subscribe(_ index: Int, _ state: inout DialectState, _ out: inout Outgoing) {
+    let channel = state.channels[index]
+    let recovers = state.recovers && index < state.epochs.count
+    if isProtobuf {
+      var request = ProtobufWriter()
+      request.field(1, channel)
+      if recovers {
+        request.field(3, 1)
+        request.field(6, state.epochs[index])
+        request.field(7, state.offsets[index])
+      }
+      command(5, request, &state, &out)
+    } else {
+      let position =
+        recovers ? ",\"recover\":true,\"epoch\":\"\(state.epochs[index])\",\"offset\":\(state.offsets[index])" : ""
+      // Several commands in a message stand on lines of their own.
+      let line = index > 0 ? "\n" : ""
+      out.append("\(line){\"id\":\(Self.takeID(&state)),\"subscribe\":{\"channel\":\"\(channel)\"\(position)}}")
+    }
+  }
+
+  private func command(
+    _ field: Int, _ request: ProtobufWriter, _ state: inout DialectState, _ out: inout Outgoing
+  ) {
+    var command = ProtobufWriter()
+    command.field(1, UInt64(Self.takeID(&state)))
+    command.field(field, request.bytes)
+    Varint.append(command.bytes.count, to: &out.bytes)
+    out.bytes += command.bytes
+  }
+
+  func refusal(_ code: UInt64, _ message: String, _ state: DialectState) -> BenchError {
+    let what = state.phase == 0 ? "connect" : "subscribe to \(state.channels.first ?? "a channel")"
+    let advice =
+      switch code {
+      case 101, 103, 109: ": does the secret or token fit the server, and may the client do that?"
+      case 106: ": the server's limits are lower than the scenario needs"
+      default: ""
+      }
+    return BenchError("the server refuses to \(what) with error \(code), \(message)\(advice)")
+  }
+
+  /// A connection token, HS256, that expires in an hour.
+  static func makeToken(client: Int, secret: String, now: Int) -> String {
+    let head = Base64.encodeForURL(Array("{\"alg\":\"HS256\",\"typ\":\"JWT\"}".utf8))
+    let body = Base64.encodeForURL(Array("{\"sub\":\"bench-\(client)\",\"exp\":\(now + 3600)}".utf8))
+    let text = Array("\(head).\(body)".utf8)
+    let key = Array(secret.utf8)
+    var digest = [UInt8](repeating: 0, count: 32)
+    var length: UInt32 = 32
+    _ = unsafe HMAC(EVP_sha256(), key, Int32(clamping: key.count), text, text.count, &digest, &length)
+    return "\(head).\(body).\(Base64.encodeForURL(digest))"
+  }
+}

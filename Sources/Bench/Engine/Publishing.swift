@@ -1,0 +1,166 @@
+/// What is published when, and what came of it. Worker 0 publishes; the others only know the schedule.
+@safe struct Publishing {
+  /// A group's publications.
+  struct Group {
+    var schedule = Schedule.none
+    /// Of the schedule, those that went out.
+    var done = 0
+    /// Publications of earlier schedules: where the numbering goes on.
+    var base = 0
+    var payload: [UInt8]
+    /// Its publishers, as places in ``publishers``.
+    var publishers: [Int] = []
+    /// Since the window began.
+    var published = 0
+    var refused = 0
+    /// Found missing and reported in earlier windows.
+    var missingBefore = 0
+  }
+
+  /// A connection that publishes, with the times of what was not answered yet.
+  struct Publisher {
+    static let remembered = 4096
+    var connection: Int
+    var group: Int
+    var sent = 0
+    var answered = 0
+    var times = [UInt64](repeating: 0, count: remembered)
+    var isTouched = false
+  }
+
+  /// Bytes that may wait for a publisher's socket. Beyond them, what is due waits on the schedule.
+  static let outLimit = 4 << 20
+
+  var groups: [Group]
+  var publishers: [Publisher] = []
+  /// Time of the next publication that this worker has to make.
+  var nextDue: UInt64 = .max
+  let lateness = FlatHistogram()
+  let acknowledged = FlatHistogram()
+
+  init(_ groups: [Scenario.Group]) {
+    self.groups = groups.map { Group(payload: [UInt8](repeating: 0x78, count: $0.payload)) }
+  }
+
+  mutating func add(connection: Int, group: Int) -> Int {
+    publishers.append(Publisher(connection: connection, group: group))
+    groups[group].publishers.append(publishers.count - 1)
+    return publishers.count - 1
+  }
+
+  /// The next schedules, once the last ones are done with.
+  mutating func set(_ schedules: [Schedule]) {
+    for index in groups.indices {
+      groups[index].base += groups[index].schedule.count
+      groups[index].schedule = schedules[index]
+      groups[index].done = 0
+    }
+    findNext()
+  }
+
+  mutating func findNext() {
+    nextDue = .max
+    guard !publishers.isEmpty else { return }
+    for group in groups where group.done < group.schedule.count {
+      nextDue = min(nextDue, group.schedule.due(group.done))
+    }
+  }
+
+  /// Everything that was due went out (on other workers than the first: was to go out).
+  var isDone: Bool { publishers.isEmpty || groups.allSatisfy { $0.done == $0.schedule.count } }
+
+  mutating func resetCounts() {
+    lateness.removeAll()
+    acknowledged.removeAll()
+    for index in groups.indices { (groups[index].published, groups[index].refused) = (0, 0) }
+  }
+}
+
+extension EventLoop {
+  /// Makes all publications that are due, each publisher's in one write.
+  func publishDue() throws(BenchError) {
+    let time = now
+    var isHeldUp = false
+    for index in publishing.groups.indices {
+      if publishDue(group: index, at: time) { isHeldUp = true }
+    }
+    publishing.findNext()
+    // A publisher whose socket takes nothing: try again soon, because its room is not all that is waited for.
+    if isHeldUp { publishing.nextDue = max(publishing.nextDue, time + 200_000) }
+    for index in publishing.publishers.indices where publishing.publishers[index].isTouched {
+      publishing.publishers[index].isTouched = false
+      let connection = unsafe connections + publishing.publishers[index].connection
+      if unsafe !connection.pointee.awaitsRoom { unsafe try flush(connection) }
+    }
+  }
+
+  /// - Returns: whether a publisher has no room for more.
+  private func publishDue(group index: Int, at time: UInt64) -> Bool {
+    let channels = channels[index]
+    let (schedule, base) = (publishing.groups[index].schedule, publishing.groups[index].base)
+    let publishers = publishing.groups[index].publishers
+    var done = publishing.groups[index].done
+    let first = done
+    var isHeldUp = false
+    var payload = publishing.groups[index].payload
+    publishing.groups[index].payload = []
+    while done < schedule.count, done - first < 8192 {
+      let due = schedule.due(done)
+      guard due <= time else { break }
+      let number = base + done
+      let channel = number % channels.count
+      let publisher = publishers[channel % publishers.count]
+      let connection = unsafe connections + publishing.publishers[publisher].connection
+      guard unsafe connection.pointee.out.count < Publishing.outLimit else {
+        isHeldUp = true
+        break
+      }
+      unsafe payload.withUnsafeMutableBytes { bytes in
+        if let place = bytes.baseAddress {
+          unsafe Marker.write(group: UInt16(index), sequence: UInt64(number / channels.count), due: due, to: place)
+        }
+        unsafe dialect.publish(
+          UnsafeRawBufferPointer(bytes), to: channels[channel], &connection.pointee.state, into: &outgoing)
+      }
+      unsafe frameOutgoing(connection)
+      note(publisher, at: time)
+      if due >= run.measureFrom {
+        publishing.lateness.record(time - due)
+        publishing.groups[index].published += 1
+      }
+      done += 1
+    }
+    publishing.groups[index].payload = payload
+    publishing.groups[index].done = done
+    return isHeldUp
+  }
+
+  private func note(_ publisher: Int, at time: UInt64) {
+    let place = publishing.publishers[publisher].sent % Publishing.Publisher.remembered
+    publishing.publishers[publisher].times[place] = time
+    publishing.publishers[publisher].sent += 1
+    publishing.publishers[publisher].isTouched = true
+  }
+
+  /// The server answered a publisher, in the order in which it was asked.
+  func acknowledge(_ connection: UnsafeMutablePointer<Connection>, _ count: Int, refused: Int) {
+    let index = unsafe connection.pointee.publisher
+    guard index >= 0 else { return }
+    if refused > 0 {
+      publishing.groups[publishing.publishers[index].group].refused += refused
+      let reason = unsafe connection.pointee.state.refusal
+      run.remark(
+        "the server refused publications\(reason.isEmpty ? "" : " (\(reason))"); may a client publish there, and is a "
+          + "rate limit set?")
+    }
+    let remembered = Publishing.Publisher.remembered
+    for _ in 0..<count {
+      let (sent, answered) = (publishing.publishers[index].sent, publishing.publishers[index].answered)
+      guard answered < sent else { return }
+      publishing.publishers[index].answered += 1
+      guard sent - answered <= remembered else { continue }
+      let time = publishing.publishers[index].times[answered % remembered]
+      if time >= run.measureFrom { publishing.acknowledged.record(now > time ? now - time : 0) }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A peer that a script in `benchmarks/peers/` installs and starts.
+struct ScriptPeer: Peer {
+  let name: String
+  /// ``Target/dialect``.
+  let dialect: String
+  /// What stands around the port in the address for subscribers: `ws://127.0.0.1:PORT/mqtt`.
+  let scheme: String
+  var path = ""
+  /// Where publishers use plain HTTP on the same port.
+  var publishPath: String?
+  /// Folder of the scripts; nil: found by ``ScriptFolder``.
+  var folder: String?
+
+  func describe() throws(BenchError) -> PeerDescription {
+    let script = try script()
+    return PeerDescription(
+      name: name, version: try Spawn.run([script, "version"]), settings: try Spawn.run([script, "settings"]))
+  }
+
+  func start(_ scenario: Scenario, cores: [Int]) throws(BenchError) -> RunningPeer {
+    let script = try script()
+    let port = try LoopbackPort.free()
+    var target = Target.loopback(dialect, "\(scheme)://127.0.0.1:\(port)\(path)")
+    if let publishPath { target.publishURL = "http://127.0.0.1:\(port)\(publishPath)" }
+    return try RunningPeer.single(name, target, port: port, cores: cores) { [script, "start", $0.path, String(port)] }
+  }
+
+  private func script() throws(BenchError) -> String {
+    let path = "\(try ScriptFolder.path(unless: folder))/\(name)"
+    guard FileManager.default.isExecutableFile(atPath: path) else {
+      throw BenchError(
+        "there is no script \(path); run the bench from the repository, or set FANFARE_BENCH_PEERS to benchmarks/peers."
+      )
+    }
+    return path
+  }
+}
+
+/// Where the peers' scripts are.
+enum ScriptFolder {
+  /// `FANFARE_BENCH_PEERS`, else `benchmarks/peers` in a folder above the current one or above the bench's executable.
+  static func path(unless given: String? = nil) throws(BenchError) -> String {
+    if let given { return given }
+    if let given = ProcessInfo.processInfo.environment["FANFARE_BENCH_PEERS"], !given.isEmpty { return given }
+    let files = FileManager.default
+    for start in [files.currentDirectoryPath, try ProcessTable.ownExecutable()] {
+      var folder = URL(fileURLWithPath: start)
+      for _ in 0..<12 {
+        let scripts = folder.appendingPathComponent("benchmarks/peers").path
+        if files.fileExists(atPath: "\(scripts)/lib.sh") { return scripts }
+        folder.deleteLastPathComponent()
+      }
+    }
+    throw BenchError(
+      "the folder benchmarks/peers is not above the current folder; run the bench in the repository, or set FANFARE_BENCH_PEERS."
+    )
+  }
+}
+
+extension Target {
+  /// A server on this machine that wants no token.
+  static func loopback(_ dialect: String, _ url: String) -> Target {
+    Target(
+      dialect: dialect, url: url, publishURL: nil, secret: nil, token: nil, trust: nil, spreadsSourceAddresses: true)
+  }
+}
+
+extension RunningPeer {
+  /// One server in a folder of its own, found ready.
+  static func single(
+    _ name: String, _ target: Target, port: Int, cores: [Int], _ command: (PeerFolder) throws(BenchError) -> [String]
+  ) throws(BenchError) -> RunningPeer {
+    let folder = try PeerFolder(for: name)
+    do throws(BenchError) {
+      let server = try ChildServer(try command(folder), name: name, cores: cores, folder: folder)
+      try server.waitForConnections(at: port)
+      return RunningPeer(target: target, processes: server.processes) {
+        server.stop()
+        folder.remove()
+      }
+    } catch {
+      // The server, if there is one, ended when its last reference went.
+      folder.remove()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import CLinuxIO
+
+extension EventLoop {
+  /// Reports for good; connections stay until `stop`.
+  func finish() throws(BenchError) {
+    if run.cpuBegin != 0 && run.cpuEnd == nil {
+      run.cpuEnd = linuxio_process_cpu()
+      run.wallEnd = now
+    }
+    run.stage = .waiting
+    run.deadline = .max
+    connecting.deadline = .max
+    guard !run.hasReported else { return }
+    run.hasReported = true
+    try console.write(.finished(makeReport()))
+  }
+
+  func makeReport() -> WorkerReport {
+    let rest = ledger.endSecond()
+    if rest.delivered > 0 { run.seconds.append(rest) }
+    if ledger.strays > 0 {
+      run.remark("\(ledger.strays) deliveries were no publications of this run, or of another group")
+    }
+    let groups = publishing.groups.indices.map(makeReport(group:))
+    let cpu = run.cpuEnd.map { Double($0 - run.cpuBegin) / 1e9 } ?? 0
+    return WorkerReport(
+      groups: groups, seconds: run.seconds, lateness: publishing.lateness.encoded,
+      acknowledged: publishing.acknowledged.encoded, cpuSeconds: cpu,
+      wallSeconds: run.cpuEnd == nil ? 0 : Double(run.wallEnd - run.wallBegin) / 1e9,
+      disconnected: run.disconnected, resumed: resumed?.encoded,
+      resumeSeconds: resumed.map { Double($0.values(at: [1])[0]) / 1e9 }, remarks: run.remarks)
+  }
+
+  private func makeReport(group: Int) -> WorkerReport.Group {
+    let part = publishing.groups[group]
+    let before = part.base + part.schedule.number(before: run.measureFrom)
+    let after = part.base + part.schedule.count
+    let table = unsafe ledger.tables[group]
+    let expected = (0..<ledger.channels[group]).reduce(0) { sum, channel in
+      let count = publications(of: channel, in: after, group) - publications(of: channel, in: before, group)
+      return unsafe sum + Int(count) * Int(table.members[channel])
+    }
+    let total = total(group)
+    let missing = ledger.outstanding(group: group) { self.publications(of: $0, in: total, group) }
+    if total < after {
+      run.remark(
+        "\(after - total) publications of \(plan.scenario.groups[group].name) never went out: the server took no more")
+    }
+    let histograms = ledger.histograms[group]
+    return WorkerReport.Group(
+      name: plan.scenario.groups[group].name, intended: plan.worker == 0 ? after - before : 0,
+      published: part.published, refused: part.refused, expected: expected, delivered: table.delivered,
+      lost: max(0, table.lost + missing - part.missingBefore), duplicated: table.duplicated,
+      misordered: table.misordered, latency: histograms.latency.encoded, first: histograms.first.encoded,
+      median: histograms.median.encoded, last: histograms.last.encoded)
+  }
+
+  /// Of a resume run: from the beginning of the return to each client's last recovered publication.
+  private var resumed: FlatHistogram? {
+    guard run.isReturning else { return nil }
+    let histogram = FlatHistogram()
+    for index in 0..<ledger.lineCount where unsafe ledger.lines[index].lastArrival > run.origin {
+      unsafe histogram.record(ledger.lines[index].lastArrival - run.origin)
+    }
+    return histogram
+  }
+}

@@ -1,0 +1,296 @@
+import CLinuxIO
+import Wire
+import ZeroMQ
+
+/// Carries what stands on an event loop's tapes to the subscribers' connections, in slices.
+///
+/// **Slices.** After at most about 0.3 ms of sends the event loop gets to look at its sockets. A tape is visited until its
+/// quota is used up and then queues behind the others, so that a two-person channel's message waits for a part of one
+/// slice at most, however many subscribers somebody else's channel has.
+///
+/// **Lanes.** Publications go first, receipts only when none of them waits, typing and presence last. Replies and pings
+/// do not come here at all: they go out at once.
+final class FanOut {
+  struct Limits {
+    /// Bytes that may wait for one connection, on tapes and behind them together; beyond it the reader is too slow.
+    var queueBytes: Int
+    /// Nanoseconds of sends before other work gets its turn.
+    var slice: UInt64 = 250_000
+    /// Seats with something to send that are visited before another tape gets its turn.
+    var quota = 32
+    /// Tapes with at most so many seats go before larger ones, for half of a slice.
+    var smallTape = 32
+  }
+
+  private let limits: Limits
+  private let clock: () -> UInt64
+  /// Asks for ``runSlice()`` after the event loop has looked at its sockets.
+  var requestTurn: () -> Void = {}
+
+  let directory = OutletDirectory()
+  private var ring: SendRing?
+  /// Tapes whose lap is over, but for what is still in the batch.
+  private var finished: [Tape] = []
+  private var queues = Array(repeating: LaneQueue(), count: Lane.allCases.count)
+  /// Bytes on tapes that some subscribers are still to be visited for.
+  private(set) var backlogBytes = 0
+  private(set) var conflations = 0
+
+  private struct LaneQueue {
+    var small = TapeQueue()
+    var large = TapeQueue()
+  }
+
+  init(limits: Limits, ring: SendRing?, clock: @escaping () -> UInt64 = { MonotonicClock.now() }) {
+    self.limits = limits
+    self.ring = ring
+    self.clock = clock
+  }
+
+  /// Whether batches of sends go through io_uring.
+  var usesRing: Bool { ring != nil }
+
+  // MARK: In
+
+  func append(_ frame: [UInt8], key: ConflationKey, to tape: Tape) {
+    guard !tape.isEmpty else { return }
+    tape.append(frame, key: key)
+    backlogBytes += frame.count
+    enqueue(tape)
+  }
+
+  private func enqueue(_ tape: Tape) {
+    guard !tape.isQueued else { return }
+    tape.isQueued = true
+    let lane = Int(tape.lane.rawValue)
+    if tape.seats.count <= limits.smallTape {
+      queues[lane].small.append(tape)
+    } else {
+      queues[lane].large.append(tape)
+    }
+  }
+
+  // MARK: Slices
+
+  /// Sends for at most a slice. Where something is left, it asks for another turn.
+  func runSlice() {
+    let start = clock()
+    var now = start
+    while let tape = nextTape(past: now &- start) {
+      tape.isQueued = false
+      if !visit(tape) { enqueue(tape) }
+      now = clock()
+      if now &- start >= limits.slice { break }
+    }
+    submit()
+    if queues.contains(where: { !$0.small.isEmpty || !$0.large.isEmpty }) { requestTurn() }
+  }
+
+  private func nextTape(past elapsed: UInt64) -> Tape? {
+    for lane in queues.indices {
+      let prefersSmall = elapsed < limits.slice / 2
+      if prefersSmall, let tape = queues[lane].small.popFirst() { return tape }
+      if let tape = queues[lane].large.popFirst() ?? queues[lane].small.popFirst() { return tape }
+    }
+    return nil
+  }
+
+  /// Visits seats until the lap is over, or the quota used up.
+  ///
+  /// - Returns: whether the tape is done for now.
+  private func visit(_ tape: Tape) -> Bool {
+    var quota = limits.quota
+    while quota > 0 {
+      guard let place = tape.next() else {
+        finish(tape)
+        return !tape.isDirty || tape.isQueued
+      }
+      if visit(place, of: tape) { quota -= 1 }
+    }
+    return false
+  }
+
+  private func finish(_ tape: Tape) {
+    if let ring, !ring.entries.isEmpty {
+      finished.append(tape)
+      // It stays in the queue's eyes until the batch is through: nothing may free its bytes.
+      tape.isQueued = true
+    } else {
+      endLap(tape)
+    }
+  }
+
+  private func endLap(_ tape: Tape) {
+    backlogBytes -= tape.endLap()
+    tape.isQueued = false
+    if tape.isDirty { enqueue(tape) }
+  }
+
+  private func submit() {
+    if let ring {
+      let works = ring.submit(directory) { entry, result in
+        let outlet = directory.outlet(entry.outlet)
+        incomplete(outlet, unsafe entry.tape, start: entry.start, count: entry.count, result: result)
+      }
+      if !works { self.ring = nil }
+    }
+    guard !finished.isEmpty else { return }
+    let tapes = finished
+    finished.removeAll(keepingCapacity: true)
+    for tape in tapes { endLap(tape) }
+  }
+
+  // MARK: One seat
+
+  /// - Returns: whether there was anything to send.
+  @inline(__always)
+  private func visit(_ place: Int, of tape: Tape) -> Bool {
+    let seat = tape.seats[place]
+    guard seat.cursor < tape.end else { return false }
+    var descriptor = directory.descriptor(seat.outlet)
+    if descriptor <= OutletDirectory.inBatch {
+      // What is in the batch for it may turn out not to fit.
+      submit()
+      descriptor = directory.descriptor(seat.outlet)
+    }
+    guard descriptor >= 0, seat.state.isDisjoint(with: .detained), seat.cursor >= tape.base else {
+      return visitSlowly(place, of: tape)
+    }
+    let count = Int(tape.end - seat.cursor)
+    let bytes = unsafe tape.bytes(seat.cursor, count)
+    tape.advance(place, to: tape.end)
+    if let ring {
+      directory.set(seat.outlet, OutletDirectory.inBatch - descriptor)
+      let entry = SendRing.Entry(outlet: seat.outlet, tape: tape, start: seat.cursor, count: count)
+      unsafe ring.add(entry, descriptor, bytes)
+      if ring.isFull { submit() }
+    } else {
+      let sent = unsafe linuxio_send(descriptor, bytes.baseAddress, count)
+      if sent != count {
+        incomplete(directory.outlet(seat.outlet), tape, start: seat.cursor, count: count, result: sent)
+      }
+    }
+    return true
+  }
+
+  /// Held, lagging, not to be written to directly, or past what a conflated tape keeps.
+  private func visitSlowly(_ place: Int, of tape: Tape) -> Bool {
+    let outlet = directory.outlet(tape.seats[place].outlet)
+    guard outlet.isOpen else {
+      tape.skip(place, outlet)
+      return false
+    }
+    if tape.seats[place].state.contains(.held) || !outlet.isClear {
+      tape.lag(place, outlet)
+      if outlet.laggingBytes + outlet.queuedBytes > limits.queueBytes { closeSlow(outlet) }
+      return false
+    }
+    sendPending(place, of: tape, outlet)
+    return true
+  }
+
+  private func closeSlow(_ outlet: Outlet) {
+    outlet.closeSlow()
+    for lag in outlet.lags {
+      if let place = lag.tape.place(of: outlet.id) { lag.tape.skip(place, outlet) }
+    }
+  }
+
+  /// The kernel took a part of it, nothing, or failed.
+  private func incomplete(_ outlet: Outlet, _ tape: Tape, start: UInt64, count: Int, result: Int) {
+    guard let place = tape.place(of: outlet.id) else { return }
+    guard result >= 0 else { return outlet.abandon() }
+    let end = start + UInt64(count)
+    let position = start + UInt64(result)
+    // The frame that was cut is completed behind the connection's own queue, and that queue's end is what tells us to
+    // go on. All else stays on the tape.
+    let boundary = tape.isConflated ? end : tape.frameEnd(from: start, holding: position)
+    unsafe outlet.transmit(tape.bytes(position, Int(boundary - position)))
+    tape.advance(place, to: boundary)
+    if boundary < tape.end { continueOrLag(place, of: tape, outlet) }
+  }
+
+  private func continueOrLag(_ place: Int, of tape: Tape, _ outlet: Outlet) {
+    guard outlet.isOpen else { return tape.skip(place, outlet) }
+    if outlet.isClear { sendPending(place, of: tape, outlet) } else { tape.lag(place, outlet) }
+  }
+
+  /// Everything that waits for a clear connection.
+  private func sendPending(_ place: Int, of tape: Tape, _ outlet: Outlet) {
+    let seat = tape.seats[place]
+    tape.settleLag(at: place, outlet)
+    if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
+      let frames = tape.conflated.newest(after: tape.version(place)).flatMap(\.frame)
+      conflations += 1
+      tape.advance(place, to: tape.end)
+      if !frames.isEmpty { unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) } }
+      return
+    }
+    guard seat.cursor < tape.end else { return }
+    let count = Int(tape.end - seat.cursor)
+    tape.advance(place, to: tape.end)
+    let bytes = unsafe tape.bytes(seat.cursor, count)
+    if outlet.descriptor >= 0 {
+      let sent = unsafe linuxio_send(outlet.descriptor, bytes.baseAddress, count)
+      if sent != count { incomplete(outlet, tape, start: seat.cursor, count: count, result: sent) }
+    } else {
+      unsafe outlet.transmit(bytes)
+    }
+  }
+
+  // MARK: After a pause
+
+  /// The connection took what had waited in its own queue.
+  func catchUp(_ outlet: Outlet) {
+    let tapes = outlet.lags.map(\.tape).sorted { $0.lane.rawValue < $1.lane.rawValue }
+    for tape in tapes {
+      guard outlet.isClear else { return }
+      guard let place = tape.place(of: outlet.id), !tape.seats[place].state.contains(.held) else { continue }
+      sendPending(place, of: tape, outlet)
+      tape.trimAfterCatchUp()
+    }
+  }
+
+  /// What waited for the session's connect result goes out, in front of what comes.
+  func release(_ outlet: Outlet, on tape: Tape) {
+    guard let place = tape.place(of: outlet.id) else { return }
+    tape.hold(place, false)
+    if outlet.isClear {
+      sendPending(place, of: tape, outlet)
+    } else if tape.seats[place].cursor < tape.end {
+      tape.lag(place, outlet)
+    }
+    tape.trimAfterCatchUp()
+  }
+
+  /// The subscriber gets no more; what waits for it is dropped.
+  func leave(_ outlet: Outlet, _ tape: Tape) {
+    tape.leave(outlet)
+    tape.trimAfterCatchUp()
+  }
+}
+
+/// First in, first out.
+struct TapeQueue {
+  private var tapes: ContiguousArray<Tape?> = []
+  private var first = 0
+
+  var isEmpty: Bool { first == tapes.count }
+
+  mutating func append(_ tape: Tape) { tapes.append(tape) }
+
+  mutating func popFirst() -> Tape? {
+    guard first < tapes.count else { return nil }
+    let tape = tapes[first]
+    tapes[first] = nil
+    first += 1
+    if first == tapes.count {
+      tapes.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first >= 64 && first * 2 > tapes.count {
+      tapes.removeFirst(first)
+      first = 0
+    }
+    return tape
+  }
+}

@@ -1,0 +1,45 @@
+import CLinuxIO
+import NIOCore
+import NIOPosix
+
+/// Calls back after the event loop has looked at its sockets once more.
+///
+/// A task that an event loop's task hands in runs before the loop looks at its sockets again, so a fan-out that goes on
+/// as tasks would keep everybody's commands waiting. What arrives at a descriptor of our own comes behind what the
+/// kernel already has for us.
+final class LoopTurn: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let callback: () -> Void
+  private var ends: (Int32, Int32) = (-1, -1)
+  private var isArmed = false
+
+  /// Call it on the event loop.
+  init(on eventLoop: any EventLoop, _ callback: @escaping () -> Void) {
+    self.callback = callback
+    let opened = unsafe withUnsafeMutableBytes(of: &ends) {
+      unsafe linuxio_wakeup_open($0.assumingMemoryBound(to: Int32.self).baseAddress)
+    }
+    precondition(opened == 0, "no descriptor is free for an event loop: raise the limit of open files")
+    let bound = NIOLoopBound(self, eventLoop: eventLoop)
+    NIOPipeBootstrap(group: eventLoop)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
+      }
+      .takingOwnershipOfDescriptor(input: ends.0)
+      .whenFailure { error in preconditionFailure("an event loop cannot watch a descriptor: \(error)") }
+  }
+
+  func arm() {
+    guard !isArmed else { return }
+    isArmed = true
+    unsafe withUnsafeBytes(of: ends) {
+      unsafe linuxio_wakeup_signal($0.assumingMemoryBound(to: Int32.self).baseAddress)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isArmed = false
+    callback()
+  }
+}

@@ -1,0 +1,67 @@
+import NIOCore
+import Synchronization
+import ZeroMQ
+
+/// The way from the backbone thread to one event loop.
+final class ShardMailbox: Sendable {
+  private let eventLoop: any EventLoop
+  private let shard: NIOLoopBound<Shard>
+  private let load: ShardLoad
+
+  init(eventLoop: any EventLoop, shard: NIOLoopBound<Shard>, load: ShardLoad) {
+    self.eventLoop = eventLoop
+    self.shard = shard
+    self.load = load
+  }
+
+  /// Bytes handed over and not worked off yet.
+  var queuedBytes: UInt64 { load.queuedBytes }
+
+  func hand(over batch: [Handover], bytes: Int) {
+    load.handOver(bytes)
+    eventLoop.execute { [self] in
+      shard.value.take(batch)
+      load.taken(bytes)
+    }
+  }
+}
+
+/// How much of what the backbone thread handed over an event loop has still to work off: what the broker is told, so
+/// that it sends no more than there is room for.
+final class ShardLoad: Sendable {
+  /// Worked off since the broker was last told, this is worth telling before the next heartbeat.
+  private static let worthTelling = 256 << 10
+
+  private let uplink: Mailbox<UplinkMessage>
+  /// Handed over, and not looked at yet.
+  private let waiting = Atomic<Int>(0)
+  /// On tapes, for subscribers that are still to be visited.
+  private let backlog = Atomic<Int>(0)
+  private let untold = Atomic<Int>(0)
+
+  init(uplink: Mailbox<UplinkMessage>) { self.uplink = uplink }
+
+  var queuedBytes: UInt64 {
+    UInt64(max(0, waiting.load(ordering: .relaxed)) + max(0, backlog.load(ordering: .relaxed)))
+  }
+
+  func handOver(_ bytes: Int) { waiting.add(bytes, ordering: .relaxed) }
+
+  func taken(_ bytes: Int) {
+    waiting.subtract(bytes, ordering: .relaxed)
+    untold.add(bytes, ordering: .relaxed)
+    tell()
+  }
+
+  /// From the event loop, after each slice.
+  func report(backlogBytes: Int) {
+    backlog.store(backlogBytes, ordering: .relaxed)
+    tell()
+  }
+
+  private func tell() {
+    guard untold.load(ordering: .relaxed) - backlog.load(ordering: .relaxed) >= Self.worthTelling else { return }
+    untold.store(backlog.load(ordering: .relaxed), ordering: .relaxed)
+    _ = uplink.post(.workedOff)
+  }
+}

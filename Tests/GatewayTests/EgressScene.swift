@@ -1,0 +1,149 @@
+import Foundation
+import NIOCore
+import NIOEmbedded
+import Wire
+
+@testable import Gateway
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Subscribers behind real sockets, on tapes, without a server: the kernel decides what is taken.
+final class EgressScene {
+  let fanOut: FanOut
+  let loop = EmbeddedEventLoop()
+  private(set) var turns = 0
+  private var nextID: UInt64 = 0
+
+  init(ring: Bool, queueBytes: Int = 1 << 20, slice: UInt64 = .max, clock: @escaping () -> UInt64 = { 0 }) throws {
+    var limits = FanOut.Limits(queueBytes: queueBytes)
+    limits.slice = slice
+    let sendRing = ring ? SendRing() : nil
+    if ring && sendRing == nil { throw NoRing() }
+    fanOut = FanOut(limits: limits, ring: sendRing, clock: clock)
+    fanOut.requestTurn = { [unowned self] in turns += 1 }
+  }
+
+  struct NoRing: Error {}
+
+  static let ringWorks = SendRing() != nil
+
+  /// - Parameter bufferBytes: of the socket; small ones make the kernel take parts of frames.
+  func member(bufferBytes: Int32? = nil) -> EgressMember {
+    nextID += 1
+    return EgressMember(id: nextID, loop: loop, bufferBytes: bufferBytes)
+  }
+
+  func tape(_ lane: Lane = .publications, conflationLimitBytes: Int = 65_536) -> Tape {
+    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
+  }
+
+  /// Slices until nothing asks for another.
+  func runToEnd() {
+    repeat {
+      turns = 0
+      fanOut.runSlice()
+    } while turns > 0
+  }
+}
+
+/// One end of a socket pair, with the queue that a connection would have, and the reader at the other end.
+final class EgressMember: SessionTransport, OutletOwner {
+  let id: UInt64
+  let eventLoop: any EventLoop
+  let format = WireFormat.json
+  let outlet: Outlet
+  private(set) var driver: SessionDriver!
+  private let ours: Int32
+  let theirs: Int32
+  private(set) var queue: [UInt8] = []
+  private(set) var received: [UInt8] = []
+  private(set) var slowCloses = 0
+  private(set) var abandons = 0
+
+  init(id: UInt64, loop: EmbeddedEventLoop, bufferBytes: Int32?) {
+    self.id = id
+    eventLoop = loop
+    var ends: [Int32] = [-1, -1]
+    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    for end in ends {
+      precondition(fcntl(end, F_SETFL, O_NONBLOCK) == 0)
+      if var bytes = bufferBytes {
+        setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, 4)
+        setsockopt(end, SOL_SOCKET, SO_RCVBUF, &bytes, 4)
+      }
+    }
+    (ours, theirs) = (ends[0], ends[1])
+    outlet = Outlet(id: id, descriptor: ends[0])
+    outlet.attach(self)
+    driver = SessionDriver(
+      transport: self, host: RecordingHost(),
+      rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()),
+      identity: .init(client: "c\(id)", session: "s"), firstPingDelayMilliseconds: 10_000)
+  }
+
+  deinit {
+    _ = Glibc.close(ours)
+    _ = Glibc.close(theirs)
+  }
+
+  // MARK: What a connection does
+
+  func transmit(_ bytes: UnsafeRawBufferPointer) {
+    queue += bytes
+    outlet.queued(bytes.count)
+    flush()
+  }
+
+  private func flush() {
+    while !queue.isEmpty {
+      let sent = Glibc.send(ours, queue, queue.count, Int32(MSG_NOSIGNAL))
+      guard sent > 0 else { return }
+      queue.removeFirst(sent)
+      outlet.dequeued(sent)
+    }
+  }
+
+  func closeSlow() {
+    slowCloses += 1
+    outlet.end()
+  }
+
+  func abandon() {
+    abandons += 1
+    outlet.end()
+  }
+
+  func send(_ frame: [UInt8]) { frame.withUnsafeBytes { transmit($0) } }
+  func close(_ code: DisconnectCode) { outlet.end() }
+  func pauseReading() {}
+  func resumeReading() {}
+
+  // MARK: What the reader does
+
+  /// Reads what is there, at most so many bytes, and lets the connection go on where it can.
+  func read(atMost most: Int = .max, _ scene: EgressScene) {
+    var left = most
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while left > 0 {
+      let count = recv(theirs, &buffer, min(left, buffer.count), 0)
+      guard count > 0 else { break }
+      received += buffer[..<count]
+      left -= count
+    }
+    flush()
+    if outlet.isClear && !outlet.lags.isEmpty { scene.fanOut.catchUp(outlet) }
+  }
+
+  /// Reads until nothing comes any more.
+  func readAll(_ scene: EgressScene) {
+    var before = -1
+    while before != received.count {
+      before = received.count
+      read(scene)
+    }
+  }
+
+  func hangUp() { shutdown(theirs, Int32(SHUT_RDWR)) }
+}
