@@ -42,7 +42,8 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     let length = string.utf8.count
     if length == 0 { throw .empty }
     if length > limit { throw .tooLong(bytes: length, limit: limit) }
-    for byte in string.utf8 where byte < 0x20 || byte == 0x7F { throw .controlCharacter }
+    let holdsControl = string.withUTF8 { unsafe $0.contains { $0 < 0x20 || $0 == 0x7F } }
+    if holdsControl { throw .controlCharacter }
     self.string = string
   }
 
@@ -93,11 +94,18 @@ extension String {
     guard mine.count == theirs.count else { return false }
     let isSame = unsafe mine.withContiguousStorageIfAvailable { a in
       unsafe theirs.withContiguousStorageIfAvailable { b in
-        guard let start = a.baseAddress, let other = b.baseAddress else { return true }
-        return unsafe memcmp(start, other, a.count) == 0
+        unsafe UnsafeRawBufferPointer(a).hasSameBytes(as: UnsafeRawBufferPointer(b))
       }
     }
     // Strings that do not stand in one piece come from Foundation on macOS only.
     return (isSame ?? nil) ?? mine.elementsEqual(theirs)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// - Parameter other: of the same length.
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
+    return unsafe memcmp(start, otherStart, count) == 0
   }
 }

@@ -148,8 +148,11 @@ extension String {
   init?(exactly bytes: [UInt8], _ range: Range<Int>) {
     self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0[range], as: UTF8.self) }
     // Whatever is no UTF-8 was replaced, and then the bytes are others.
-    let isSame = unsafe bytes.withUnsafeBufferPointer { buffer in
-      unsafe utf8.withContiguousStorageIfAvailable { unsafe $0.elementsEqual(UnsafeBufferPointer(rebasing: buffer[range])) }
+    let isSame = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe utf8.withContiguousStorageIfAvailable { text in
+        unsafe text.count == range.count
+          && UnsafeRawBufferPointer(text).hasSameBytes(as: UnsafeRawBufferPointer(rebasing: buffer[range]))
+      }
     }
     guard isSame ?? utf8.elementsEqual(bytes[range]) else { return nil }
   }

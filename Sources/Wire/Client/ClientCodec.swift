@@ -38,8 +38,8 @@ public enum ClientCodec {
     for reply in replies {
       if format == .json, !bytes.isEmpty { bytes.append(0x0A) }
       if case .push(.publication(let channel, let publication, let binaryData)) = reply {
-        PublicationPush(channel: channel, publication: publication, binaryData: binaryData, format: format)
-          .append(to: &bytes)
+        PublicationPush.append(
+          publication, on: channel, binaryData: binaryData, format, asFrame: false, to: &bytes)
         continue
       }
       switch format {
@@ -68,7 +68,6 @@ public enum ClientCodec {
     _ publication: Publication, on channel: String, binaryData: Bool = false, format: WireFormat,
     into bytes: inout [UInt8]
   ) {
-    PublicationPush(channel: channel, publication: publication, binaryData: binaryData, format: format)
-      .appendFrame(to: &bytes)
+    PublicationPush.append(publication, on: channel, binaryData: binaryData, format, asFrame: true, to: &bytes)
   }
 }

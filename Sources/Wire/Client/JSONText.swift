@@ -38,16 +38,18 @@ enum JSONText {
   @inline(__always)
   static func escape(_ text: String, _ write: (UnsafeRawBufferPointer) -> Void) {
     var text = text
-    text.withUTF8 { utf8 in
-      let bytes = UnsafeRawBufferPointer(utf8)
-      var start = 0
-      while start < bytes.count {
-        var end = unsafe endOfPlain(in: bytes, from: start)
-        while end < bytes.count, unsafe bytes[end] >= 0x80 { end = unsafe endOfPlain(in: bytes, from: end + 1) }
-        if end > start { unsafe write(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
-        if end < bytes.count { unsafe escape(bytes[end], write) }
-        start = end + 1
-      }
+    text.withUTF8 { unsafe escape(UnsafeRawBufferPointer($0), write) }
+  }
+
+  @inline(__always)
+  static func escape(_ bytes: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
+    var start = 0
+    while start < bytes.count {
+      var end = unsafe endOfPlain(in: bytes, from: start)
+      while end < bytes.count, unsafe bytes[end] >= 0x80 { end = unsafe endOfPlain(in: bytes, from: end + 1) }
+      if end > start { unsafe write(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
+      if end < bytes.count { unsafe escape(bytes[end], write) }
+      start = end + 1
     }
   }
 

@@ -165,19 +165,19 @@ enum Base64 {
 
   static func append(_ value: [UInt8], to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
-    unsafe encode(value) { unsafe bytes.append(contentsOf: $0) }
+    unsafe value.withUnsafeBytes { unsafe encode($0) { unsafe bytes.append(contentsOf: $0) } }
   }
 
   /// Hands on four characters at a time.
   @inline(__always)
-  static func encode(_ value: [UInt8], _ write: (UnsafeRawBufferPointer) -> Void) {
+  static func encode(_ value: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
     let padding = UInt8(ascii: "=")
     var index = 0
     while index < value.count {
       let left = value.count - index
-      let first = UInt32(value[index]) << 16
-      let second = left > 1 ? UInt32(value[index + 1]) << 8 : 0
-      let third = left > 2 ? UInt32(value[index + 2]) : 0
+      let first = unsafe UInt32(value[index]) << 16
+      let second = unsafe left > 1 ? UInt32(value[index + 1]) << 8 : 0
+      let third = unsafe left > 2 ? UInt32(value[index + 2]) : 0
       let word = first | second | third
       let characters = (
         alphabet[Int(word >> 18)], alphabet[Int(word >> 12 & 63)], left > 1 ? alphabet[Int(word >> 6 & 63)] : padding,

@@ -9,57 +9,57 @@ extension PublicationPush {
   @inline(__always)
   func writeJSON(to sink: inout some ByteSink) {
     sink.put("{\"push\":{\"channel\":\"")
-    escape(channel, to: &sink)
+    unsafe escape(channel, to: &sink)
     sink.put("\",\"pub\":{")
     var comma = Comma()
     if binaryData {
       comma.put("\"data\":\"", to: &sink)
-      unsafe Base64.encode(publication.data) { unsafe sink.put($0) }
+      unsafe Base64.encode(data) { unsafe sink.put($0) }
       sink.put("\"")
-    } else if !publication.data.isEmpty {
+    } else if unsafe !data.isEmpty {
       comma.put("\"data\":", to: &sink)
-      raw(publication.data, to: &sink)
+      unsafe raw(data, to: &sink)
     }
-    if let info = publication.info {
+    if let info {
       comma.put("\"info\":", to: &sink)
       write(info, to: &sink)
     }
-    if publication.offset > 0 {
+    if offset > 0 {
       comma.put("\"offset\":", to: &sink)
-      decimal(publication.offset, to: &sink)
+      decimal(offset, to: &sink)
     }
-    if !publication.tags.isEmpty {
+    if !tags.isEmpty {
       comma.put("\"tags\":", to: &sink)
-      write(publication.tags, to: &sink)
+      write(tags, to: &sink)
     }
-    if publication.time > 0 {
+    if time > 0 {
       comma.put("\"time\":", to: &sink)
-      decimal(UInt64(publication.time), to: &sink)
+      decimal(UInt64(time), to: &sink)
     }
     sink.put("}}}")
   }
 
   @inline(__always)
-  private func write(_ info: ClientInfo, to sink: inout some ByteSink) {
+  private func write(_ info: Info, to sink: inout some ByteSink) {
     sink.put("{")
     var comma = Comma()
-    if !info.user.isEmpty {
+    if unsafe !info.user.isEmpty {
       comma.put("\"user\":\"", to: &sink)
-      escape(info.user, to: &sink)
+      unsafe escape(info.user, to: &sink)
       sink.put("\"")
     }
-    if !info.client.isEmpty {
+    if unsafe !info.client.isEmpty {
       comma.put("\"client\":\"", to: &sink)
-      escape(info.client, to: &sink)
+      unsafe escape(info.client, to: &sink)
       sink.put("\"")
     }
-    if let connection = info.connectionInfo {
+    if let connection = unsafe info.connection {
       comma.put("\"conn_info\":", to: &sink)
-      raw(connection, to: &sink)
+      unsafe raw(connection, to: &sink)
     }
-    if let channel = info.channelInfo {
+    if let channel = unsafe info.channel {
       comma.put("\"chan_info\":", to: &sink)
-      raw(channel, to: &sink)
+      unsafe raw(channel, to: &sink)
     }
     sink.put("}")
   }
@@ -92,18 +92,22 @@ extension PublicationPush {
   // MARK: Values
 
   private func escape(_ text: String, to sink: inout some ByteSink) {
+    var text = text
+    text.withUTF8 { unsafe escape(UnsafeRawBufferPointer($0), to: &sink) }
+  }
+
+  @inline(__always)
+  private func escape(_ text: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
     unsafe JSONText.escape(text) { unsafe sink.put($0) }
   }
 
   /// A newline between its tokens becomes a space, because SDKs split a frame at newlines.
-  private func raw(_ value: [UInt8], to sink: inout some ByteSink) {
-    unsafe value.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return }
-      let hasNewline = unsafe memchr(start, 0x0A, bytes.count) != nil || memchr(start, 0x0D, bytes.count) != nil
-      if !hasNewline { return unsafe sink.put(bytes) }
-      let spaced = unsafe bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
-      unsafe spaced.withUnsafeBytes { unsafe sink.put($0) }
-    }
+  private func raw(_ value: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+    guard let start = value.baseAddress else { return }
+    let hasNewline = unsafe memchr(start, 0x0A, value.count) != nil || memchr(start, 0x0D, value.count) != nil
+    if !hasNewline { return unsafe sink.put(value) }
+    let spaced = unsafe value.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    unsafe spaced.withUnsafeBytes { unsafe sink.put($0) }
   }
 
   private func decimal(_ value: UInt64, to sink: inout some ByteSink) {

@@ -1,26 +1,28 @@
 /// How many bytes the messages take that stand within each other (`client.proto`): a length goes before each.
 struct ProtobufSizes {
-  let info: Int
-  let publication: Int
-  let push: Int
-  let reply: Int
+  private(set) var info = 0
+  private(set) var publication = 0
+  private(set) var push = 0
+  private(set) var reply = 0
+
+  init() {}
 
   init(_ message: PublicationPush) {
-    let publication = message.publication
-    info = publication.info.map(Self.size) ?? 0
-    var size = Self.field(publication.data.count)
-    if publication.info != nil { size += Self.message(info) }
-    if publication.offset > 0 { size += 1 + varintBytes(publication.offset) }
-    for (key, value) in publication.tags { size += Self.message(Self.entry(key, value)) }
-    if publication.time != 0 { size += 1 + varintBytes(UInt64(bitPattern: publication.time)) }
-    self.publication = size
-    push = Self.field(message.channel.utf8.count) + Self.message(size)
+    if let info = message.info { self.info = Self.size(info) }
+    publication = unsafe Self.field(message.data.count)
+    if message.info != nil { publication += Self.message(info) }
+    if message.offset > 0 { publication += 1 + varintBytes(message.offset) }
+    if !message.tags.isEmpty {
+      for (key, value) in message.tags { publication += Self.message(Self.entry(key, value)) }
+    }
+    if message.time != 0 { publication += 1 + varintBytes(UInt64(bitPattern: message.time)) }
+    push = unsafe Self.field(message.channel.count) + Self.message(publication)
     reply = Self.message(push)
   }
 
-  private static func size(_ info: ClientInfo) -> Int {
-    field(info.user.utf8.count) + field(info.client.utf8.count) + field(info.connectionInfo?.count ?? 0)
-      + field(info.channelInfo?.count ?? 0)
+  private static func size(_ info: PublicationPush.Info) -> Int {
+    unsafe field(info.user.count) + field(info.client.count) + field(info.connection?.count ?? 0)
+      + field(info.channel?.count ?? 0)
   }
 
   /// Key and value are always written, empty or not.
@@ -43,24 +45,24 @@ extension PublicationPush {
   func writeProtobuf(_ sizes: ProtobufSizes, to memory: inout MemoryWriter) {
     memory.put(varint: UInt64(sizes.reply))
     memory.put(tag: 4, length: sizes.push)
-    memory.put(field: 2, channel)
+    unsafe memory.put(field: 2, channel)
     memory.put(tag: 4, length: sizes.publication)
-    memory.put(field: 4, publication.data)
-    if let info = publication.info {
+    unsafe memory.put(field: 4, data)
+    if let info {
       memory.put(tag: 5, length: sizes.info)
-      memory.put(field: 1, info.user)
-      memory.put(field: 2, info.client)
-      if let connection = info.connectionInfo { memory.put(field: 3, connection) }
-      if let channel = info.channelInfo { memory.put(field: 4, channel) }
+      unsafe memory.put(field: 1, info.user)
+      unsafe memory.put(field: 2, info.client)
+      if let connection = unsafe info.connection { unsafe memory.put(field: 3, connection) }
+      if let channel = unsafe info.channel { unsafe memory.put(field: 4, channel) }
     }
-    if publication.offset > 0 {
+    if offset > 0 {
       memory.put(6 << 3)
-      memory.put(varint: publication.offset)
+      memory.put(varint: offset)
     }
-    if !publication.tags.isEmpty { write(publication.tags, to: &memory) }
-    if publication.time != 0 {
+    if !tags.isEmpty { write(tags, to: &memory) }
+    if time != 0 {
       memory.put(9 << 3)
-      memory.put(varint: UInt64(bitPattern: publication.time))
+      memory.put(varint: UInt64(bitPattern: time))
     }
   }
 
@@ -99,16 +101,10 @@ extension MemoryWriter {
   }
 
   /// Left out where it is empty.
-  mutating func put(field tag: UInt8, _ text: String) {
-    if text.isEmpty { return }
-    put(tag: tag, length: text.utf8.count)
-    put(text)
-  }
-
-  /// Left out where it is empty.
-  mutating func put(field tag: UInt8, _ bytes: [UInt8]) {
-    if bytes.isEmpty { return }
+  @inline(__always)
+  mutating func put(field tag: UInt8, _ bytes: UnsafeRawBufferPointer) {
+    if unsafe bytes.isEmpty { return }
     put(tag: tag, length: bytes.count)
-    unsafe bytes.withUnsafeBytes { unsafe put($0) }
+    unsafe put(bytes)
   }
 }

@@ -1,81 +1,127 @@
 /// A publication as its subscribers get it, written at once into memory of the right size.
 ///
 /// The other replies go through general writers. This one is written once for each publication, channel and wire format,
-/// in front of everything that waits, so it is measured first and then written without a step between.
-struct PublicationPush {
-  let channel: String
-  let publication: Publication
+/// in front of everything that waits, so it is measured first and then written without a step between. It looks at the
+/// publication's fields where they are: copying them about would count references twice for each.
+@safe struct PublicationPush {
+  let channel: UnsafeRawBufferPointer
+  let data: UnsafeRawBufferPointer
+  let info: Info?
+  let offset: UInt64
+  let time: Int64
+  let tags: [String: String]
   /// The channel's data format is binary: base64 in JSON.
   let binaryData: Bool
-  let format: WireFormat
 
-  /// Appends the reply, as it stands among others in one message.
-  func append(to bytes: inout [UInt8]) {
-    let size = payloadBytes
-    bytes.append(contentsOf: Rendering(count: size) { memory in writePayload(to: &memory) })
+  @safe struct Info {
+    let user: UnsafeRawBufferPointer
+    let client: UnsafeRawBufferPointer
+    let connection: UnsafeRawBufferPointer?
+    let channel: UnsafeRawBufferPointer?
   }
 
-  /// Appends one whole WebSocket frame.
-  func appendFrame(to bytes: inout [UInt8]) {
-    let size = payloadBytes
-    let header = ServerFrame.headerBytes(payloadBytes: size)
-    bytes.append(
-      contentsOf: Rendering(count: header + size) { memory in
-        ServerFrame.writeHeader(payloadBytes: size, format: format, to: &memory)
-        writePayload(to: &memory)
-      })
-  }
-
-  private var payloadBytes: Int {
-    switch format {
-    case .json:
-      var size = ByteCount()
-      writeJSON(to: &size)
-      return size.count
-    case .protobuf:
-      let reply = ProtobufSizes(self).reply
-      return varintBytes(UInt64(reply)) + reply
+  /// Appends the reply, as it stands among others in one message; or one whole WebSocket frame with it.
+  static func append(
+    _ publication: Publication, on channel: String, binaryData: Bool, _ format: WireFormat, asFrame: Bool,
+    to bytes: inout [UInt8]
+  ) {
+    with(publication, on: channel, binaryData: binaryData) { push in
+      unsafe withUnsafePointer(to: push) { push in
+        unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: asFrame))
+      }
     }
   }
 
-  private func writePayload(to memory: inout MemoryWriter) {
-    switch format {
-    case .json: writeJSON(to: &memory)
-    case .protobuf: writeProtobuf(ProtobufSizes(self), to: &memory)
+  private static func with(
+    _ publication: Publication, on channel: String, binaryData: Bool, _ body: (PublicationPush) -> Void
+  ) {
+    with(publication.info) { info in
+      var channel = channel
+      channel.withUTF8 { channel in
+        unsafe publication.data.withUnsafeBytes { data in
+          body(
+            unsafe PublicationPush(
+              channel: UnsafeRawBufferPointer(channel), data: data, info: info, offset: publication.offset,
+              time: publication.time, tags: publication.tags, binaryData: binaryData))
+        }
+      }
     }
+  }
+
+  private static func with(_ info: ClientInfo?, _ body: (Info?) -> Void) {
+    guard let info else { return body(nil) }
+    var (user, client) = (info.user, info.client)
+    user.withUTF8 { user in
+      client.withUTF8 { client in
+        unsafe with(info.connectionInfo) { connection in
+          unsafe with(info.channelInfo) { channel in
+            body(
+              unsafe Info(
+                user: UnsafeRawBufferPointer(user), client: UnsafeRawBufferPointer(client), connection: connection,
+                channel: channel))
+          }
+        }
+      }
+    }
+  }
+
+  private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+    guard let bytes else { return body(nil) }
+    unsafe bytes.withUnsafeBytes { unsafe body($0) }
   }
 }
 
-/// Bytes of a known number that are written by a closure, straight into the array that they are appended to.
+/// A push of known length, written straight into the array that it is appended to.
 ///
 /// An array asks a sequence that it appends to copy itself into the array's memory. That is how a frame is written behind
 /// others without a buffer of its own.
-private struct Rendering: Sequence {
-  let count: Int
-  let write: (inout MemoryWriter) -> Void
+@safe private struct Rendering: Sequence {
+  private let push: UnsafePointer<PublicationPush>
+  private let format: WireFormat
+  private let sizes: ProtobufSizes
+  private let payloadBytes: Int
+  private let headerBytes: Int
 
-  var underestimatedCount: Int { count }
+  init(_ push: UnsafePointer<PublicationPush>, _ format: WireFormat, asFrame: Bool) {
+    unsafe self.push = push
+    self.format = format
+    switch format {
+    case .json:
+      sizes = ProtobufSizes()
+      var size = ByteCount()
+      unsafe push.pointee.writeJSON(to: &size)
+      payloadBytes = size.count
+    case .protobuf:
+      sizes = unsafe ProtobufSizes(push.pointee)
+      payloadBytes = varintBytes(UInt64(sizes.reply)) + sizes.reply
+    }
+    headerBytes = asFrame ? ServerFrame.headerBytes(payloadBytes: payloadBytes) : 0
+  }
+
+  var underestimatedCount: Int { headerBytes + payloadBytes }
 
   func makeIterator() -> Array<UInt8>.Iterator {
-    Array(
-      unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, written in
-        unsafe render(into: UnsafeMutableRawBufferPointer(memory))
-        written = count
-      }
-    ).makeIterator()
+    unsafe [UInt8](unsafeUninitializedCapacity: underestimatedCount) { memory, written in
+      unsafe render(into: UnsafeMutableRawBufferPointer(memory))
+      written = underestimatedCount
+    }.makeIterator()
   }
 
   func _copyContents(
     initializing buffer: UnsafeMutableBufferPointer<UInt8>
   ) -> (Array<UInt8>.Iterator, UnsafeMutableBufferPointer<UInt8>.Index) {
-    precondition(buffer.count >= count, "an array reserves what a sequence says that it holds")
+    precondition(buffer.count >= underestimatedCount, "an array reserves what a sequence says that it holds")
     unsafe render(into: UnsafeMutableRawBufferPointer(buffer))
-    return ([].makeIterator(), count)
+    return ([].makeIterator(), underestimatedCount)
   }
 
   private func render(into memory: UnsafeMutableRawBufferPointer) {
-    var writer = unsafe MemoryWriter(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
-    write(&writer)
+    var writer = unsafe MemoryWriter(UnsafeMutableRawBufferPointer(rebasing: memory[..<underestimatedCount]))
+    if headerBytes > 0 { ServerFrame.writeHeader(payloadBytes: payloadBytes, format: format, to: &writer) }
+    switch format {
+    case .json: unsafe push.pointee.writeJSON(to: &writer)
+    case .protobuf: unsafe push.pointee.writeProtobuf(sizes, to: &writer)
+    }
     precondition(writer.isFull, "a frame was measured otherwise than it was written")
   }
 }
