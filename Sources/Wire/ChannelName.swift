@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The name of a channel: `namespace:rest`, `rest`, `rest#42,43` (limited to those users) or `$rest` (needs a
 /// subscription token).
 ///
@@ -77,5 +83,21 @@ extension StringProtocol {
   /// Equality of bytes, for identifiers: see ``ChannelName`` for the attack that canonical equivalence would allow.
   public func hasSameBytes(as other: some StringProtocol) -> Bool {
     utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension String {
+  /// The same for two whole strings, as channels are looked up for every message: without a step per byte.
+  public func hasSameBytes(as other: String) -> Bool {
+    let (mine, theirs) = (utf8, other.utf8)
+    guard mine.count == theirs.count else { return false }
+    let isSame = unsafe mine.withContiguousStorageIfAvailable { a in
+      unsafe theirs.withContiguousStorageIfAvailable { b in
+        guard let start = a.baseAddress, let other = b.baseAddress else { return true }
+        return unsafe memcmp(start, other, a.count) == 0
+      }
+    }
+    // Strings that do not stand in one piece come from Foundation on macOS only.
+    return (isSame ?? nil) ?? mine.elementsEqual(theirs)
   }
 }
