@@ -71,8 +71,6 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
-  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
-
   /// From here on `post` refuses; what it took before stays to be taken.
   func close() {
     state.withLock { $0.isClosed = true }
@@ -81,7 +79,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
 
 /// A mailbox as its loop sees it.
 protocol MailboxDrain: AnyObject {
-  /// Handles up to `limit` elements; true if more are left.
+  /// Handles up to `limit` elements; true if there may be more.
   func drain(limit: Int) -> Bool
   /// Refuses new elements and handles the rest.
   func finish()
@@ -102,7 +100,9 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
   }
 
   func drain(limit: Int) -> Bool {
-    if batch.isEmpty {
+    // What came while an older batch was worked off has spent its signal: it is looked for once more.
+    let isOld = !batch.isEmpty
+    if !isOld {
       mailbox.take(&batch)
       if batch.isEmpty { return false }
     }
@@ -114,12 +114,11 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
     guard next == batch.count else { return true }
     batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
     next = 0
-    return false
+    return isOld
   }
 
   func finish() {
     mailbox.close()
-    // A batch that was begun comes first, and then what stands in the mailbox.
-    repeat { while drain(limit: Int.max / 2) {} } while !mailbox.isEmpty
+    while drain(limit: Int.max / 2) {}
   }
 }
