@@ -15,7 +15,7 @@ struct BarChart {
   /// The yardstick's median.
   var line: Double?
 
-  private static let (left, right, top, row, bottom) = (130.0, 190.0, 10.0, 34.0, 40.0)
+  private static let (left, right, top, row, bottom) = (116.0, 140.0, 10.0, 34.0, 30.0)
 
   var svg: String {
     let height = Self.top + Self.row * Double(bars.count) + Self.bottom

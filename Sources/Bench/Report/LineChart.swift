@@ -29,10 +29,10 @@ struct LineChart {
   /// A line across, such as a limit, with its label.
   var limit: (y: Double, label: String)?
 
-  static let width = 720.0
-  static let height = 340.0
+  static let width = 600.0
+  static let height = 330.0
   /// Room for the axes' labels and, above, for the legend.
-  private static let (left, right, top, bottom) = (70.0, 18.0, 34.0, 46.0)
+  private static let (left, right, top, bottom) = (78.0, 22.0, 34.0, 46.0)
 
   var svg: String {
     var parts = [
@@ -92,7 +92,7 @@ struct LineChart {
     parts.append(Markup.text(x.label, x: (Self.left + right) / 2, y: Self.height - 8, anchor: "middle"))
     let middle = (Self.top + base) / 2
     parts.append(
-      "<text transform=\"translate(14 \(Markup.number(middle))) rotate(-90)\" text-anchor=\"middle\">\(Markup.escape(y.label))</text>"
+      "<text transform=\"translate(11 \(Markup.number(middle))) rotate(-90)\" text-anchor=\"middle\">\(Markup.escape(y.label))</text>"
     )
     return parts
   }

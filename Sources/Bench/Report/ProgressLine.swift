@@ -54,6 +54,8 @@ public final class ProgressLine: Sendable {
       }
       parts.append("p50 \(Quantity.nanoseconds.format(Double(report.latency.value(at: 0.5))))")
       parts.append("p99 \(Quantity.nanoseconds.format(Double(report.latency.value(at: 0.99))))")
+    } else if let last = turn.steps.last {
+      parts.append("\(turn.steps.count) steps up to \(Quantity.rate.format(last.rate))/s")
     } else if let connect = turn.connect {
       parts.append("\(connect.connections) connected in \(Quantity.seconds.format(connect.seconds))")
     }

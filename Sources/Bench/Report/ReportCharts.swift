@@ -58,6 +58,8 @@ struct ReportCharts {
         return nil
       }
       let metric = row.metric
+      // Where not everybody acknowledges there is nothing to compare.
+      guard label != "acknowledged/s" || row.figures.count == summary.peers.count else { return nil }
       let bars = summary.peers.compactMap { peer in
         row.figures[peer].map { figure in
           BarChart.Bar(
@@ -174,7 +176,7 @@ struct ReportCharts {
     let chart = LineChart(
       title: "Throughput against p99", x: ChartAxis("deliveries per second", .logarithmic, of: points.map(\.x), .rate),
       y: ChartAxis("p99", .logarithmic, of: points.map(\.y) + [limit], .nanoseconds), series: series, rings: rings,
-      limit: (limit, "limit: \(Quantity.nanoseconds.format(limit))"))
+      limit: (limit, "limit: \(Quantity.nanoseconds.tick(limit))"))
     return [
       Figure(
         title: "Throughput against p99",
