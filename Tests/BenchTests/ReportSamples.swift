@@ -3,9 +3,9 @@
 /// Made-up results.
 enum Sample {
   static func histogram(_ values: [UInt64]) -> EncodedHistogram {
-    var histogram = EncodedHistogram.makeHistogram()
+    let histogram = FlatHistogram()
     for value in values { histogram.record(value) }
-    return EncodedHistogram(histogram)
+    return histogram.encoded
   }
 
   static let group = Scenario.Group(

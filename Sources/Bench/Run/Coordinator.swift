@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Measures peers in turns: A B A B, each time with a fresh server and fresh workers, so that what drifts on the machine
 /// drifts for all of them.
@@ -19,6 +20,8 @@ struct Coordinator {
 
   /// - Throws: where no peer is to be had, and after an interruption.
   func run() throws(BenchError) -> RunResult {
+    // A worker that ended shows as a failed write.
+    signal(SIGPIPE, SIG_IGN)
     var result = RunResult(
       scenario: scenario, command: command, machine: machine, startedAt: Self.timestamp(), peers: [], turns: [],
       skipped: [:])

@@ -1,5 +1,3 @@
-import Glibc
-
 /// What `fanfare-bench run` was asked for.
 public struct MeasurementRun: Sendable {
   /// A server that runs already.
@@ -30,7 +28,6 @@ public struct MeasurementRun: Sendable {
   ///
   /// - Throws: where there is nothing to measure, and after an interruption.
   public func perform(observe: @escaping @Sendable (RunEvent) -> Void) throws(BenchError) -> RunResult {
-    signal(SIGPIPE, SIG_IGN)
     var peers: [any Peer] = []
     if let remote {
       peers = [

@@ -98,7 +98,8 @@ enum Spelling {
   /// The candidate that takes the fewest changes, if they are few for its length.
   static func nearest(to word: String, among candidates: [String]) -> String? {
     let ranked = candidates.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }
-    guard let (candidate, changes) = ranked, changes <= max(1, candidate.count / 3) else { return nil }
+    guard let (candidate, changes) = ranked, changes <= max(2, candidate.count / 3), changes < candidate.count - 1
+    else { return nil }
     return candidate
   }
 
