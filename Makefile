@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve test format lint proto clean
+.PHONY: help build serve test micro format lint proto clean
 
 # Homebrew keeps these two apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -28,6 +28,12 @@ test:  ## Install what is missing and run the whole test suite; ARGS="--filter N
 	@.ci/setup test
 	swift build --build-tests
 	swift test --skip-build --disable-xctest $(ARGS)
+
+# Counts, not times: they are the same on a busy machine.
+micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/counts.json" compares, as CI does.
+	@.ci/setup test
+	swift build --configuration release --product fanfare-bench
+	"$$(swift build --configuration release --show-bin-path)/fanfare-bench" micro $(ARGS)
 
 format:  ## Format the sources in place.
 	swift format --in-place --recursive $(SOURCES)

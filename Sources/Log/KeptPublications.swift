@@ -16,14 +16,17 @@ struct KeptPublications {
 
   var count: Int { ring.count }
   var isEmpty: Bool { ring.isEmpty }
-  var firstOffset: UInt64? { ring.first?.publication.offset }
-  var lastOffset: UInt64? { ring.last?.publication.offset }
+  /// Of the first one. Kept apart, so that looking at an offset copies no publication.
+  private var low: UInt64 = 0
+  var firstOffset: UInt64? { isEmpty ? nil : low }
+  var lastOffset: UInt64? { isEmpty ? nil : low &+ UInt64(count) &- 1 }
   var firstTime: Int64? { ring.first?.publication.time }
 
   mutating func append(_ publication: Publication, ticket: UInt64) {
     assert(lastOffset.map { $0 &+ 1 == publication.offset } ?? true, "kept publications must be contiguous")
     let kept = KeptPublication(publication: publication, ticket: ticket, cost: publication.cost)
     bytes += kept.cost
+    if isEmpty { low = publication.offset }
     ring.append(kept)
   }
 
@@ -31,11 +34,14 @@ struct KeptPublications {
     assert(firstOffset.map { $0 &- 1 == publication.offset } ?? true, "kept publications must be contiguous")
     let kept = KeptPublication(publication: publication, ticket: 0, cost: publication.cost)
     bytes += kept.cost
+    low = publication.offset
     ring.prepend(kept)
   }
 
   mutating func dropFirst() {
-    if let kept = ring.popFirst() { bytes -= kept.cost }
+    guard let kept = ring.popFirst() else { return }
+    bytes -= kept.cost
+    low &+= 1
   }
 
   /// Drops everything up to and including the offset.

@@ -32,8 +32,7 @@ struct Ring<Element> {
   @discardableResult
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
-    let element = slots[head]
-    slots[head] = nil
+    let element = slots[head].take()
     head = (head + 1) & (slots.count - 1)
     count -= 1
     return element
@@ -43,8 +42,7 @@ struct Ring<Element> {
   mutating func popLast() -> Element? {
     guard count > 0 else { return nil }
     let index = slot(of: count - 1)
-    let element = slots[index]
-    slots[index] = nil
+    let element = slots[index].take()
     count -= 1
     return element
   }

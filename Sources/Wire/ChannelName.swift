@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The name of a channel: `namespace:rest`, `rest`, `rest#42,43` (limited to those users) or `$rest` (needs a
 /// subscription token).
 ///
@@ -36,7 +42,8 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     let length = string.utf8.count
     if length == 0 { throw .empty }
     if length > limit { throw .tooLong(bytes: length, limit: limit) }
-    for byte in string.utf8 where byte < 0x20 || byte == 0x7F { throw .controlCharacter }
+    let holdsControl = string.withUTF8 { unsafe $0.contains { $0 < 0x20 || $0 == 0x7F } }
+    if holdsControl { throw .controlCharacter }
     self.string = string
   }
 
@@ -77,5 +84,28 @@ extension StringProtocol {
   /// Equality of bytes, for identifiers: see ``ChannelName`` for the attack that canonical equivalence would allow.
   public func hasSameBytes(as other: some StringProtocol) -> Bool {
     utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension String {
+  /// The same for two whole strings, as channels are looked up for every message: without a step per byte.
+  public func hasSameBytes(as other: String) -> Bool {
+    let (mine, theirs) = (utf8, other.utf8)
+    guard mine.count == theirs.count else { return false }
+    let isSame = unsafe mine.withContiguousStorageIfAvailable { a in
+      unsafe theirs.withContiguousStorageIfAvailable { b in
+        unsafe UnsafeRawBufferPointer(a).hasSameBytes(as: UnsafeRawBufferPointer(b))
+      }
+    }
+    // Strings that do not stand in one piece come from Foundation on macOS only.
+    return (isSame ?? nil) ?? mine.elementsEqual(theirs)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// - Parameter other: of the same length.
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
+    return unsafe memcmp(start, otherStart, count) == 0
   }
 }

@@ -15,7 +15,7 @@ struct FloorTests {
     #expect(group.isWhole)
     for histogram in [group.first, group.median, group.last, report.lateness] { #expect(histogram.count == 80) }
     #expect(report.disconnected == 0 && report.remarks == [])
-    #expect(report.wallSeconds >= 0.4 && report.cpuSeconds > 0)
+    #expect(report.wallSeconds > 0 && report.cpuSeconds > 0)
     #expect(report.seconds.reduce(0) { $0 + $1.delivered } == 400)
   }
 

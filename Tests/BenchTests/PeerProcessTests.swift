@@ -60,6 +60,22 @@ struct PeerProcessTests {
     }
   }
 
+  @Test("A worker that a server starts after it listens is counted")
+  func lateWorker() async throws {
+    let bench = try benchExecutable()
+    // The worker begins when the port is open; what it waits with is the shell's own.
+    let lines = """
+      '\(bench)' zmq-peer --port "$3" &
+      until (exec 3<> "/dev/tcp/127.0.0.1/$3") 2> /dev/null; do sleep 0.01; done; sleep 0.05; sleep 1000 & wait
+      """
+    try await withScript("exec bash -c '\(lines.replacing("'", with: "'\\''"))' - - - \"$3\"") { peer in
+      let running = try peer.start(.forPeers(), cores: [])
+      defer { running.stop() }
+      let names = running.processes.compactMap { try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8) }
+      #expect(Set(names) == ["bash\n", "fanfare-bench\n", "sleep\n"])
+    }
+  }
+
   @Test("A server that is pinned runs on those cores alone")
   func pinned() async throws {
     let bench = try benchExecutable()

@@ -126,7 +126,7 @@ struct DecisionTests {
 struct PeerLinkTests {
   @Test("the window closes over what is under way, and one message is always let through")
   func window() {
-    var link = PeerLink(gateway: 1, session: 1, now: 0)
+    let link = PeerLink(gateway: 1, session: 1, now: 0)
     let size = UInt64(LinkHeader.length + 83)
     #expect(link.header(.publication, bodyBytes: 83, window: 50, now: 0)?.sequence == 0)
     link.consumed(size)
@@ -140,7 +140,7 @@ struct PeerLinkTests {
 
   @Test("a gateway that claims more than it was sent, or takes back what it said, is believed neither")
   func claims() {
-    var link = PeerLink(gateway: 1, session: 1, now: 0)
+    let link = PeerLink(gateway: 1, session: 1, now: 0)
     _ = link.header(.publication, bodyBytes: 83, window: 1000, now: 0)
     link.consumed(.max)
     #expect(link.consumedBytes == 100)
@@ -150,7 +150,7 @@ struct PeerLinkTests {
 
   @Test("sequence numbers are taken in order only")
   func sequence() {
-    var link = PeerLink(gateway: 1, session: 1, now: 0)
+    let link = PeerLink(gateway: 1, session: 1, now: 0)
     let answers = [1, 2, 4, 2, 3].map { link.accept(sequence: $0) }
     #expect(answers == [true, true, false, false, true])
   }

@@ -76,6 +76,7 @@ struct CoalescingTests {
     try await FanOutServer.with(usesTLS: usesTLS) { server in
       let plan = Plan(countPerBurst: 150)
       let (threads, gate, seen, ready) = (FanOutThreads(), Gate(), Seen(), Counter())
+      defer { gate.open() }
       for channels in Self.sets {
         for format in [WireFormat.json, .protobuf] {
           for isSlow in [false, true] {

@@ -9,7 +9,7 @@ import Wire
 @Suite("Descriptors that are used again")
 struct DescriptorSafetyTests {
   private static let threads = 4
-  private static let connectionsPerThread = 700
+  private static let connectionsPerThread = 600
   /// Open at a time, of each thread.
   private static let window = 6
   /// The server's descriptors, all of them: connections, listeners, event loops, ZeroMQ's.

@@ -123,7 +123,8 @@ extension EventLoop {
           UnsafeRawBufferPointer(bytes), to: channels[channel], &connection.pointee.state, into: &outgoing)
       }
       unsafe frameOutgoing(connection)
-      note(publisher, at: time)
+      // What belongs to the warm-up has no time.
+      note(publisher, at: due >= run.measureFrom ? time : 0)
       if due >= run.measureFrom {
         publishing.lateness.record(time - due)
         publishing.groups[index].published += 1
@@ -160,7 +161,7 @@ extension EventLoop {
       publishing.publishers[index].answered += 1
       guard sent - answered <= remembered else { continue }
       let time = publishing.publishers[index].times[answered % remembered]
-      if time >= run.measureFrom { publishing.acknowledged.record(now > time ? now - time : 0) }
+      if time > 0 { publishing.acknowledged.record(now > time ? now - time : 0) }
     }
   }
 }

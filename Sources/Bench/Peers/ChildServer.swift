@@ -95,6 +95,19 @@ final class ChildServer: Sendable {
   /// All processes of its group.
   var processes: [Int32] { ProcessTable.processes(inGroup: identifier) }
 
+  /// The same, once there have been no others for a fifth of a second: a server may listen before it starts its workers.
+  func settledProcesses(seconds: Double = 5) -> [Int32] {
+    let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
+    var found = processes
+    var since = MonotonicTime.now()
+    while MonotonicTime.now() < min(deadline, since &+ 200_000_000) {
+      usleep(10_000)
+      let now = processes
+      if now != found { (found, since) = (now, MonotonicTime.now()) }
+    }
+    return found
+  }
+
   /// Waits until something takes connections at the port of 127.0.0.1.
   func waitForConnections(at port: Int, seconds: Double = 30) throws(BenchError) {
     let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)

@@ -15,47 +15,47 @@ extension BrokerCore {
       if links[gateway]?.state == .overflowed { links[gateway]?.lastHeard = time.monotonic }
       return reset(gateway, session: header.session, into: &effects)
     }
-    links[gateway]?.lastHeard = time.monotonic
-    guard links[gateway]?.accept(sequence: header.sequence) == true else {
+    link.lastHeard = time.monotonic
+    guard link.accept(sequence: header.sequence) else {
       counters.linkGaps += 1
       return overflow(gateway, into: &effects)
     }
     do throws(MalformedMessage) {
-      try handle(message, from: gateway, at: time, into: &effects)
+      try handle(message, from: link, at: time, into: &effects)
     } catch {
       overflow(gateway, into: &effects)
     }
   }
 
   private func handle(
-    _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ message: LinkMessage, from link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) throws(MalformedMessage) {
     switch message.header.kind {
     case .request:
-      try handle(try LinkRequest(bytes: message.body), from: gateway, at: time, into: &effects)
+      try handle(try LinkRequest(bytes: message.body), from: link, at: time, into: &effects)
     case .gatewayHeartbeat:
-      links[gateway]?.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
+      link.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
     case .resynced:
-      finishResync(of: gateway, at: time, into: &effects)
+      finishResync(of: link.gateway, at: time, into: &effects)
     case .goodbye:
-      depart(gateway, at: time, into: &effects)
+      depart(link.gateway, at: time, into: &effects)
     case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset:
       throw MalformedMessage()
     }
   }
 
   private func handle(
-    _ request: LinkRequest, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ request: LinkRequest, from link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) throws(MalformedMessage) {
-    links[gateway]?.forgetResults(before: request.oldestPending)
-    let requester = Requester.gateway(gateway, request: request.id)
+    link.forgetResults(before: request.oldestPending)
+    let requester = Requester.gateway(link.gateway, request: request.id)
     if case .publish(let publish) = request.request {
       if request.isRetry,
-        answerRetry(publish, gateway: gateway, request: request.id, at: time, into: &effects)
+        answerRetry(publish, gateway: link.gateway, request: request.id, at: time, into: &effects)
       {
         return
       }
-      links[gateway]?.startedPublish(request.id)
+      link.startedPublish(request.id)
       perform(request.request, for: requester, isResync: false, at: time, into: &effects)
       return
     }
@@ -72,12 +72,11 @@ extension BrokerCore {
       return
     }
     let session = message.header.session
-    if var link = links[gateway] {
+    if let link = links[gateway] {
       // A hello that was sent again while the first was on its way must not end the session that it opened.
       if session <= link.session { return }
       clearInterest(of: gateway)
       link.reopen(session: session, now: time.monotonic)
-      links[gateway] = link
     } else {
       links[gateway] = PeerLink(gateway: gateway, session: session, now: time.monotonic)
     }
@@ -129,11 +128,12 @@ extension BrokerCore {
 
   private func depart(_ gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
     guard let link = links[gateway] else { return }
-    links[gateway]?.state = .departed(since: time.monotonic)
-    links[gateway]?.lostItsMembers = true
-    links[gateway]?.channels = []
+    let names = link.channels.sorted()
+    link.state = .departed(since: time.monotonic)
+    link.lostItsMembers = true
+    link.channels = []
     counters.gatewaysForgotten += 1
-    for name in link.channels.sorted() {
+    for name in names {
       guard let state = channels[name] else { continue }
       state.interest.removeAll { $0 == gateway }
       removeMembers(of: gateway, notNamedIn: nil, from: state, at: time, into: &effects)
@@ -195,10 +195,10 @@ extension BrokerCore {
     _ kind: LinkHeader.Kind, bodyBytes: Int, to gateway: UInt64, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) -> LinkHeader? {
-    // In place: copying a link with its tables out of the dictionary and back would copy them for every message.
+    guard let link = links[gateway] else { return nil }
     let window = configuration.linkWindowBytes
-    let header = links[gateway]?.header(kind, bodyBytes: bodyBytes, window: window, now: time.monotonic)
-    if header == nil && links[gateway]?.state == .overflowed { overflow(gateway, into: &effects) }
+    let header = link.header(kind, bodyBytes: bodyBytes, window: window, now: time.monotonic)
+    if header == nil && link.state == .overflowed { overflow(gateway, into: &effects) }
     return header
   }
 }

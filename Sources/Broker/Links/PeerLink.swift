@@ -9,7 +9,10 @@ import Wire
 /// - departed: nothing was heard for the timeout, or the gateway said goodbye. Its interest and presence are gone; what
 ///   it published stays known for a while, in case it comes back and asks again. Can transition to: open (hello), and is
 ///   forgotten after as long again.
-struct PeerLink {
+///
+/// A class, because a link is changed several times for each message, and changing a value inside a dictionary takes
+/// memory for each of the accesses on the way to it.
+final class PeerLink {
   enum State: Equatable {
     case open
     case overflowed
@@ -41,7 +44,7 @@ struct PeerLink {
   }
 
   /// The gateway said hello again: both sides count from the start.
-  mutating func reopen(session: UInt64, now: Int64) {
+  func reopen(session: UInt64, now: Int64) {
     self.session = session
     state = .open
     resetIsSent = false
@@ -53,14 +56,14 @@ struct PeerLink {
   }
 
   /// - Returns: false where a number is missing before this one.
-  mutating func accept(sequence: UInt64) -> Bool {
+  func accept(sequence: UInt64) -> Bool {
     guard sequence == nextReceived else { return false }
     nextReceived += 1
     return true
   }
 
   /// The header of the next message, if it may be sent; a window that closes overflows the link.
-  mutating func header(_ kind: LinkHeader.Kind, bodyBytes: Int, window: UInt64, now: Int64) -> LinkHeader? {
+  func header(_ kind: LinkHeader.Kind, bodyBytes: Int, window: UInt64, now: Int64) -> LinkHeader? {
     guard state == .open else { return nil }
     let size = UInt64(LinkHeader.length + bodyBytes)
     guard sentBytes - consumedBytes + size <= window || sentBytes == consumedBytes else {
@@ -73,14 +76,14 @@ struct PeerLink {
     return LinkHeader(kind: kind, session: session, sequence: nextSent)
   }
 
-  mutating func consumed(_ bytes: UInt64) {
+  func consumed(_ bytes: UInt64) {
     // A gateway that claims more than it was sent is wrong or hostile: believe it no further than is possible.
     consumedBytes = min(max(consumedBytes, bytes), sentBytes)
   }
 
-  mutating func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
-  mutating func forgetResults(before request: UInt64) { results.forget(before: request) }
-  mutating func startedPublish(_ request: UInt64) { results.started(request) }
+  func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
+  func forgetResults(before request: UInt64) { results.forget(before: request) }
+  func startedPublish(_ request: UInt64) { results.started(request) }
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
 

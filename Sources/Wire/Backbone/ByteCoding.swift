@@ -28,7 +28,7 @@ public struct ByteWriter {
 
   /// Eight bytes, least significant first: for numbers that are random and would need ten as a varint.
   public mutating func write(fixed value: UInt64) {
-    for shift in stride(from: UInt64(0), to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+    unsafe withUnsafeBytes(of: value.littleEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
   public mutating func write(_ value: [UInt8]) {
@@ -39,7 +39,9 @@ public struct ByteWriter {
   public mutating func write(_ value: String) {
     let utf8 = value.utf8
     write(UInt64(utf8.count))
-    bytes.append(contentsOf: utf8)
+    // In one piece; the view by itself is appended byte by byte.
+    let isWritten: Void? = unsafe utf8.withContiguousStorageIfAvailable { unsafe bytes.append(contentsOf: $0) }
+    if isWritten == nil { bytes.append(contentsOf: utf8) }
   }
 
   public mutating func write(optional value: [UInt8]?) {
@@ -77,6 +79,11 @@ public struct ByteReader {
   }
 
   public mutating func readNumber() throws(MalformedMessage) -> UInt64 {
+    // Most numbers are lengths and fit one byte.
+    if index < bytes.count, bytes[index] < 0x80 {
+      defer { index += 1 }
+      return UInt64(bytes[index])
+    }
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -111,7 +118,7 @@ public struct ByteReader {
     guard length <= UInt64(bytes.count - index) else { throw MalformedMessage() }
     let end = index + Int(length)
     defer { index = end }
-    guard let string = String(validating: bytes[index..<end], as: UTF8.self) else { throw MalformedMessage() }
+    guard let string = String(exactly: bytes, index..<end) else { throw MalformedMessage() }
     return string
   }
 
@@ -132,5 +139,21 @@ public struct ByteReader {
 
   public func requireEnd() throws(MalformedMessage) {
     if !isAtEnd { throw MalformedMessage() }
+  }
+}
+
+extension String {
+  /// The bytes as UTF-8, or nil where they are not: as `String(validating:as:)`, which is not specialised for bytes and
+  /// looks its types up at run time, a message at a time.
+  init?(exactly bytes: [UInt8], _ range: Range<Int>) {
+    self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0[range], as: UTF8.self) }
+    // Whatever is no UTF-8 was replaced, and then the bytes are others.
+    let isSame = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe utf8.withContiguousStorageIfAvailable { text in
+        unsafe text.count == range.count
+          && UnsafeRawBufferPointer(text).hasSameBytes(as: UnsafeRawBufferPointer(rebasing: buffer[range]))
+      }
+    }
+    guard isSame ?? utf8.elementsEqual(bytes[range]) else { return nil }
   }
 }

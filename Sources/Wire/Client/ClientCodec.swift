@@ -15,9 +15,20 @@ public enum ClientCodec {
   ///
   /// - Throws: what is wrong with it, for disconnect 3501.
   public static func decode(_ bytes: [UInt8], format: WireFormat) throws(CommandError) -> [ClientCommand] {
+    var commands: [ClientCommand] = []
+    try decode(bytes, format: format, into: &commands)
+    return commands
+  }
+
+  /// The same, appended to `commands`, for those who read one message after another and keep the memory.
+  ///
+  /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
+  public static func decode(
+    _ bytes: [UInt8], format: WireFormat, into commands: inout [ClientCommand]
+  ) throws(CommandError) {
     switch format {
-    case .json: try JSONCommandDecoder.decode(bytes)
-    case .protobuf: try ProtobufCommandDecoder.decode(bytes)
+    case .json: try JSONCommandDecoder.decode(bytes, into: &commands)
+    case .protobuf: try ProtobufCommandDecoder.decode(bytes, into: &commands)
     }
   }
 
@@ -25,10 +36,14 @@ public enum ClientCodec {
   public static func encode(_ replies: [ClientReply], format: WireFormat) -> [UInt8] {
     var bytes: [UInt8] = []
     for reply in replies {
+      if format == .json, !bytes.isEmpty { bytes.append(0x0A) }
+      if case .push(.publication(let channel, let publication, let binaryData)) = reply {
+        PublicationPush.append(
+          publication, on: channel, binaryData: binaryData, format, asFrame: false, to: &bytes)
+        continue
+      }
       switch format {
-      case .json:
-        if !bytes.isEmpty { bytes.append(0x0A) }
-        JSONReplyEncoder.encode(reply, into: &bytes)
+      case .json: JSONReplyEncoder.encode(reply, into: &bytes)
       case .protobuf: ProtobufReplyEncoder.encode(reply, into: &bytes)
       }
     }
@@ -37,6 +52,22 @@ public enum ClientCodec {
 
   /// Replies as one whole WebSocket frame, ready to be sent to any number of clients.
   public static func frame(for replies: [ClientReply], format: WireFormat) -> [UInt8] {
-    ServerFrame.message(encode(replies, format: format), format: format)
+    if replies.count == 1, case .push(.publication(let channel, let publication, let binaryData)) = replies[0] {
+      var frame: [UInt8] = []
+      appendFrame(publication, on: channel, binaryData: binaryData, format: format, into: &frame)
+      return frame
+    }
+    return ServerFrame.message(encode(replies, format: format), format: format)
+  }
+
+  /// Appends a publication, as the subscribers of the channel get it, as one whole WebSocket frame: the same bytes as
+  /// ``frame(for:format:)`` gives for its push. Measured first and written once, straight to where it stays.
+  ///
+  /// - Parameter binaryData: the channel's data format is binary, so that JSON clients get a base64 string.
+  public static func appendFrame(
+    _ publication: Publication, on channel: String, binaryData: Bool = false, format: WireFormat,
+    into bytes: inout [UInt8]
+  ) {
+    PublicationPush.append(publication, on: channel, binaryData: binaryData, format, asFrame: true, to: &bytes)
   }
 }

@@ -1,17 +1,16 @@
 /// Reads the JSON commands of one WebSocket message: the envelope in one pass, payloads as the bytes that came.
 enum JSONCommandDecoder {
   /// Several commands stand one after another, with a newline or other white space between.
-  static func decode(_ bytes: [UInt8]) throws(CommandError) -> [ClientCommand] {
+  static func decode(_ bytes: [UInt8], into commands: inout [ClientCommand]) throws(CommandError) {
     var scanner = JSONScanner(bytes)
-    var commands: [ClientCommand] = []
+    let before = commands.count
     scanner.skipWhitespace()
     if scanner.isAtEnd { throw CommandError("an empty message; a command is a JSON object") }
     while !scanner.isAtEnd {
-      try ClientCodec.checkRoom(after: commands.count)
+      try ClientCodec.checkRoom(after: commands.count - before)
       commands.append(try command(&scanner))
       scanner.skipWhitespace()
     }
-    return commands
   }
 
   private static func command(_ scanner: inout JSONScanner) throws(CommandError) -> ClientCommand {

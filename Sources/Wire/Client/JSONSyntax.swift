@@ -142,7 +142,9 @@ struct JSONScanner: ~Copyable {
   mutating func skipString() throws(CommandError) -> Bool {
     index += 1
     var hasEscapes = false
-    while index < bytes.count {
+    while true {
+      index = JSONText.endOfPlain(in: bytes, from: index)
+      guard index < bytes.count else { break }
       let byte = bytes[index]
       switch byte {
       case UInt8(ascii: "\""):

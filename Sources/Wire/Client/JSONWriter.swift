@@ -121,26 +121,8 @@ public struct JSONWriter {
 
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0x0A: literal("\\n")
-      case 0x0D: literal("\\r")
-      case 0x09: literal("\\t")
-      case 0..<0x20:
-        literal("\\u00")
-        bytes.append(Self.hexDigit(byte >> 4))
-        bytes.append(Self.hexDigit(byte & 15))
-      default: bytes.append(byte)
-      }
-    }
+    unsafe JSONText.escape(text) { run in unsafe bytes.append(contentsOf: run) }
     bytes.append(UInt8(ascii: "\""))
-  }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }
 
@@ -183,17 +165,25 @@ enum Base64 {
 
   static func append(_ value: [UInt8], to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
+    unsafe value.withUnsafeBytes { unsafe encode($0) { unsafe bytes.append(contentsOf: $0) } }
+  }
+
+  /// Hands on four characters at a time.
+  @inline(__always)
+  static func encode(_ value: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
+    let padding = UInt8(ascii: "=")
     var index = 0
     while index < value.count {
       let left = value.count - index
-      let first = UInt32(value[index]) << 16
-      let second = left > 1 ? UInt32(value[index + 1]) << 8 : 0
-      let third = left > 2 ? UInt32(value[index + 2]) : 0
+      let first = unsafe UInt32(value[index]) << 16
+      let second = unsafe left > 1 ? UInt32(value[index + 1]) << 8 : 0
+      let third = unsafe left > 2 ? UInt32(value[index + 2]) : 0
       let word = first | second | third
-      bytes.append(alphabet[Int(word >> 18)])
-      bytes.append(alphabet[Int(word >> 12 & 63)])
-      bytes.append(left > 1 ? alphabet[Int(word >> 6 & 63)] : UInt8(ascii: "="))
-      bytes.append(left > 2 ? alphabet[Int(word & 63)] : UInt8(ascii: "="))
+      let characters = (
+        alphabet[Int(word >> 18)], alphabet[Int(word >> 12 & 63)], left > 1 ? alphabet[Int(word >> 6 & 63)] : padding,
+        left > 2 ? alphabet[Int(word & 63)] : padding
+      )
+      unsafe withUnsafeBytes(of: characters) { unsafe write($0) }
       index += 3
     }
   }

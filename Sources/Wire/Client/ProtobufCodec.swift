@@ -50,20 +50,23 @@ public enum ProtobufFraming {
 
 /// Reads the Protobuf commands of one WebSocket message.
 enum ProtobufCommandDecoder {
-  static func decode(_ bytes: [UInt8]) throws(CommandError) -> [ClientCommand] {
+  static func decode(_ bytes: [UInt8], into commands: inout [ClientCommand]) throws(CommandError) {
     if bytes.isEmpty { throw CommandError("an empty message; a command is a Protobuf message with its length before") }
     var options = BinaryDecodingOptions()
     options.discardUnknownFields = true
-    var commands: [ClientCommand] = []
+    let before = commands.count
     var index = 0
     while let range = try ProtobufFraming.next(in: bytes, at: &index) {
-      try ClientCodec.checkRoom(after: commands.count)
+      try ClientCodec.checkRoom(after: commands.count - before)
+      if let publish = ProtobufPublish.read(bytes, range) {
+        commands.append(publish)
+        continue
+      }
       guard let command = try? ProtoCommand(serializedBytes: Array(bytes[range]), options: options) else {
         throw CommandError("a message is not a command in Protobuf")
       }
       commands.append(try neutral(command))
     }
-    return commands
   }
 
   private static func neutral(_ command: ProtoCommand) throws(CommandError) -> ClientCommand {

@@ -39,6 +39,22 @@ public enum ServerFrame {
     }
   }
 
+  static func headerBytes(payloadBytes: Int) -> Int { payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10 }
+
+  static func writeHeader(payloadBytes: Int, format: WireFormat, to memory: inout MemoryWriter) {
+    memory.put(0x80 | (format == .json ? Opcode.text : Opcode.binary))
+    let count = UInt64(payloadBytes)
+    switch payloadBytes {
+    case ..<126: memory.put(UInt8(truncatingIfNeeded: count))
+    case ..<65_536:
+      memory.put(126)
+      unsafe withUnsafeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian) { unsafe memory.put($0) }
+    default:
+      memory.put(127)
+      unsafe withUnsafeBytes(of: count.bigEndian) { unsafe memory.put($0) }
+    }
+  }
+
   public static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
 
   /// Without a code, the payload is empty. A reason that is too long is cut at a character's end.

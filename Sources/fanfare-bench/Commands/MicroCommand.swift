@@ -72,13 +72,13 @@ struct MicroCommand: ParsableCommand {
   // MARK: Output
 
   private func show(_ chosen: [MicroBenchmark], _ counts: [String: Counts], _ thresholds: Thresholds?) throws {
-    if json { return print(String(decoding: try encoder.encode(counts), as: UTF8.self)) }
+    if json { return say(String(decoding: try encoder.encode(counts), as: UTF8.self), to: .standardOutput) }
     var table = CountTable()
     for benchmark in chosen {
       guard let count = counts[benchmark.name] else { continue }
       table.add(benchmark.name, count, thresholds?.benchmarks[benchmark.name])
     }
-    print(table)
+    say(table.description, to: .standardOutput)
   }
 
   private func compare(_ chosen: [MicroBenchmark], _ counts: [String: Counts], _ thresholds: Thresholds) throws {
@@ -88,11 +88,12 @@ struct MicroCommand: ParsableCommand {
     findings += thresholds.orphans(among: MicroBenchmark.all.map(\.name)).map {
       .exceeded("\($0) has a threshold and is no benchmark any more; take it out of the file.")
     }
-    for finding in findings {
-      FileHandle.standardError.write(Data("\(finding.fails ? "error" : "note"): \(finding.sentence)\n".utf8))
-    }
+    for finding in findings { say("\(finding.fails ? "error" : "note"): \(finding.sentence)", to: .standardError) }
     if findings.contains(where: \.fails) { throw ExitCode.failure }
   }
+
+  /// At once, so that the table and what is said about it come in their order.
+  private func say(_ text: String, to handle: FileHandle) { handle.write(Data("\(text)\n".utf8)) }
 
   // MARK: Thresholds
 

@@ -91,7 +91,7 @@ final class FanOutClient {
       if case .connected = incoming.body { isConnected = true }
       guard isConnected else { throw ByteClient.Violation(description: "\(incoming) came before the connect reply") }
       switch incoming.body {
-      case .ping: if format == .json { try bytes.send(message: Array("{}".utf8)) }
+      case .ping: try bytes.send(message: format == .json ? Array("{}".utf8) : [0])
       case .publication(let channel, let publication):
         guard positions[channel] != nil else {
           throw ByteClient.Violation(description: "a publication of \(channel), to which it is not subscribed")

@@ -7,6 +7,7 @@ import ZeroMQ
 
 /// A `fanfare serve` of its own for tests that look at fan-out alone: anonymous clients may do everything.
 ///
+/// Nobody is pinged: a reader that does not read would be taken for dead instead of slow.
 /// Namespaces: `own` without history, `kept` with.
 struct FanOutServer: Sendable {
   let process: ServerProcess
@@ -36,7 +37,7 @@ struct FanOutServer: Sendable {
     return """
       {"server":{"event_loops":2,"tls":\(tls ?? "{}")},
        "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(queueBytes)",
-                 "recovery_max_publications":100000},
+                 "recovery_max_publications":100000,"ping_interval":"10m"},
        "broker":{"services":{"commands":"tcp://127.0.0.1:*","tap":"tcp://127.0.0.1:*"}},
        "log":{"level":"warning"},
        "channel":{"namespaces":[

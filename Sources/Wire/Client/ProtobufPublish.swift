@@ -1,0 +1,95 @@
+/// The publish command in the plain form in which clients send it, read without the generated messages: those make an
+/// object for each message that stands in another.
+///
+/// Plain means: an id and a publish request, each once, with fields of their own types and each of them once. Whatever is
+/// otherwise, wrong or merely unusual, is the general decoder's to judge, so that both never differ.
+enum ProtobufPublish {
+  /// Numbers of the fields: `client.proto`.
+  private enum Tag {
+    static let id: UInt64 = 1 << 3
+    static let publish: UInt64 = 7 << 3 | 2
+    static let channel: UInt64 = 1 << 3 | 2
+    static let data: UInt64 = 2 << 3 | 2
+    static let idempotencyKey: UInt64 = 100 << 3 | 2
+  }
+
+  /// - Returns: nil where the message is no plain publish command.
+  static func read(_ bytes: [UInt8], _ range: Range<Int>) -> ClientCommand? {
+    var cursor = Cursor(bytes: bytes, index: range.lowerBound, end: range.upperBound)
+    var id: UInt64 = 0
+    var request: Range<Int>?
+    while !cursor.isAtEnd {
+      switch cursor.varint() {
+      case Tag.id where id == 0:
+        guard let value = cursor.varint(), value > 0, value <= UInt64(UInt32.max) else { return nil }
+        id = value
+      case Tag.publish where request == nil:
+        guard let content = cursor.content() else { return nil }
+        request = content
+      default: return nil
+      }
+    }
+    guard let request, let publish = read(bytes, request: request) else { return nil }
+    return ClientCommand(id: UInt32(truncatingIfNeeded: id), body: .publish(publish))
+  }
+
+  private static func read(_ bytes: [UInt8], request: Range<Int>) -> ClientCommand.Publish? {
+    var cursor = Cursor(bytes: bytes, index: request.lowerBound, end: request.upperBound)
+    var channel, data, key: Range<Int>?
+    while !cursor.isAtEnd {
+      switch cursor.varint() {
+      case Tag.channel where channel == nil: channel = cursor.content()
+      case Tag.data where data == nil: data = cursor.content()
+      case Tag.idempotencyKey where key == nil: key = cursor.content()
+      default: return nil
+      }
+      if cursor.isBroken { return nil }
+    }
+    var publish = ClientCommand.Publish()
+    if let channel {
+      guard let text = String(exactly: bytes, channel) else { return nil }
+      publish.channel = text
+    }
+    if let data { publish.data = Array(bytes[data]) }
+    if let key, !key.isEmpty {
+      guard let text = String(exactly: bytes, key) else { return nil }
+      publish.idempotencyKey = text
+    }
+    return publish
+  }
+
+  private struct Cursor {
+    let bytes: [UInt8]
+    var index: Int
+    let end: Int
+    var isBroken = false
+
+    var isAtEnd: Bool { index == end }
+
+    /// Nil where there is no whole number below 2³⁵.
+    mutating func varint() -> UInt64? {
+      var value: UInt64 = 0
+      var shift: UInt64 = 0
+      while index < end, shift < 35 {
+        let byte = bytes[index]
+        index += 1
+        value |= UInt64(byte & 0x7F) << shift
+        if byte & 0x80 == 0 { return value }
+        shift += 7
+      }
+      isBroken = true
+      return nil
+    }
+
+    /// Where a field's content stands, behind its length.
+    mutating func content() -> Range<Int>? {
+      guard let count = varint(), count <= UInt64(end - index) else {
+        isBroken = true
+        return nil
+      }
+      let start = index
+      index += Int(count)
+      return start..<index
+    }
+  }
+}

@@ -1,0 +1,127 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The same text as ``JSONReplyEncoder`` would write: a test compares the two.
+extension PublicationPush {
+  @inline(__always)
+  func writeJSON(to sink: inout some ByteSink) {
+    sink.put("{\"push\":{\"channel\":\"")
+    unsafe escape(channel, to: &sink)
+    sink.put("\",\"pub\":{")
+    var comma = Comma()
+    if binaryData {
+      comma.put("\"data\":\"", to: &sink)
+      unsafe Base64.encode(data) { unsafe sink.put($0) }
+      sink.put("\"")
+    } else if unsafe !data.isEmpty {
+      comma.put("\"data\":", to: &sink)
+      unsafe raw(data, to: &sink)
+    }
+    if let info {
+      comma.put("\"info\":", to: &sink)
+      write(info, to: &sink)
+    }
+    if offset > 0 {
+      comma.put("\"offset\":", to: &sink)
+      decimal(offset, to: &sink)
+    }
+    if !tags.isEmpty {
+      comma.put("\"tags\":", to: &sink)
+      write(tags, to: &sink)
+    }
+    if time > 0 {
+      comma.put("\"time\":", to: &sink)
+      decimal(UInt64(time), to: &sink)
+    }
+    sink.put("}}}")
+  }
+
+  @inline(__always)
+  private func write(_ info: Info, to sink: inout some ByteSink) {
+    sink.put("{")
+    var comma = Comma()
+    if unsafe !info.user.isEmpty {
+      comma.put("\"user\":\"", to: &sink)
+      unsafe escape(info.user, to: &sink)
+      sink.put("\"")
+    }
+    if unsafe !info.client.isEmpty {
+      comma.put("\"client\":\"", to: &sink)
+      unsafe escape(info.client, to: &sink)
+      sink.put("\"")
+    }
+    if let connection = unsafe info.connection {
+      comma.put("\"conn_info\":", to: &sink)
+      unsafe raw(connection, to: &sink)
+    }
+    if let channel = unsafe info.channel {
+      comma.put("\"chan_info\":", to: &sink)
+      unsafe raw(channel, to: &sink)
+    }
+    sink.put("}")
+  }
+
+  private func write(_ tags: [String: String], to sink: inout some ByteSink) {
+    sink.put("{")
+    var comma = Comma()
+    for (key, value) in tags.sorted(by: { $0.key < $1.key }) {
+      comma.put("\"", to: &sink)
+      escape(key, to: &sink)
+      sink.put("\":\"")
+      escape(value, to: &sink)
+      sink.put("\"")
+    }
+    sink.put("}")
+  }
+
+  /// Between the members of one object.
+  private struct Comma {
+    private var isDue = false
+
+    @inline(__always)
+    mutating func put(_ key: StaticString, to sink: inout some ByteSink) {
+      if isDue { sink.put(",") }
+      isDue = true
+      sink.put(key)
+    }
+  }
+
+  // MARK: Values
+
+  private func escape(_ text: String, to sink: inout some ByteSink) {
+    var text = text
+    text.withUTF8 { unsafe escape(UnsafeRawBufferPointer($0), to: &sink) }
+  }
+
+  @inline(__always)
+  private func escape(_ text: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+    unsafe JSONText.escape(text) { unsafe sink.put($0) }
+  }
+
+  /// A newline between its tokens becomes a space, because SDKs split a frame at newlines.
+  private func raw(_ value: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+    guard let start = value.baseAddress else { return }
+    let hasNewline = unsafe memchr(start, 0x0A, value.count) != nil || memchr(start, 0x0D, value.count) != nil
+    if !hasNewline { return unsafe sink.put(value) }
+    let spaced = unsafe value.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    unsafe spaced.withUnsafeBytes { unsafe sink.put($0) }
+  }
+
+  private func decimal(_ value: UInt64, to sink: inout some ByteSink) {
+    // 20 digits hold any number.
+    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    unsafe withUnsafeMutableBytes(of: &digits) { digits in
+      var start = digits.count
+      var rest = value
+      repeat {
+        start -= 1
+        unsafe digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      unsafe sink.put(UnsafeRawBufferPointer(rebasing: digits[start...]))
+    }
+  }
+}

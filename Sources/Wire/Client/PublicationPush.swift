@@ -1,0 +1,175 @@
+/// A publication as its subscribers get it, written at once into memory of the right size.
+///
+/// The other replies go through general writers. This one is written once for each publication, channel and wire format,
+/// in front of everything that waits, so it is measured first and then written without a step between. It looks at the
+/// publication's fields where they are: copying them about would count references twice for each.
+@safe struct PublicationPush {
+  let channel: UnsafeRawBufferPointer
+  let data: UnsafeRawBufferPointer
+  let info: Info?
+  let offset: UInt64
+  let time: Int64
+  let tags: [String: String]
+  /// The channel's data format is binary: base64 in JSON.
+  let binaryData: Bool
+
+  @safe struct Info {
+    let user: UnsafeRawBufferPointer
+    let client: UnsafeRawBufferPointer
+    let connection: UnsafeRawBufferPointer?
+    let channel: UnsafeRawBufferPointer?
+  }
+
+  /// Appends the reply, as it stands among others in one message; or one whole WebSocket frame with it.
+  static func append(
+    _ publication: Publication, on channel: String, binaryData: Bool, _ format: WireFormat, asFrame: Bool,
+    to bytes: inout [UInt8]
+  ) {
+    with(publication, on: channel, binaryData: binaryData) { push in
+      unsafe withUnsafePointer(to: push) { push in
+        unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: asFrame))
+      }
+    }
+  }
+
+  private static func with(
+    _ publication: Publication, on channel: String, binaryData: Bool, _ body: (PublicationPush) -> Void
+  ) {
+    with(publication.info) { info in
+      var channel = channel
+      channel.withUTF8 { channel in
+        unsafe publication.data.withUnsafeBytes { data in
+          body(
+            unsafe PublicationPush(
+              channel: UnsafeRawBufferPointer(channel), data: data, info: info, offset: publication.offset,
+              time: publication.time, tags: publication.tags, binaryData: binaryData))
+        }
+      }
+    }
+  }
+
+  private static func with(_ info: ClientInfo?, _ body: (Info?) -> Void) {
+    guard let info else { return body(nil) }
+    var (user, client) = (info.user, info.client)
+    user.withUTF8 { user in
+      client.withUTF8 { client in
+        unsafe with(info.connectionInfo) { connection in
+          unsafe with(info.channelInfo) { channel in
+            body(
+              unsafe Info(
+                user: UnsafeRawBufferPointer(user), client: UnsafeRawBufferPointer(client), connection: connection,
+                channel: channel))
+          }
+        }
+      }
+    }
+  }
+
+  private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+    guard let bytes else { return body(nil) }
+    unsafe bytes.withUnsafeBytes { unsafe body($0) }
+  }
+}
+
+/// A push of known length, written straight into the array that it is appended to.
+///
+/// An array asks a sequence that it appends to copy itself into the array's memory. That is how a frame is written behind
+/// others without a buffer of its own.
+@safe private struct Rendering: Sequence {
+  private let push: UnsafePointer<PublicationPush>
+  private let format: WireFormat
+  private let sizes: ProtobufSizes
+  private let payloadBytes: Int
+  private let headerBytes: Int
+
+  init(_ push: UnsafePointer<PublicationPush>, _ format: WireFormat, asFrame: Bool) {
+    unsafe self.push = push
+    self.format = format
+    switch format {
+    case .json:
+      sizes = ProtobufSizes()
+      var size = ByteCount()
+      unsafe push.pointee.writeJSON(to: &size)
+      payloadBytes = size.count
+    case .protobuf:
+      sizes = unsafe ProtobufSizes(push.pointee)
+      payloadBytes = varintBytes(UInt64(sizes.reply)) + sizes.reply
+    }
+    headerBytes = asFrame ? ServerFrame.headerBytes(payloadBytes: payloadBytes) : 0
+  }
+
+  var underestimatedCount: Int { headerBytes + payloadBytes }
+
+  func makeIterator() -> Array<UInt8>.Iterator {
+    unsafe [UInt8](unsafeUninitializedCapacity: underestimatedCount) { memory, written in
+      unsafe render(into: UnsafeMutableRawBufferPointer(memory))
+      written = underestimatedCount
+    }.makeIterator()
+  }
+
+  func _copyContents(
+    initializing buffer: UnsafeMutableBufferPointer<UInt8>
+  ) -> (Array<UInt8>.Iterator, UnsafeMutableBufferPointer<UInt8>.Index) {
+    precondition(buffer.count >= underestimatedCount, "an array reserves what a sequence says that it holds")
+    unsafe render(into: UnsafeMutableRawBufferPointer(buffer))
+    return ([].makeIterator(), underestimatedCount)
+  }
+
+  private func render(into memory: UnsafeMutableRawBufferPointer) {
+    var writer = unsafe MemoryWriter(UnsafeMutableRawBufferPointer(rebasing: memory[..<underestimatedCount]))
+    if headerBytes > 0 { ServerFrame.writeHeader(payloadBytes: payloadBytes, format: format, to: &writer) }
+    switch format {
+    case .json: unsafe push.pointee.writeJSON(to: &writer)
+    case .protobuf: unsafe push.pointee.writeProtobuf(sizes, to: &writer)
+    }
+    precondition(writer.isFull, "a frame was measured otherwise than it was written")
+  }
+}
+
+/// What both the measuring and the writing of a text are made of.
+protocol ByteSink {
+  mutating func put(_ literal: StaticString)
+  mutating func put(_ bytes: UnsafeRawBufferPointer)
+}
+
+struct ByteCount: ByteSink {
+  private(set) var count = 0
+
+  @inline(__always)
+  mutating func put(_ literal: StaticString) { count += literal.utf8CodeUnitCount }
+  @inline(__always)
+  mutating func put(_ bytes: UnsafeRawBufferPointer) { count += bytes.count }
+}
+
+/// A cursor in memory that is as large as what is to be written.
+@safe struct MemoryWriter: ByteSink {
+  private var rest: UnsafeMutableRawBufferPointer
+
+  init(_ memory: UnsafeMutableRawBufferPointer) { unsafe rest = memory }
+
+  var isFull: Bool { unsafe rest.isEmpty }
+
+  @inline(__always)
+  mutating func put(_ literal: StaticString) {
+    unsafe put(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+  }
+
+  @inline(__always)
+  mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    if unsafe bytes.isEmpty { return }
+    unsafe taking(bytes.count).copyMemory(from: bytes)
+  }
+
+  @inline(__always)
+  mutating func put(_ byte: UInt8) { unsafe taking(1)[0] = byte }
+
+  /// The memory of the next so many bytes.
+  @inline(__always)
+  mutating func taking(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    // Checked always: what comes from peers decides how much is written.
+    precondition(unsafe count <= rest.count, "a frame was measured otherwise than it was written")
+    let taken = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
+    unsafe rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+    return unsafe taken
+  }
+}
