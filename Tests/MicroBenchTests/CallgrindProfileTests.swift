@@ -78,6 +78,14 @@ struct CallgrindProfileTests {
     #expect(try Self.profile(Self.recorded).calls["swift_release"] == 8)
   }
 
+  @Test("counts an allocation once that the C library passes on")
+  func passedOn() throws {
+    let text =
+      "fn=(1) a\ncfn=(2) posix_memalign\ncalls=4 0\n0 1\nfn=(3) _mid_memalign.constprop.0\ncfn=(4) malloc\ncalls=4 0\n"
+      + "0 1\nfn=(5) b\ncfn=(4)\ncalls=3 0\n0 1\ntotals: 9\n"
+    #expect(try Self.profile(text).calls(of: ["malloc", "posix_memalign"]) == 7)
+  }
+
   @Test("that ends early is refused, not taken for a small count")
   func cut() {
     let cut = Self.recorded.replacing("totals: 79691750", with: "")

@@ -17,6 +17,7 @@ public struct CallgrindProfile: Sendable, Equatable {
 
   public init(_ text: [UInt8]) throws(Unreadable) {
     var names: [Substring: String] = [:]
+    var caller: String?
     var called: String?
     var hasTotals = false
     for line in text.split(separator: UInt8(ascii: "\n")) {
@@ -24,14 +25,14 @@ public struct CallgrindProfile: Sendable, Equatable {
       case UInt8(ascii: "f"), UInt8(ascii: "c"):
         let line = Substring(decoding: line, as: UTF8.self)
         if line.hasPrefix("fn=") {
-          _ = Self.name(line.dropFirst(3), &names)
+          caller = Self.name(line.dropFirst(3), &names)
         } else if line.hasPrefix("cfn=") {
           called = Self.name(line.dropFirst(4), &names)
         } else if line.hasPrefix("calls=") {
           guard let name = called, let count = UInt64(line.dropFirst(6).prefix { $0 != " " }) else {
             throw Unreadable()
           }
-          calls[name, default: 0] += count
+          if !Self.isAllocator(caller) { calls[name, default: 0] += count }
           called = nil
         }
       case UInt8(ascii: "t"):
@@ -54,6 +55,12 @@ public struct CallgrindProfile: Sendable, Equatable {
     // Callgrind tells a function that calls itself from its first call by a `'2`.
     if !rest.isEmpty { names[number] = String(rest.prefix { $0 != "'" }) }
     return names[number]
+  }
+
+  /// Functions of the C library that ask for memory call each other: one allocation is not to be counted twice.
+  private static func isAllocator(_ function: String?) -> Bool {
+    guard let name = function?.prefix(while: { $0 != "." }) else { return false }
+    return name == "_mid_memalign" || Counts.allocating.contains(String(name))
   }
 
   /// Whichever of the functions were called, together.

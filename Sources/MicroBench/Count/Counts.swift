@@ -13,7 +13,7 @@ public struct Counts: Sendable, Equatable, Codable {
     self.references = references
   }
 
-  /// Callees of theirs are not counted again: `swift_allocObject` asks `malloc`.
+  /// Swift's own allocate through these.
   static let allocating = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"]
   static let counting = ["swift_retain", "swift_release", "swift_retain_n", "swift_release_n"]
 
