@@ -151,7 +151,8 @@ let package = Package(
     // Both start the server that was built beside them.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: base),
     .testTarget(
-      name: "IntegrationTests", dependencies: ["Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "fanfare"],
+      name: "IntegrationTests",
+      dependencies: ["Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "fanfare"],
       swiftSettings: base),
     .testTarget(
       name: "ConformanceTests", dependencies: ["TestSupport", "fanfare"], exclude: ["python"], swiftSettings: base),

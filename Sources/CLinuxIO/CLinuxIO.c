@@ -3,9 +3,14 @@
 #define _GNU_SOURCE
 #include "CLinuxIO.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -78,4 +83,41 @@ void linuxio_name_thread(const char *name) {
 #else
   pthread_setname_np(name);
 #endif
+}
+
+#ifdef __linux__
+static int watches(const char *epoll, int fd) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%s", epoll);
+  FILE *info = fopen(path, "re");
+  if (info == NULL) return 0;
+  int found = 0, watched;
+  while (!found && fgets(line, sizeof line, info) != NULL) {
+    if (sscanf(line, "tfd: %d", &watched) == 1 && watched == fd) found = 1;
+  }
+  fclose(info);
+  return found;
+}
+#endif
+
+int linuxio_epoll_watching(int fd) {
+  int found = -1;
+#ifdef __linux__
+  DIR *open_files = opendir("/proc/self/fd");
+  if (open_files == NULL) return -1;
+  for (struct dirent *entry; found < 0 && (entry = readdir(open_files)) != NULL;) {
+    char target[64] = {0};
+    if (readlinkat(dirfd(open_files), entry->d_name, target, sizeof target - 1) < 0) continue;
+    if (strcmp(target, "anon_inode:[eventpoll]") == 0 && watches(entry->d_name, fd)) found = atoi(entry->d_name);
+  }
+  closedir(open_files);
+#else
+  (void)fd;
+#endif
+  return found;
+}
+
+int linuxio_epoll_has_events(int epoll) {
+  struct pollfd polled = {.fd = epoll, .events = POLLIN};
+  return poll(&polled, 1, 0) != 0;
 }

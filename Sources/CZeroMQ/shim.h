@@ -1,7 +1,8 @@
 #pragma once
 #include <zmq.h>
 #ifdef __linux__
-// The wake descriptor of a poll loop; Swift's Glibc module leaves this header out.
+// What a poll loop waits on, and its wake descriptor; Swift's Glibc module leaves these headers out.
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 

@@ -70,6 +70,7 @@ public final class GatewayServer: Sendable {
           clock: Self.now)
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
+        fanOut.isOtherWorkWaiting = { turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
       }.get()
       shards.append(shard)

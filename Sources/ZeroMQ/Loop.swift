@@ -18,9 +18,10 @@ public protocol LoopParticipant: AnyObject {
 
 /// What a participant sees of the thread it lives on.
 ///
-/// A round: wait, then at most `messagesPerRound` messages from each ready socket and each mailbox, then every
-/// participant's `tick`. As long as a round found work, the next one does not wait; so what the broker's ROUTER sends
-/// to the gateway's DEALER on the same thread is read right after, and no socket starves another.
+/// A round: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then every
+/// participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones before
+/// it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and back
+/// within one round, and no socket starves another. While there is work, no round waits.
 public final class Loop {
   /// How many messages a handler should read from its socket before it returns: what is left is told again.
   public let messagesPerRound: Int
@@ -29,6 +30,10 @@ public final class Loop {
     let registration: Poller.Registration
     let handler: (Poller.Events) -> Void
   }
+
+  /// While there is work, the descriptors are looked at once in so many rounds: sockets that are at work are known to
+  /// be, but others must not starve.
+  private static let roundsPerLook = 4
 
   private let control: LoopControl
   private let poller: Poller
@@ -89,15 +94,21 @@ public final class Loop {
 
   func run() throws {
     // The first round must not sleep: mail may have come before the mailbox was attached.
-    var isBusy = true
+    var hasMail = true
     var deadline: UInt64?
+    var rounds = 0
     while !control.isStopping {
-      let timeout = isBusy || !control.waker.trySleep() ? 0 : Self.timeoutMilliseconds(until: deadline)
-      let ready = try poller.wait(timeoutMilliseconds: timeout)
-      control.waker.beginRound(isWoken: poller.isWoken)
-      isBusy = ready > 0
+      let isBusy = try hasMail || poller.countReady() > 0
+      if isBusy || !control.waker.trySleep() {
+        rounds += 1
+        if rounds % Self.roundsPerLook == 0 { _ = try poller.wait(timeoutMilliseconds: 0) }
+      } else {
+        _ = try poller.wait(timeoutMilliseconds: Self.timeoutMilliseconds(until: deadline))
+      }
+      control.waker.beginRound()
+      hasMail = false
+      for drain in drains where drain.drain(limit: messagesPerRound) { hasMail = true }
       handleSockets()
-      for drain in drains where drain.drain(limit: messagesPerRound) { isBusy = true }
       deadline = tick()
     }
     if let failure { throw failure }

@@ -79,7 +79,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
 
 /// A mailbox as its loop sees it.
 protocol MailboxDrain: AnyObject {
-  /// Handles up to `limit` elements; false if there was none.
+  /// Handles up to `limit` elements; true if there may be more.
   func drain(limit: Int) -> Bool
   /// Refuses new elements and handles the rest.
   func finish()
@@ -100,7 +100,9 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
   }
 
   func drain(limit: Int) -> Bool {
-    if batch.isEmpty {
+    // What came while an older batch was worked off has spent its signal: it is looked for once more.
+    let isOld = !batch.isEmpty
+    if !isOld {
       mailbox.take(&batch)
       if batch.isEmpty { return false }
     }
@@ -109,11 +111,10 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
       handle(batch[next])
       next += 1
     }
-    if next == batch.count {
-      batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
-      next = 0
-    }
-    return true
+    guard next == batch.count else { return true }
+    batch.removeAll(keepingCapacity: batch.capacity <= Self.retainedCapacity)
+    next = 0
+    return isOld
   }
 
   func finish() {

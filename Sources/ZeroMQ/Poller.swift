@@ -1,10 +1,18 @@
 internal import CZeroMQ
 import Glibc
 
-/// Waits until one of several sockets, or a wake descriptor, is ready: `zmq_poll` over an array that is reused.
+/// Waits until one of several sockets, or a wake descriptor, is ready.
 ///
-/// A socket that was closed without being removed is skipped, never touched. libzmq polls up to 16 items without
-/// allocating; one thread of Fanfare has fewer.
+/// Not `zmq_poll`, which asks every socket before and after it sleeps, and each question is a system call or two. A
+/// socket's descriptor tells when something changed, once: whoever was told has to ask the socket (`ZMQ_EVENTS`), and
+/// has to ask again after using it, because a send may take in the change that the descriptor would have told of. So
+/// what was learned of a socket holds, without a call, until
+/// - its descriptor tells,
+/// - it sent, or received without coming to the end (``SocketCore/uses``), or
+/// - another socket of this poller sent over `inproc`. Its peer is most likely here, so it is asked right away instead
+///   of being waited for.
+///
+/// The descriptors stand in an epoll instance, edge-triggered: nothing is told twice, and a wake-up needs no read.
 @safe
 public final class Poller {
   /// What a socket is watched for, or is ready for.
@@ -29,75 +37,138 @@ public final class Poller {
   private struct Slot {
     var core: SocketCore?
     var serial: UInt64
+    var interest: Events = []
+    /// What the socket said when it was asked last.
+    var known: Events = []
+    /// Its descriptor has told of a change since.
+    var isTold = true
+    /// The socket's `uses`, and the neighbours' sends, when it was asked last.
+    var uses: UInt64 = 0
+    var sends: UInt64 = 0
   }
 
-  private var items: [zmq_pollitem_t] = unsafe []
+  private let epoll: Int32
   private var slots: [Slot] = []
   private var nextSerial: UInt64 = 0
+  private let neighbours = Neighbours()
+  /// What the next `wait` throws.
+  private var failure: ZeroMQError?
 
-  /// - Parameter wakeDescriptor: a descriptor whose readability ends `wait` too.
+  /// Where there are no descriptors left, the first `wait` fails.
+  ///
+  /// - Parameter wakeDescriptor: a descriptor that ends `wait` each time it is written to. It need not be read.
   public init(wakeDescriptor: Int32 = -1) {
-    // Item 0. poll(2) ignores a descriptor of -1.
-    unsafe items.append(
-      zmq_pollitem_t(socket: nil, fd: wakeDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
-    slots.append(Slot(core: nil, serial: 0))
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    if epoll < 0 { failure = ZeroMQError(code: errno, operation: .poll) }
+    // A serial that no socket has.
+    if wakeDescriptor >= 0 { follow(wakeDescriptor, serial: 0) }
   }
 
+  deinit { _ = Glibc.close(epoll) }
+
+  /// Where the kernel cannot watch one more, the next `wait` fails.
   public func add(_ socket: borrowing Socket, _ events: Events) -> Registration {
     nextSerial += 1
-    let item = unsafe zmq_pollitem_t(socket: socket.core.handle, fd: -1, events: events.rawValue, revents: 0)
-    let slot = Slot(core: socket.core, serial: nextSerial)
-    if let free = slots.indices.dropFirst().first(where: { slots[$0].core == nil }) {
-      unsafe items[free] = unsafe item
+    let core = socket.core
+    if let descriptor = core.descriptor { follow(descriptor, serial: nextSerial) }
+    if core.isInProcess { core.neighbours = neighbours }
+    let slot = Slot(core: core, serial: nextSerial, interest: events)
+    if let free = slots.firstIndex(where: { $0.core == nil }) {
       slots[free] = slot
       return Registration(index: free, serial: nextSerial)
     }
-    unsafe items.append(item)
     slots.append(slot)
     return Registration(index: slots.count - 1, serial: nextSerial)
   }
 
   /// Watches for other events from now on; none pauses the socket. What is still to be told of this round counts too.
   public func setEvents(_ events: Events, for registration: Registration) {
-    guard holds(registration) else { return }
-    unsafe items[registration.index].events = events.rawValue
-    unsafe items[registration.index].revents &= events.rawValue
+    if holds(registration) { slots[registration.index].interest = events }
   }
 
   public func remove(_ registration: Registration) {
     guard holds(registration) else { return }
+    if let descriptor = slots[registration.index].core?.descriptor {
+      _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+    }
     clear(registration.index)
   }
 
-  /// Waits for events; -1 waits for ever. Returns how many sockets are ready, the wake descriptor counted.
-  public func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
-    for index in slots.indices.dropFirst() where unsafe slots[index].core?.handle == nil { clear(index) }
-    let ready = unsafe items.withUnsafeMutableBufferPointer { buffer in
-      unsafe zmq_poll(buffer.baseAddress, Int32(clamping: buffer.count), timeoutMilliseconds)
-    }
-    if ready >= 0 { return Int(ready) }
-    if zmq_errno() == EINTR { return 0 }
-    throw .last(.poll)
+  /// How many sockets are known to be ready, without looking at the descriptors. A system call for each socket that
+  /// was used, none for the others.
+  public func countReady() throws(ZeroMQError) -> Int {
+    var count = 0
+    for index in slots.indices where !ask(index).isEmpty { count += 1 }
+    if let failure { throw failure }
+    return count
   }
 
-  /// Whether the last `wait` found the wake descriptor readable.
-  public var isWoken: Bool { unsafe items[0].revents != 0 }
+  /// Waits for events; -1 waits for ever. Returns how many sockets are ready.
+  public func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
+    let known = try countReady()
+    try look(timeoutMilliseconds: known > 0 ? 0 : timeoutMilliseconds)
+    return try countReady()
+  }
 
-  /// What the last `wait` found; empty for a socket that is closed or removed.
+  /// What the socket is ready for now, as far as can be known without looking at the descriptors; empty for a socket
+  /// that is closed or removed.
   public func ready(_ registration: Registration) -> Events {
-    guard holds(registration), unsafe slots[registration.index].core?.handle != nil else { return [] }
-    return unsafe Events(rawValue: items[registration.index].revents)
+    holds(registration) ? ask(registration.index) : []
+  }
+
+  private func look(timeoutMilliseconds: Int) throws(ZeroMQError) {
+    let count = unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 16) { buffer in
+      let count = unsafe epoll_wait(
+        epoll, buffer.baseAddress, Int32(buffer.count), Int32(clamping: timeoutMilliseconds))
+      for place in 0..<max(0, Int(count)) {
+        let serial = unsafe buffer[place].data.u64
+        if let index = slots.firstIndex(where: { $0.serial == serial }) { slots[index].isTold = true }
+      }
+      return count
+    }
+    if count < 0 && errno != EINTR { throw ZeroMQError(code: errno, operation: .poll) }
+  }
+
+  /// Asks the socket where something may have changed since the last time.
+  private func ask(_ index: Int) -> Events {
+    let slot = slots[index]
+    guard let core = slot.core, !slot.interest.isEmpty else { return [] }
+    let sends = core.neighbours?.sends ?? 0
+    guard slot.isTold || slot.uses != core.uses || slot.sends != sends else {
+      return slot.known.intersection(slot.interest)
+    }
+    let isSettled = core.isDrained && slot.interest == .input && !slot.isTold && slot.sends == sends
+    var known: Events = []
+    if !isSettled {
+      do throws(ZeroMQError) { known = try core.events() } catch { failure = error }
+    }
+    slots[index].known = known
+    slots[index].isTold = false
+    slots[index].uses = core.uses
+    slots[index].sends = sends
+    return known.intersection(slot.interest)
+  }
+
+  private func follow(_ descriptor: Int32, serial: UInt64) {
+    var event = unsafe epoll_event()
+    unsafe event.events = EPOLLIN.rawValue | EPOLLET.rawValue
+    unsafe event.data.u64 = serial
+    if unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0 {
+      failure = ZeroMQError(code: errno, operation: .poll)
+    }
   }
 
   private func holds(_ registration: Registration) -> Bool {
     slots.indices.contains(registration.index) && slots[registration.index].serial == registration.serial
   }
 
-  private func clear(_ index: Int) {
-    slots[index] = Slot(core: nil, serial: 0)
-    unsafe items[index] = unsafe zmq_pollitem_t(socket: nil, fd: -1, events: 0, revents: 0)
-  }
+  private func clear(_ index: Int) { slots[index] = Slot(core: nil, serial: 0) }
 }
 
 @available(*, unavailable)
 extension Poller: Sendable {}
+
+/// What the `inproc` sockets of one poller have sent, all together.
+final class Neighbours {
+  var sends: UInt64 = 0
+}

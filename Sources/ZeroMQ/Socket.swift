@@ -48,11 +48,13 @@ public struct Socket: ~Copyable {
   /// An `ipc://` path that another process listens on is taken over without an error: libzmq removes the file first.
   public borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
     guard unsafe zmq_bind(core.handle, endpoint) == 0 else { throw .last(.bind, endpoint) }
+    core.noteEndpoint(endpoint)
   }
 
   /// Connects in the background, and again whenever the connection is lost.
   public borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
     guard unsafe zmq_connect(core.handle, endpoint) == 0 else { throw .last(.connect, endpoint) }
+    core.noteEndpoint(endpoint)
   }
 
   public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
@@ -97,6 +99,14 @@ final class SocketCore {
   /// nil once closed; libzmq answers ENOTSOCK to nil.
   private(set) var handle: UnsafeMutableRawPointer?
   private let context: Context
+  /// Has an `inproc` endpoint.
+  private(set) var isInProcess = false
+  /// Sends and receives, counted so that a poller knows when to ask the socket again.
+  private(set) var uses: UInt64 = 0
+  /// The last use was a receive that found nothing: what comes after it is told by the descriptor.
+  private(set) var isDrained = false
+  /// Of the poller that watches the socket, where it has an `inproc` endpoint.
+  var neighbours: Neighbours?
 
   init(_ context: Context, _ kind: Socket.Kind) throws(ZeroMQError) {
     guard let handle = unsafe zmq_socket(context.handle, kind.code) else { throw .last(.openSocket) }
@@ -110,6 +120,40 @@ final class SocketCore {
     guard let open = unsafe handle else { return }
     unsafe handle = nil
     _ = unsafe zmq_close(open)
+  }
+
+  func noteEndpoint(_ endpoint: String) {
+    if endpoint.hasPrefix("inproc:") { isInProcess = true }
+  }
+
+  func noteSent() {
+    uses &+= 1
+    isDrained = false
+    if let neighbours { neighbours.sends &+= 1 }
+  }
+
+  func noteReceived(_ found: Bool) {
+    uses &+= 1
+    isDrained = !found
+  }
+
+  /// Readable when something changed; nil for a closed socket.
+  var descriptor: Int32? {
+    var descriptor: Int32 = -1
+    var count = MemoryLayout<Int32>.size
+    let code = unsafe zmq_getsockopt(handle, ZMQ_FD, &descriptor, &count)
+    return code == 0 ? descriptor : nil
+  }
+
+  /// What the socket is ready for; nothing once it is closed.
+  func events() throws(ZeroMQError) -> Poller.Events {
+    guard unsafe handle != nil else { return [] }
+    var events: Int32 = 0
+    var count = MemoryLayout<Int32>.size
+    while unsafe zmq_getsockopt(handle, ZMQ_EVENTS, &events, &count) < 0 {
+      if zmq_errno() != EINTR { throw .last(.poll) }
+    }
+    return Poller.Events(rawValue: Int16(truncatingIfNeeded: events))
   }
 
   func set(_ option: Int32, _ value: Int32, _ name: String) throws(ZeroMQError) {

@@ -16,10 +16,13 @@ extension Socket {
     while unsafe zmq_msg_recv(&message.raw, core.handle, blocking ? 0 : ZMQ_DONTWAIT) < 0 {
       switch zmq_errno() {
       case EINTR: continue
-      case EAGAIN: return nil
+      case EAGAIN:
+        core.noteReceived(false)
+        return nil
       default: throw .last(.receive)
       }
     }
+    core.noteReceived(true)
     return message
   }
 

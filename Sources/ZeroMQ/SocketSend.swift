@@ -17,6 +17,7 @@ extension Socket {
     _ message: consuming Message, more: Bool = false, blocking: Bool = false
   ) throws(ZeroMQError) {
     let flags = Self.flags(more: more, blocking: blocking)
+    core.noteSent()
     while unsafe zmq_msg_send(&message.raw, core.handle, flags) < 0 {
       if zmq_errno() != EINTR { throw .last(.send) }
     }
@@ -34,6 +35,7 @@ extension Socket {
     _ bytes: Span<UInt8>, more: Bool = false, blocking: Bool = false
   ) throws(ZeroMQError) {
     let flags = Self.flags(more: more, blocking: blocking)
+    core.noteSent()
     while unsafe bytes.withUnsafeBytes({ unsafe zmq_send(core.handle, $0.baseAddress, $0.count, flags) }) < 0 {
       if zmq_errno() != EINTR { throw .last(.send) }
     }

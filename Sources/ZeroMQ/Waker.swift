@@ -17,7 +17,7 @@ import Synchronization
 ///   emptying that follows.
 /// - Between that and the attempt to sleep: the attempt finds `signalled`, fails, and the loop goes round again.
 /// - After the attempt: the producer reads `asleep` and writes to the eventfd. That the loop has not yet reached its
-///   poll does not matter: the eventfd stays readable until the loop reads it.
+///   wait does not matter: the poller is told of a write once, however late it asks.
 final class Waker: Sendable {
   private static let awake: UInt8 = 0
   private static let signalled: UInt8 = 1
@@ -37,16 +37,14 @@ final class Waker: Sendable {
   func signal() {
     guard state.exchange(Self.signalled, ordering: .acquiringAndReleasing) == Self.asleep else { return }
     var one: UInt64 = 1
-    // Fails only if the counter is full, and then the descriptor is readable anyway.
     _ = unsafe Glibc.write(descriptor, &one, MemoryLayout<UInt64>.size)
   }
 
   /// The loop, before it looks at what was posted.
-  func beginRound(isWoken: Bool) {
-    if isWoken {
-      var count: UInt64 = 0
-      _ = unsafe Glibc.read(descriptor, &count, MemoryLayout<UInt64>.size)
-    }
+  ///
+  /// The descriptor is not read: a poller that is told of each write anew has no need of it, and its count cannot fill
+  /// up in the life of the universe.
+  func beginRound() {
     _ = state.exchange(Self.awake, ordering: .acquiringAndReleasing)
   }
 

@@ -30,6 +30,36 @@ struct SessionDriverTests {
     #expect(scene.host.log == ["subscribe a", "attach a after 1 frames"])
   }
 
+  @Test("answers to publishes that come together leave as one frame, when the host has handed out what it has")
+  func publishAnswers() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say((2...4).map { #"{"id":\#($0),"publish":{"channel":"a","data":1}}"# }.joined(separator: "\n"))
+    let published = BrokerResponse.published(StreamPosition(epoch: "e", offset: 1))
+    let waits = scene.host.publishTags.map { scene.driver.takeAnswer(tag: $0, published) }
+    #expect(waits == [true, false, false])
+    #expect(scene.transport.frames.isEmpty)
+    scene.driver.flushReplies()
+    let replies: [ClientReply] = [.publish(id: 2), .publish(id: 3), .publish(id: 4)]
+    #expect(scene.transport.frames == [ClientCodec.frame(for: replies, format: .json)])
+    scene.driver.flushReplies()
+    #expect(scene.transport.frames.count == 1)
+  }
+
+  @Test("an answer of another kind does not wait, and takes along what stands before it")
+  func otherAnswers() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.say(#"{"id":2,"publish":{"channel":"a","data":1}}"#)
+    scene.say(#"{"id":3,"publish":{"channel":"a","data":1}}"#)
+    let tags = scene.host.publishTags
+    let published = BrokerResponse.published(StreamPosition(epoch: "e", offset: 1))
+    #expect(scene.driver.takeAnswer(tag: tags[0], published))
+    #expect(!scene.driver.takeAnswer(tag: tags[1], .failed(.notAvailable)))
+    let replies: [ClientReply] = [.publish(id: 2), .error(id: 3, .notAvailable)]
+    #expect(scene.transport.frames == [ClientCodec.frame(for: replies, format: .json)])
+  }
+
   @Test("a host that answers within the request does not disturb the order")
   func reentrantAnswers() {
     let scene = DriverScene(personal: "")
@@ -195,9 +225,11 @@ final class DriverScene {
     var configuration = SessionConfiguration()
     configuration.allowAnonymous = true
     configuration.personalChannelNamespace = personal
+    var channels = ChannelOptions.open
+    channels.allowPublishForAnonymous = true
     driver = SessionDriver(
       transport: transport, host: host,
-      rules: SessionRules(configuration, namespaces: NamespaceTable(withoutNamespace: .open)),
+      rules: SessionRules(configuration, namespaces: NamespaceTable(withoutNamespace: channels)),
       identity: .init(client: "c", session: "s"), firstPingDelayMilliseconds: 10_000)
   }
 
@@ -247,6 +279,8 @@ final class RecordingHost: SessionHost {
   var time = SessionTime(monotonic: 0, wall: 1_700_000_000)
   var log: [String] = []
   var answersAtOnce = false
+  /// Publishes that wait for an answer from the test.
+  var publishTags: [UInt64] = []
   weak var transport: RecordingTransport?
   var kept: SessionDriver?
   private var waiting: [(SessionDriver, UInt64)] = []
@@ -259,6 +293,7 @@ final class RecordingHost: SessionHost {
     case .unsubscribe(let unsubscribe):
       log.append("unsubscribe \(unsubscribe.channel)")
       driver.brokerAnswered(tag: tag, .done)
+    case .publish: publishTags.append(tag)
     default: driver.brokerAnswered(tag: tag, .failed(.notAvailable))
     }
   }

@@ -119,7 +119,7 @@ struct SourceTests {
   /// Modules without tests of their own, and what tests them instead.
   private static let testedElsewhere: [String: String] = [
     "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests", "CZeroMQ": "ZeroMQTests", "ClientProtobuf": "WireTests",
-    "fanfare": "IntegrationTests",
+    "fanfare": "IntegrationTests", "fanfare-bench": "BenchTests",
   ]
 
   @Test("Every module has tests")

@@ -96,18 +96,21 @@ extension CentrifugeDialect {
     }
     if reply.code != 0 {
       guard state.role == .publisher, state.phase > 0 else { throw refusal(reply.code, reply.message, state) }
+      state.refusal = "error \(reply.code), \(reply.message)"
       return sink.acknowledge(refused: true)
     }
     switch reply.kind {
     case .connect: connected(answersPings: reply.answersPings, &state, &sink, &out)
     case .subscribe:
       if state.recovers && !reply.recovered {
-        throw BenchError("the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
+        throw BenchError(
+          "the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
       }
       subscribed(reply.id, epoch: reply.epoch, offset: reply.offset, &state)
       sink.confirm()
     case .publication: if isRecovering { seen(reply.offset, &state) }
-    case .ending: throw BenchError("the server ended the subscription or the connection by a push (code \(reply.offset))")
+    case .ending:
+      throw BenchError("the server ended the subscription or the connection by a push (code \(reply.offset))")
     case .other: if reply.id != 0 { sink.acknowledge(refused: false) }
     }
   }

@@ -52,7 +52,11 @@ extension CentrifugeDialect {
     while !publication.isAtEnd {
       let tag = publication.varint()
       switch tag {
-      case 0x22: unsafe sink.deliver(publication.bytes())
+      case 0x22:
+        let data = unsafe publication.bytes()
+        // Behind the quotation mark of a JSON string.
+        unsafe sink.deliver(
+          data.first == UInt8(ascii: "\"") ? UnsafeRawBufferPointer(rebasing: data.dropFirst()) : data)
       case 0x30: offset = publication.varint()
       default: publication.skip(tag)
       }
@@ -75,11 +79,11 @@ extension CentrifugeDialect {
       let tag = reply.varint()
       switch tag {
       case 0x08: id = reply.varint()
-      case 0x12: return unsafe try readError(reply.bytes(), state, &sink)
+      case 0x12: return unsafe try readError(reply.bytes(), &state, &sink)
       case 0x2A:
         unsafe connected(answersPings: Self.readPong(reply.bytes()), &state, &sink, &out)
       case 0x32: unsafe try readSubscribed(reply.bytes(), id, &state, &sink)
-      case 0x3A:
+      case 0x42:
         reply.skip(tag)
         sink.acknowledge(refused: false)
       default: reply.skip(tag)
@@ -89,7 +93,7 @@ extension CentrifugeDialect {
   }
 
   private func readError(
-    _ bytes: UnsafeRawBufferPointer, _ state: DialectState, _ sink: inout Sink
+    _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink
   ) throws(BenchError) {
     var error = unsafe ProtobufReader(bytes)
     var (code, message): (UInt64, String) = (0, "")
@@ -102,6 +106,7 @@ extension CentrifugeDialect {
       }
     }
     guard state.role == .publisher, state.phase > 0 else { throw refusal(code, message, state) }
+    state.refusal = "error \(code), \(message)"
     sink.acknowledge(refused: true)
   }
 
@@ -132,7 +137,8 @@ extension CentrifugeDialect {
     }
     if result.isBroken { throw Self.brokenReply }
     if state.recovers && !recovered {
-      throw BenchError("the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
+      throw BenchError(
+        "the server could not recover \(state.channels.first ?? "") from offset \(state.offsets.first ?? 0)")
     }
     subscribed(id, epoch: epoch, offset: offset, &state)
     sink.confirm()

@@ -76,7 +76,10 @@ struct CentrifugeDialect: Dialect {
       out.append(channel)
       out.bytes.append(0x12)
       Varint.append(content.count, to: &out.bytes)
-      unsafe out.append(content)
+      // Data is JSON in this format too.
+      out.bytes.append(UInt8(ascii: "\""))
+      unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
+      out.bytes.append(UInt8(ascii: "\""))
     } else {
       out.append("{\"id\":")
       out.append(String(Self.takeID(&state)))

@@ -65,6 +65,8 @@ struct DialectState: Sendable {
   var remaining = 0
   /// The server wants its pings answered.
   var answersPings = false
+  /// Why the server refused a publication last.
+  var refusal = ""
   /// Where the content stood in the last publication's message.
   var contentPlace = 0
 }

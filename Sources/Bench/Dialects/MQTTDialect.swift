@@ -40,6 +40,7 @@ struct MQTTDialect: Dialect {
     out.endMessage()
   }
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {

@@ -28,6 +28,7 @@ struct NATSDialect: Dialect {
   /// Nothing: the server speaks first.
   func open(_ state: inout DialectState, into out: inout Outgoing) {}
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {

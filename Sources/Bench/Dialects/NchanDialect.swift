@@ -49,6 +49,7 @@ struct NchanDialect: Dialect {
     out.endMessage()
   }
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {

@@ -21,6 +21,7 @@ struct RedisDialect: Dialect {
     out.endMessage()
   }
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {

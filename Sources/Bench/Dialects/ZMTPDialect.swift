@@ -6,6 +6,7 @@
 ///     greeting: FF 00×8 7F, version 3 0, mechanism "NULL" in 20 bytes, as-server 0, 31 zeros
 ///     frame:    flags (1: more 1, long 2, command 4), length (1, or 8 where long), body
 ///     message:  frame of the topic (more), frame of the content
+///     topic:    the channel and a zero, since a subscription is to all topics that begin with it
 ///     command:  frame whose body is the name's length (1), the name, data
 struct ZMTPDialect: Dialect {
   private enum Phase {
@@ -43,6 +44,7 @@ struct ZMTPDialect: Dialect {
     out.endMessage()
   }
 
+  @inline(__always)
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {
@@ -151,9 +153,10 @@ struct ZMTPDialect: Dialect {
   /// Subscriptions have no answer; a PING after them has one, and goes the same way.
   private func subscribe(_ state: DialectState, into out: inout Outgoing) {
     for channel in state.channels {
-      Self.append(header: 0, length: channel.utf8.count + 1, to: &out)
+      Self.append(header: 0, length: channel.utf8.count + 2, to: &out)
       out.append(byte: 1)
       out.append(channel)
+      out.append(byte: 0)
     }
     out.append(byte: Flag.command)
     out.append(byte: 7)
@@ -165,8 +168,9 @@ struct ZMTPDialect: Dialect {
   func publish(
     _ content: UnsafeRawBufferPointer, to channel: String, _ state: inout DialectState, into out: inout Outgoing
   ) {
-    Self.append(header: Flag.more, length: channel.utf8.count, to: &out)
+    Self.append(header: Flag.more, length: channel.utf8.count + 1, to: &out)
     out.append(channel)
+    out.append(byte: 0)
     Self.append(header: 0, length: content.count, to: &out)
     unsafe out.append(content)
     out.endMessage()

@@ -13,7 +13,6 @@ import COpenSSL
   var isReady = false
   var isWebSocket = false
   var opcode: UInt8 = 1
-  var isInFragment = false
   var awaitsRoom = false
   var confirmed = 0
   var startedAt: UInt64 = 0
@@ -22,8 +21,7 @@ import COpenSSL
   /// What of the socket's bytes waits for its rest.
   var tail = ByteStore()
   var out = ByteStore()
-  /// What of the messages' payloads waits for its rest: fragments, or a byte stream's.
-  var carry: [UInt8] = []
+  var frames = WebSocketReader()
   var tls: OpaquePointer?
   var key = ""
   /// Of a publisher: its place in the loop's list of those.
@@ -44,8 +42,7 @@ import COpenSSL
     stage = .closed
     tail.free()
     out.free()
-    carry = []
-    isInFragment = false
+    frames = WebSocketReader()
     awaitsRoom = false
     confirmed = 0
   }

@@ -122,7 +122,9 @@ extension EventLoop {
     unsafe connection.pointee.stage = .open
     unsafe dialect.open(&connection.pointee.state, into: &outgoing)
     unsafe try sendOutgoing(connection)
-    if unsafe connection.pointee.state.isConfirmed { unsafe try confirm(connection, max(1, connection.pointee.state.channels.count)) }
+    if unsafe connection.pointee.state.isConfirmed {
+      unsafe try confirm(connection, max(1, connection.pointee.state.channels.count))
+    }
   }
 
   /// Subscriptions were confirmed, or a publisher may publish.
@@ -160,7 +162,9 @@ extension EventLoop {
     let wasReady = unsafe connection.pointee.confirmed >= max(1, connection.pointee.state.channels.count)
     unsafe connection.pointee.drop()
     if unsafe connection.pointee.isSlow && wasReady { return }
-    guard unsafe connection.pointee.isReady else { throw BenchError(unsafe "\(address(connection).url): \(reason)") }
+    guard unsafe connection.pointee.isReady else {
+      throw BenchError(reason.contains("://") ? reason : unsafe "\(address(connection).url): \(reason)")
+    }
     if run.isReturning && !wasReady { connecting.inFlight -= 1 }
     run.disconnected += 1
     run.remark(unsafe "client \(connection.pointee.state.client) was disconnected: \(reason)")

@@ -102,78 +102,8 @@ extension EventLoop {
     _ connection: UnsafeMutablePointer<Connection>, _ bytes: UnsafeRawBufferPointer, _ sink: inout Sink,
     _ out: inout Outgoing
   ) throws(BenchError) -> Int {
-    guard let base = bytes.baseAddress else { return 0 }
-    var place = 0
-    let count = bytes.count
-    let dialect = dialect
-    while let head = unsafe try WebSocketCodec.readHead(base + place, count &- place) {
-      let end = place &+ head.length &+ head.payload
-      guard end <= count else { break }
-      let payload = unsafe UnsafeRawBufferPointer(start: base + (place &+ head.length), count: head.payload)
-      place = end
-      if unsafe head.isFinal && (head.opcode == 1 || head.opcode == 2) && connection.pointee.carry.isEmpty {
-        let consumed = unsafe try dialect.receive(payload, &connection.pointee.state, &sink, into: &out)
-        if consumed < payload.count { unsafe connection.pointee.carry.append(contentsOf: payload[consumed...]) }
-      } else {
-        unsafe try readSpecial(connection, head, payload, &sink, &out)
-      }
-    }
-    return place
-  }
-
-  /// Fragments, what follows an unfinished payload, and control frames.
-  @inline(never)
-  private func readSpecial(
-    _ connection: UnsafeMutablePointer<Connection>, _ head: WebSocketCodec.Head, _ payload: UnsafeRawBufferPointer,
-    _ sink: inout Sink, _ out: inout Outgoing
-  ) throws(BenchError) {
-    switch head.opcode {
-    case 0, 1, 2:
-      guard unsafe (head.opcode == 0) == connection.pointee.isInFragment else {
-        throw BenchError("the server's fragments are out of order")
-      }
-      unsafe connection.pointee.isInFragment = !head.isFinal
-      var carry = unsafe connection.pointee.carry
-      unsafe connection.pointee.carry = []
-      unsafe carry.append(contentsOf: payload)
-      guard UInt64(carry.count) <= WebSocketCodec.largestFrame else {
-        throw BenchError("the server sends a message without an end")
-      }
-      if head.isFinal {
-        let consumed = unsafe try consume(carry, &connection.pointee.state, &sink, &out)
-        carry.removeFirst(consumed)
-      }
-      unsafe connection.pointee.carry = carry
-    case 8:
-      throw unsafe BenchError(Self.closing(payload))
-    case 9:
-      unsafe WebSocketCodec.append(opcode: 10, payload, mask: mask(), to: &connection.pointee.out)
-    case 10: break
-    default: throw BenchError("the server sends a frame of the unknown kind \(head.opcode)")
-    }
-  }
-
-  private func consume(
-    _ bytes: [UInt8], _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing
-  ) throws(BenchError) -> Int {
-    var failure: BenchError?
-    let consumed = unsafe bytes.withUnsafeBytes { raw in
-      do throws(BenchError) {
-        return unsafe try dialect.receive(raw, &state, &sink, into: &out)
-      } catch {
-        failure = error
-        return 0
-      }
-    }
-    if let failure { throw failure }
-    return consumed
-  }
-
-  private static func closing(_ payload: UnsafeRawBufferPointer) -> String {
-    guard payload.count >= 2 else { return "the server closed the connection without a code" }
-    let code = unsafe Int(payload[0]) << 8 | Int(payload[1])
-    let reason = unsafe String(decoding: payload[2...].prefix(123), as: UTF8.self)
-    return "the server closed the connection with code \(code)\(reason.isEmpty ? "" : ", \(reason)")"
+    try unsafe connection.pointee.frames.read(
+      bytes, dialect, &connection.pointee.state, &sink, &out, pongs: &connection.pointee.out, mask: mask())
   }
 
   func mask() -> UInt32 { UInt32(truncatingIfNeeded: nextRandom() >> 16) }

@@ -119,7 +119,9 @@ import COpenSSL
     var events = [linuxio_event](repeating: linuxio_event(), count: 1024)
     while !run.isOver {
       setTimer()
-      let count = unsafe events.withUnsafeMutableBufferPointer { unsafe linuxio_epoll_wait(poll, $0.baseAddress, 1024, -1) }
+      let count = unsafe events.withUnsafeMutableBufferPointer {
+        unsafe linuxio_epoll_wait(poll, $0.baseAddress, 1024, -1)
+      }
       guard count >= 0 else { throw BenchError("epoll_wait failed: errno \(-count)") }
       now = linuxio_now()
       if now >= publishing.nextDue { try publishDue() }

@@ -53,7 +53,9 @@
   mutating func string() -> Range<Int> {
     expect(UInt8(ascii: "\""))
     let start = place
-    while place < end, unsafe base[place] != UInt8(ascii: "\"") { unsafe place += base[place] == UInt8(ascii: "\\") ? 2 : 1 }
+    while place < end, unsafe base[place] != UInt8(ascii: "\"") {
+      unsafe place += base[place] == UInt8(ascii: "\\") ? 2 : 1
+    }
     guard place < end else {
       isBroken = true
       return start..<start

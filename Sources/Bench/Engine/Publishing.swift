@@ -123,7 +123,8 @@ extension EventLoop {
           UnsafeRawBufferPointer(bytes), to: channels[channel], &connection.pointee.state, into: &outgoing)
       }
       unsafe frameOutgoing(connection)
-      note(publisher, at: time)
+      // What belongs to the warm-up has no time.
+      note(publisher, at: due >= run.measureFrom ? time : 0)
       if due >= run.measureFrom {
         publishing.lateness.record(time - due)
         publishing.groups[index].published += 1
@@ -148,7 +149,10 @@ extension EventLoop {
     guard index >= 0 else { return }
     if refused > 0 {
       publishing.groups[publishing.publishers[index].group].refused += refused
-      run.remark("the server refused publications; may this client publish, and is a rate limit set?")
+      let reason = unsafe connection.pointee.state.refusal
+      run.remark(
+        "the server refused publications\(reason.isEmpty ? "" : " (\(reason))"); may a client publish there, and is a "
+          + "rate limit set?")
     }
     let remembered = Publishing.Publisher.remembered
     for _ in 0..<count {
@@ -157,7 +161,7 @@ extension EventLoop {
       publishing.publishers[index].answered += 1
       guard sent - answered <= remembered else { continue }
       let time = publishing.publishers[index].times[answered % remembered]
-      if time >= run.measureFrom { publishing.acknowledged.record(now > time ? now - time : 0) }
+      if time > 0 { publishing.acknowledged.record(now > time ? now - time : 0) }
     }
   }
 }

@@ -6,7 +6,9 @@ import COpenSSL
 
   /// - Parameter trust: a PEM file of certificates; nil: the system's.
   init(trust: String?) throws(BenchError) {
-    guard let context = unsafe SSL_CTX_new(TLS_client_method()) else { throw BenchError("OpenSSL gives no TLS context") }
+    guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
+      throw BenchError("OpenSSL gives no TLS context")
+    }
     unsafe self.context = unsafe context
     unsafe copenssl_set_modes(context)
     _ = unsafe copenssl_set_minimum_tls12(context)
@@ -14,7 +16,9 @@ import COpenSSL
     _ = unsafe SSL_CTX_ctrl(context, 33, 1, nil)
     unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     let isTrusting =
-      if let trust { unsafe SSL_CTX_load_verify_locations(context, trust, nil) } else { unsafe SSL_CTX_set_default_verify_paths(context) }
+      if let trust { unsafe SSL_CTX_load_verify_locations(context, trust, nil) } else {
+        unsafe SSL_CTX_set_default_verify_paths(context)
+      }
     guard isTrusting == 1 else {
       throw BenchError("\(trust ?? "the system's store") holds no certificates to trust: name a PEM file")
     }

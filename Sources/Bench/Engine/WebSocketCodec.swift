@@ -51,7 +51,10 @@ enum WebSocketCodec {
   static func readUpgrade(_ bytes: UnsafeRawBufferPointer, key: String) throws(BenchError) -> Int? {
     let end: [UInt8] = [13, 10, 13, 10]
     let limit = min(bytes.count, 16 << 10)
-    guard let place = (0..<max(0, limit - 3)).first(where: { unsafe bytes[$0] == 13 && bytes[$0..<($0 + 4)].elementsEqual(end) })
+    guard
+      let place = (0..<max(0, limit - 3)).first(where: {
+        unsafe bytes[$0] == 13 && bytes[$0..<($0 + 4)].elementsEqual(end)
+      })
     else {
       if bytes.count >= 16 << 10 { throw BenchError("the answer to the upgrade has no end within 16 KiB") }
       return nil
@@ -124,7 +127,8 @@ enum WebSocketCodec {
     let wide = UInt64(mask) << 32 | UInt64(mask)
     var place = 0
     while place + 8 <= payload.count {
-      unsafe (target + place).storeBytes(of: source.loadUnaligned(fromByteOffset: place, as: UInt64.self) ^ wide, as: UInt64.self)
+      unsafe (target + place).storeBytes(
+        of: source.loadUnaligned(fromByteOffset: place, as: UInt64.self) ^ wide, as: UInt64.self)
       place += 8
     }
     var rest = wide

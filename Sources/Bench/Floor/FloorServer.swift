@@ -76,7 +76,9 @@ import Synchronization
   public func run() throws(BenchError) {
     var events = [linuxio_event](repeating: linuxio_event(), count: 1024)
     while !isStopping.load(ordering: .acquiring) {
-      let count = unsafe events.withUnsafeMutableBufferPointer { unsafe linuxio_epoll_wait(poll, $0.baseAddress, 1024, -1) }
+      let count = unsafe events.withUnsafeMutableBufferPointer {
+        unsafe linuxio_epoll_wait(poll, $0.baseAddress, 1024, -1)
+      }
       guard count >= 0 else { throw BenchError("epoll_wait failed: errno \(-count)") }
       for place in 0..<Int(count) {
         let descriptor = Int32(truncatingIfNeeded: events[place].tag)
@@ -136,7 +138,7 @@ import Synchronization
   private func upgrade(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     let text = unsafe String(decoding: bytes, as: UTF8.self)
     let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
-    guard let end = lines.firstIndex(of: "") , end + 1 < lines.count else { return 0 }
+    guard let end = lines.firstIndex(of: ""), end + 1 < lines.count else { return 0 }
     let words = lines[0].split(separator: " ")
     let key = lines[..<end].first { $0.lowercased().hasPrefix("sec-websocket-key:") }
       .map { $0.drop { $0 != ":" }.dropFirst().drop { $0 == " " } }
@@ -216,7 +218,8 @@ import Synchronization
     var gone: [Int32] = []
     unsafe channels[channel].members.withUnsafeBufferPointer { members in
       while place < members.count {
-        unsafe place += Int(linuxio_send_each(members.baseAddress.map { unsafe $0 + place }, members.count - place, unsafe bytes, size))
+        unsafe place += Int(
+          linuxio_send_each(members.baseAddress.map { unsafe $0 + place }, members.count - place, unsafe bytes, size))
         guard place < members.count else { break }
         unsafe gone.append(members[place])
         place += 1

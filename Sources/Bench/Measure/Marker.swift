@@ -58,5 +58,7 @@ public enum Marker {
   }
 
   @inline(__always)
-  static func due(_ place: UnsafeRawPointer) -> UInt64 { unsafe eightDigits(place + 18) << 32 | eightDigits(place + 26) }
+  static func due(_ place: UnsafeRawPointer) -> UInt64 {
+    unsafe eightDigits(place + 18) << 32 | eightDigits(place + 26)
+  }
 }

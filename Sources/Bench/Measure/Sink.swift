@@ -44,7 +44,8 @@
   /// stands behind it does not matter.
   @inline(__always)
   mutating func deliver(_ content: UnsafeRawBufferPointer) {
-    guard let line = unsafe line, let table = unsafe table, let place = content.baseAddress, content.count >= Marker.length,
+    guard let line = unsafe line, let table = unsafe table, let place = content.baseAddress,
+      content.count >= Marker.length,
       unsafe place.loadUnaligned(as: UInt32.self) == Marker.magicWord
     else { return unsafe deliverElsewhere(content) }
     let (group, sequence, due) = unsafe (Marker.group(place), Marker.sequence(place), Marker.due(place))
@@ -75,7 +76,8 @@
 
   @inline(never)
   private func isFirst(_ line: UnsafeMutablePointer<LedgerLine>, _ group: UInt16, _ sequence: UInt64) -> Bool {
-    unsafe ledger?._withUnsafeGuaranteedRef { unsafe $0.noteUnexpected(line, group: group, sequence: sequence) } ?? false
+    unsafe ledger?._withUnsafeGuaranteedRef { unsafe $0.noteUnexpected(line, group: group, sequence: sequence) }
+      ?? false
   }
 
   @inline(never)

@@ -56,21 +56,26 @@ final class ChildServer: Sendable {
 
   deinit { stop() }
 
-  private static let watch = """
+  /// Arguments: the group, the folder.
+  static let watch = """
     read -r line
-    kill -TERM -- "-$1" 2>/dev/null
-    for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
-    kill -KILL -- "-$1" 2>/dev/null
+    kill -s TERM -- "-$1" 2>/dev/null
+    for i in 1 2 3 4 5 6 7 8 9 10; do kill -s 0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
+    kill -s KILL -- "-$1" 2>/dev/null
     rm -rf -- "$2"
     """
 
   /// The bench's own, without the variables that a Fanfare would take for its settings.
-  static func environment() -> [String] {
+  ///
+  /// - Parameter keepsPeers: with `FANFARE_PEERS`, which tells the scripts where peers are installed.
+  static func environment(keepsPeers: Bool = true) -> [String] {
     var variables: [String] = []
     var place = unsafe environ
     while let text = unsafe place.pointee {
       let variable = unsafe String(cString: text)
-      if !variable.hasPrefix("FANFARE_") || variable.hasPrefix("FANFARE_PEERS=") { variables.append(variable) }
+      if !variable.hasPrefix("FANFARE_") || keepsPeers && variable.hasPrefix("FANFARE_PEERS=") {
+        variables.append(variable)
+      }
       unsafe place += 1
     }
     return variables
@@ -90,6 +95,19 @@ final class ChildServer: Sendable {
   /// All processes of its group.
   var processes: [Int32] { ProcessTable.processes(inGroup: identifier) }
 
+  /// The same, once there have been no others for a fifth of a second: a server may listen before it starts its workers.
+  func settledProcesses(seconds: Double = 5) -> [Int32] {
+    let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
+    var found = processes
+    var since = MonotonicTime.now()
+    while MonotonicTime.now() < min(deadline, since &+ 200_000_000) {
+      usleep(10_000)
+      let now = processes
+      if now != found { (found, since) = (now, MonotonicTime.now()) }
+    }
+    return found
+  }
+
   /// Waits until something takes connections at the port of 127.0.0.1.
   func waitForConnections(at port: Int, seconds: Double = 30) throws(BenchError) {
     let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
@@ -105,16 +123,16 @@ final class ChildServer: Sendable {
     }
   }
 
-  /// Ends all of its processes: SIGTERM, and SIGKILL to what is there after five seconds. The folder stays. More than
-  /// once does no harm.
-  func stop() {
+  /// Ends all of its processes: SIGTERM, and SIGKILL to what is there after `patience` seconds. The folder stays. More
+  /// than once does no harm.
+  func stop(patience: Double = 5) {
     let isFirst = state.withLock { state in
       defer { state.isStopped = true }
       return !state.isStopped
     }
     guard isFirst else { return }
     _ = kill(-identifier, SIGTERM)
-    let deadline = MonotonicTime.now() &+ 5_000_000_000
+    let deadline = MonotonicTime.now() &+ UInt64(max(patience, 0) * 1_000_000_000)
     while isRunning || !processes.isEmpty, MonotonicTime.now() < deadline { usleep(5_000) }
     // The number of the group stays taken as long as one of its processes is there; else nobody gets the signal.
     if isRunning || !processes.isEmpty { _ = kill(-identifier, SIGKILL) }

@@ -82,7 +82,9 @@ struct FanfarePeer: Peer {
     var servers: [ChildServer] = []
     for (role, itsPort) in roles {
       let command = [program, role] + common + set("data.directory=\(folder.file(role))")
-      let server = try ChildServer(command, name: role, cores: cores, folder: folder)
+      let server = try ChildServer(
+        command, name: role, cores: cores, folder: folder,
+        environment: ChildServer.environment(keepsPeers: false))
       try server.waitForConnections(at: itsPort)
       servers.append(server)
     }

@@ -7,13 +7,15 @@ struct FloorPeer: Peer {
   func describe() throws(BenchError) -> PeerDescription {
     PeerDescription(
       name: name, version: "of this bench",
-      settings: "one thread; writes each publication's bytes to every socket with send(); no protocol beyond a length")
+      settings:
+        "one thread; a publication becomes one WebSocket frame, and a loop of send() carries it to every socket; no queue beyond what a socket did not take"
+    )
   }
 
   func start(_ scenario: Scenario, cores: [Int]) throws(BenchError) -> RunningPeer {
     let program = try ProcessTable.ownExecutable(unless: executable)
     let port = try LoopbackPort.free()
-    return try .single(name, .loopback("floor", "tcp://127.0.0.1:\(port)"), port: port, cores: cores) { _ in
+    return try .single(name, .loopback("floor", "ws://127.0.0.1:\(port)/"), port: port, cores: cores) { _ in
       [program, "floor", "--port", String(port)]
     }
   }

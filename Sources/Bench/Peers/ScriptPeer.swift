@@ -76,7 +76,7 @@ extension RunningPeer {
     do throws(BenchError) {
       let server = try ChildServer(try command(folder), name: name, cores: cores, folder: folder)
       try server.waitForConnections(at: port)
-      return RunningPeer(target: target, processes: server.processes) {
+      return RunningPeer(target: target, processes: server.settledProcesses()) {
         server.stop()
         folder.remove()
       }

@@ -31,7 +31,14 @@ public enum Worker {
     switch plan.target.dialect {
     case "centrifuge": try work(plan, console, CentrifugeDialect.self)
     case "floor": try work(plan, console, FloorDialect.self)
-    default: throw BenchError("\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
+    case "nats": try work(plan, console, NATSDialect.self)
+    case "mqtt": try work(plan, console, MQTTDialect.self)
+    case "nchan": try work(plan, console, NchanDialect.self)
+    case "redis": try work(plan, console, RedisDialect.self)
+    case "zmtp": try work(plan, console, ZMTPDialect.self)
+    default:
+      throw BenchError(
+        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
     }
   }
 

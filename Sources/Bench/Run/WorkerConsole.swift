@@ -51,11 +51,12 @@ final class WorkerConsole {
     line.append(10)
     var place = 0
     while place < line.count {
-      let count = unsafe line[(line.startIndex + place)...].withUnsafeBytes { unsafe Glibc.write(output, $0.baseAddress, $0.count) }
+      let count = unsafe line[(line.startIndex + place)...].withUnsafeBytes {
+        unsafe Glibc.write(output, $0.baseAddress, $0.count)
+      }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw BenchError("nobody reads the worker's reports") }
       place += count
     }
   }
 }
-

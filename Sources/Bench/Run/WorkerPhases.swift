@@ -81,6 +81,8 @@ extension EventLoop {
       run.stage = .waiting
       try console.write(.stepped(makeReport()))
       rememberMissing()
+      resetCounts()
+      (run.measureFrom, run.measureTo) = (.max, .max)
       run.deadline = .max
       run.isStep = false
     } else if plan.scenario.measure == .delivery {
@@ -128,7 +130,9 @@ extension EventLoop {
   func rememberMissing() {
     for group in publishing.groups.indices {
       let total = total(group)
-      publishing.groups[group].missingBefore = ledger.outstanding(group: group) { self.publications(of: $0, in: total, group) }
+      publishing.groups[group].missingBefore = ledger.outstanding(group: group) {
+        self.publications(of: $0, in: total, group)
+      }
     }
   }
 }
@@ -145,7 +149,8 @@ extension EventLoop {
     let begin = run.resumeAt + Run.second
     publishing.set(
       plan.scenario.groups.map { group in
-        Schedule(begin: begin, count: group.rate > 0 ? missed * group.channels : 0, rate: group.rate, burst: group.burst)
+        Schedule(
+          begin: begin, count: group.rate > 0 ? missed * group.channels : 0, rate: group.rate, burst: group.burst)
       })
     run.measureFrom = begin
     run.stage = .apart

@@ -43,7 +43,8 @@ extension EventLoop {
     let total = total(group)
     let missing = ledger.outstanding(group: group) { self.publications(of: $0, in: total, group) }
     if total < after {
-      run.remark("\(after - total) publications of \(plan.scenario.groups[group].name) never went out: the server took no more")
+      run.remark(
+        "\(after - total) publications of \(plan.scenario.groups[group].name) never went out: the server took no more")
     }
     let histograms = ledger.histograms[group]
     return WorkerReport.Group(

@@ -20,5 +20,11 @@ int linuxio_wakeup_open(int ends[2]);
 void linuxio_wakeup_signal(const int ends[2]);
 void linuxio_wakeup_close(const int ends[2]);
 
+/// The epoll instance of this process that watches `fd`, as /proc tells it; -1 where it cannot be found.
+int linuxio_epoll_watching(int fd);
+
+/// Whether something has happened that the epoll instance would tell of. Takes nothing from it.
+int linuxio_epoll_has_events(int epoll);
+
 /// Names the calling thread; Linux takes at most 15 characters.
 void linuxio_name_thread(const char *name);

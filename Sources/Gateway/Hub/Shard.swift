@@ -17,6 +17,8 @@ final class Shard: SessionHost {
   /// Sessions whose commands are read later because the broker is behind.
   private var heldPublishers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
+  /// Sessions whose replies wait for the end of the hand-over.
+  private var answered: [SessionDriver] = []
   private var onEmpty: (() -> Void)?
 
   init(
@@ -103,13 +105,16 @@ final class Shard: SessionHost {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response):
-        sessions[connection]?.brokerAnswered(tag: tag, response)
+        if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
       case .presenceFrames(let channel, let frames): hub.deliverPresence(frames, on: channel)
       case .lost(let channel): hub.lose(channel)
       case .holdPublishers(let hold): holdPublishers(hold)
       }
     }
     runSlice()
+    // Publications first: who published waits for an answer, others wait for what was published.
+    for driver in answered { driver.flushReplies() }
+    answered.removeAll(keepingCapacity: true)
   }
 
   /// What stands on the tapes goes out, for as long as a slice lasts.

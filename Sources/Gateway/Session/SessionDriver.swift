@@ -22,6 +22,8 @@ final class SessionDriver {
   /// Replies of the read burst in hand: they leave as one frame.
   private var outbox: [ClientReply] = []
   private var isInReadBurst = false
+  /// The answer in hand may wait for ``flushReplies()``.
+  private var isInAnswers = false
   /// Inputs that came while actions were being performed: a host may answer at once, a transport close at once.
   private var deferred: [SessionInput] = []
   private var isPerforming = false
@@ -94,6 +96,26 @@ final class SessionDriver {
 
   func brokerAnswered(tag: UInt64, _ response: BrokerResponse) { feed(.brokerAnswered(tag: tag, response)) }
 
+  /// One answer of several that the host has in hand. That something was published need not be said in a frame of its
+  /// own, nor before the publication itself is on its way to those who wait for it; other replies leave at once.
+  ///
+  /// - Returns: true where the host has to call ``flushReplies()`` when it has handed out what it has.
+  func takeAnswer(tag: UInt64, _ response: BrokerResponse) -> Bool {
+    guard case .published = response else {
+      brokerAnswered(tag: tag, response)
+      return false
+    }
+    let isFirst = outbox.isEmpty
+    isInAnswers = true
+    brokerAnswered(tag: tag, response)
+    isInAnswers = false
+    return isFirst && !outbox.isEmpty
+  }
+
+  func flushReplies() {
+    if !isInReadBurst { flush() }
+  }
+
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
 
   /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps. What it had
@@ -140,7 +162,7 @@ final class SessionDriver {
       }
     }
     isPerforming = false
-    if !isInReadBurst { flush() }
+    if !isInReadBurst && !isInAnswers { flush() }
     synchronizeReading()
     synchronizeTimer()
     endIfAnswered()

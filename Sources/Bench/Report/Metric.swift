@@ -1,0 +1,141 @@
+/// One figure of a turn: a row of the table.
+struct Metric: Sendable {
+  let label: String
+  let quantity: Quantity
+  /// Whether it is set against the yardstick's.
+  let isCompared: Bool
+  /// Nil where the turn has no such figure.
+  let value: @Sendable (Turn) -> Double?
+
+  init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
+    (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
+  }
+
+  /// The rows that a scenario has, the most important first.
+  static func all(of scenario: Scenario) -> [Metric] {
+    let generator = Metric("generator's CPU", .part) { $0.generatorUse > 0 ? $0.generatorUse : nil }
+    switch scenario.measure {
+    case .delivery:
+      return [cpuPerDelivery] + latencies(scenario) + [
+        Metric("deliveries/s", .rate) { turn in
+          turn.report.flatMap { perSecond(Double($0.delivered), scenario.duration) }
+        },
+        Metric("acknowledged/s", .rate) { turn in
+          turn.report.flatMap {
+            $0.acknowledged.isEmpty ? nil : perSecond(Double($0.acknowledged.count), scenario.duration)
+          }
+        },
+        quantile("acknowledged p50", 0.5) { $0.acknowledged }, quantile("acknowledged p99", 0.99) { $0.acknowledged },
+        serverUse, memoryPerConnection, memoryAfter, generator,
+        quantile("generator's lateness p99", 0.99) { $0.lateness },
+      ]
+    case .saturation: return ramp(scenario) + [memoryPerConnection, generator]
+    case .connect: return connects + [memoryPerConnection]
+    case .resume:
+      return [
+        Metric("time until all recovered", .seconds, compared: true) { $0.report?.resumeSeconds },
+        quantile("a client's recovery p50", 0.5) { $0.resumed },
+        quantile("a client's recovery p99", 0.99) { $0.resumed },
+        Metric("recovered/s", .rate) { turn in
+          turn.report.flatMap { report in report.resumeSeconds.flatMap { perSecond(Double(report.delivered), $0) } }
+        },
+        cpuPerDelivery,
+      ] + connects + [memoryPerConnection, generator]
+    case .idle:
+      return [
+        memoryPerConnection, Metric("memory before anybody", .bytes) { $0.server.map { Double($0.memoryBefore) } },
+        memoryAfter, serverUse,
+      ]
+        + connects
+    }
+  }
+
+  // MARK: What several kinds of run have
+
+  static let cpuPerDelivery = Metric("CPU per delivery", .microseconds, compared: true) { turn in
+    guard let report = turn.report, let server = turn.server, report.delivered > 0 else { return nil }
+    return server.cpuSeconds / Double(report.delivered)
+  }
+
+  private static let serverUse = Metric("server's CPU", .part) { turn in
+    turn.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) }
+  }
+
+  private static let memoryPerConnection = Metric("memory per connection", .bytes, compared: true) { turn in
+    guard let server = turn.server, let connect = turn.connect, connect.connections >= 100 else { return nil }
+    return (Double(server.memoryConnected) - Double(server.memoryBefore)) / Double(connect.connections)
+  }
+
+  private static let memoryAfter = Metric("memory at the end", .bytes) { turn in
+    turn.server.map { Double($0.memoryAfter) }
+  }
+
+  private static let connects = [
+    Metric("connections/s", .rate, compared: true) { turn in
+      turn.connect.flatMap { perSecond(Double($0.connections), $0.seconds) }
+    },
+    Metric("time until all connected", .seconds) { $0.connect?.seconds },
+    Metric("a client's connect p50", .nanoseconds) { turn in
+      turn.connect.flatMap { $0.latency.isEmpty ? nil : Double($0.latency.value(at: 0.5)) }
+    },
+    Metric("a client's connect p99", .nanoseconds) { turn in
+      turn.connect.flatMap { $0.latency.isEmpty ? nil : Double($0.latency.value(at: 0.99)) }
+    },
+  ]
+
+  private static func quantile(
+    _ label: String, _ part: Double, compared: Bool = false,
+    _ histogram: @escaping @Sendable (WorkerReport) -> EncodedHistogram?
+  ) -> Metric {
+    Metric(label, .nanoseconds, compared: compared) { turn in
+      guard let found = turn.report.flatMap(histogram), !found.isEmpty else { return nil }
+      return Double(found.value(at: part))
+    }
+  }
+
+  private static func perSecond(_ count: Double, _ seconds: Double) -> Double? {
+    seconds > 0 ? count / seconds : nil
+  }
+
+  /// Of each group that publishes and is subscribed to; with the group's name where there are several.
+  private static func latencies(_ scenario: Scenario) -> [Metric] {
+    var metrics: [Metric] = []
+    for (index, group) in scenario.groups.enumerated() where group.rate > 0 && group.subscribers > 0 {
+      let prefix = scenario.groups.count > 1 ? group.name + " " : ""
+      let pick: @Sendable (WorkerReport) -> WorkerReport.Group? = {
+        $0.groups.indices.contains(index) ? $0.groups[index] : nil
+      }
+      for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)] {
+        metrics.append(quantile(prefix + name, part, compared: part < 0.995) { pick($0)?.latency })
+      }
+      guard group.subscribers > 1 else { continue }
+      for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        metrics.append(quantile("\(prefix)first subscriber \(name)", part) { pick($0)?.first })
+        metrics.append(quantile("\(prefix)median subscriber \(name)", part) { pick($0)?.median })
+        metrics.append(quantile("\(prefix)last subscriber \(name)", part, compared: true) { pick($0)?.last })
+      }
+    }
+    return metrics
+  }
+
+  private static func ramp(_ scenario: Scenario) -> [Metric] {
+    guard let ramp = scenario.ramp else { return [] }
+    let knee: @Sendable (Turn) -> Step? = { Saturation.knee($0.steps, limitMilliseconds: ramp.p99LimitMilliseconds) }
+    return [
+      Metric("knee: deliveries/s", .rate, compared: true) { turn in
+        knee(turn).flatMap { perSecond(Double($0.report.delivered), ramp.seconds) }
+      },
+      Metric("knee: publications/s", .rate) { knee($0)?.rate },
+      Metric("knee: CPU per delivery", .microseconds, compared: true) { turn in
+        guard let step = knee(turn), let server = step.server, step.report.delivered > 0 else { return nil }
+        return server.cpuSeconds / Double(step.report.delivered)
+      },
+      Metric("knee: p50", .nanoseconds) { turn in knee(turn).map { Double($0.report.latency.value(at: 0.5)) } },
+      Metric("knee: p99", .nanoseconds) { turn in knee(turn).map { Double($0.report.latency.value(at: 0.99)) } },
+      Metric("knee: server's CPU", .part) { turn in
+        knee(turn).flatMap { $0.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) } }
+      },
+      Metric("knee: generator's CPU", .part) { knee($0)?.generatorUse },
+    ]
+  }
+}

@@ -1,0 +1,56 @@
+/// What `fanfare-bench run` was asked for.
+public struct MeasurementRun: Sendable {
+  /// A server that runs already.
+  public struct Remote: Sendable {
+    public var url: String
+    public var publishURL: String?
+    public var dialect = "centrifuge"
+    public var secret: String?
+    public var token: String?
+    public var trust: String?
+    /// Of its processes, where they run on this machine.
+    public var processes: [Int32] = []
+
+    public init(url: String) { self.url = url }
+  }
+
+  public var scenario: Scenario
+  public var remote: Remote?
+  /// Server and generator get cores of their own, where there are two.
+  public var pins = true
+  public var keepsGoing = false
+  /// That repeats the run.
+  public var command: String
+
+  public init(_ scenario: Scenario, command: String) { (self.scenario, self.command) = (scenario, command) }
+
+  /// Measures. Ctrl-C and SIGTERM end servers and workers first.
+  ///
+  /// - Throws: where there is nothing to measure, and after an interruption.
+  public func perform(observe: @escaping @Sendable (RunEvent) -> Void) throws(BenchError) -> RunResult {
+    var peers: [any Peer] = []
+    if let remote {
+      peers = [
+        try URLPeer(
+          url: remote.url, dialect: remote.dialect, publishURL: remote.publishURL, secret: remote.secret,
+          token: remote.token, trust: remote.trust, processes: remote.processes)
+      ]
+    } else {
+      for name in scenario.peers { peers.append(try PeerCatalogue.peer(named: name)) }
+    }
+    let interruption = try Interruption()
+    defer { interruption.close() }
+    var machine = Machine.current()
+    if pins && remote == nil {
+      machine = machine.pinned()
+      try machine.pinGenerator()
+    }
+    let coordinator = Coordinator(
+      scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
+      command: command, keepsGoing: keepsGoing, interruption: interruption, observe: observe)
+    return try coordinator.run()
+  }
+
+  /// All names that `--peers` takes.
+  public static var peerNames: [String] { PeerCatalogue.names }
+}

@@ -1,0 +1,74 @@
+/// When figures cannot be trusted. Each reason is a sentence; `benchmarks/README.md` explains the rules.
+enum TurnRules {
+  /// Beyond this part of a core, the generator may have been what was slow.
+  static let generatorLimit = 0.9
+  /// In a ramp's step, where the server is driven to its end, the generator may be nearly as busy.
+  static let stepGeneratorLimit = 0.97
+  /// Below this part of its cores the server had something left.
+  static let serverBusy = 0.9
+  /// The generator's own lateness is part of each latency. It may be a tenth of the p99; below a millisecond it is what
+  /// any program's waking takes, and no reason to distrust anything.
+  static let latenessFloor = 1_000_000.0
+  static let latenessPart = 0.1
+
+  static func faults(of turn: Turn, _ scenario: Scenario) -> [String] {
+    if let report = turn.report {
+      var faults = checks(report)
+      if turn.generatorUse > generatorLimit {
+        faults.append(
+          "the generator used \(Quantity.part.format(turn.generatorUse)) of a core: it may have been the bottleneck; "
+            + "lower the rate, or give it more cores and workers")
+      }
+      if scenario.measure == .delivery, let sentence = lateness(report) { faults.append(sentence) }
+      return faults
+    }
+    guard let first = turn.steps.first, let ramp = scenario.ramp else { return [] }
+    var faults: [String] = []
+    if Saturation.knee(turn.steps, limitMilliseconds: ramp.p99LimitMilliseconds) == nil {
+      faults.append(
+        "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit; begin lower")
+    }
+    let wrong = turn.steps.flatMap { $0.report.groups }
+    let (doubled, misordered) = (
+      wrong.reduce(0) { $0 + $1.duplicated }, wrong.reduce(0) { $0 + $1.misordered }
+    )
+    if doubled > 0 { faults.append("\(doubled) deliveries came twice") }
+    if misordered > 0 { faults.append("\(misordered) deliveries came out of order") }
+    return faults
+  }
+
+  /// - Parameter serverCores: that the server is pinned to; 0: not pinned.
+  static func faults(of step: Step, _ scenario: Scenario, serverCores: Int) -> [String] {
+    var faults = checks(step.report)
+    let serverUse = step.server.map { $0.wallSeconds > 0 ? $0.cpuSeconds / $0.wallSeconds : 0 } ?? 0
+    if step.generatorUse > stepGeneratorLimit, serverUse < serverBusy * Double(max(serverCores, 1)) {
+      faults.append(
+        "generator-bound: it used \(Quantity.part.format(step.generatorUse)) of a core, the server "
+          + "\(Quantity.part.format(serverUse))")
+    }
+    return faults
+  }
+
+  private static func checks(_ report: WorkerReport) -> [String] {
+    var faults: [String] = []
+    for group in report.groups {
+      let place = report.groups.count > 1 ? " in group \(group.name)" : ""
+      if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)") }
+      if group.duplicated > 0 { faults.append("\(group.duplicated) deliveries came twice\(place)") }
+      if group.misordered > 0 { faults.append("\(group.misordered) deliveries came out of order\(place)") }
+      if group.refused > 0 { faults.append("the server refused \(group.refused) publications\(place)") }
+      if group.published < group.intended {
+        faults.append("\(group.intended - group.published) publications never went out\(place)")
+      }
+    }
+    if report.disconnected > 0 { faults.append("the server disconnected \(report.disconnected) clients") }
+    return faults
+  }
+
+  private static func lateness(_ report: WorkerReport) -> String? {
+    let late = Double(report.lateness.value(at: 0.99))
+    guard late > latenessFloor, late > latenessPart * Double(report.latency.value(at: 0.99)) else { return nil }
+    return "the generator itself was late: its p99 of \(Quantity.nanoseconds.format(late)) is more than a tenth of the "
+      + "latency's"
+  }
+}

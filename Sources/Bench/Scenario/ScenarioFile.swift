@@ -1,0 +1,108 @@
+public import Foundation
+
+/// Where scenarios come from: files of JSON with keys in snake_case, with defaults for what they leave out.
+public enum ScenarioFile {
+  /// A value that the command line puts in place of the file's: a path such as `groups.0.rate`, and what it is set to.
+  public struct Override: Sendable, Equatable {
+    public var path: String
+    /// JSON, or text as it is.
+    public var value: String
+
+    public init(path: String, value: String) { (self.path, self.value) = (path, value) }
+
+    /// - Throws: a sentence, where the text is not `path=value`.
+    public init(_ text: String) throws(BenchError) {
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        throw BenchError("\"\(text)\" sets nothing; write it like groups.0.rate=100.")
+      }
+      (path, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+  }
+
+  static let keys = [
+    "name", "about", "measure", "groups", "warmup", "duration", "ramp", "missed", "format", "turns", "workers",
+    "peers", "settings",
+  ]
+  static let groupKeys = [
+    "name", "channels", "subscribers", "rate", "payload", "burst", "publishers", "slow", "namespace",
+  ]
+  static let rampKeys = ["factor", "seconds", "p99_limit_milliseconds", "maximum_steps"]
+
+  /// Reads a scenario by its name or its file.
+  public static func load(_ nameOrPath: String, overrides: [Override] = []) throws(BenchError) -> Scenario {
+    let path = try locate(nameOrPath)
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw BenchError("\(path) cannot be read; is it a file, and may you read it?")
+    }
+    let file = URL(fileURLWithPath: path).lastPathComponent
+    return try decode(data, file: file, overrides: overrides)
+  }
+
+  /// - Parameter file: name of the file, for errors; without `.json` the scenario's name where it has none.
+  public static func decode(
+    _ data: Data, file: String, overrides: [Override] = []
+  ) throws(BenchError) -> Scenario {
+    var tree = try JSONValue(parsing: data, named: file)
+    for override in overrides { try tree.set(override.path, to: JSONValue(written: override.value)) }
+    let fields = try ScenarioFields(tree, file: file, path: "", keys: keys)
+    let scenario = try read(fields)
+    try ScenarioRules.check(scenario, file: file)
+    return scenario
+  }
+
+  private static func read(_ fields: ScenarioFields) throws(BenchError) -> Scenario {
+    let measures = ["delivery", "saturation", "connect", "resume", "idle"]
+    let measure = try fields.choice("measure", default: "delivery", of: measures)
+    var groups: [Scenario.Group] = []
+    for group in try fields.objects("groups", keys: groupKeys, "a list of one group of channels or more") {
+      groups.append(try read(group: group, number: groups.count))
+    }
+    let ramp: Scenario.Ramp? =
+      if let ramp = try fields.object("ramp", keys: rampKeys) {
+        try read(ramp: ramp)
+      } else if measure == "saturation" {
+        Scenario.Ramp(factor: 1.25, seconds: 4, p99LimitMilliseconds: 50, maximumSteps: 40)
+      } else {
+        nil
+      }
+    let file = fields.file.hasSuffix(".json") ? String(fields.file.dropLast(5)) : fields.file
+    let seconds = "a number of seconds"
+    return Scenario(
+      name: try fields.text("name", default: file, "a short name"),
+      about: try fields.text("about", default: nil, "one sentence for the report"),
+      measure: Scenario.Measure(rawValue: measure) ?? .delivery, groups: groups,
+      warmup: try fields.number("warmup", default: 2, in: 0...600, seconds),
+      duration: try fields.number("duration", default: 10, in: 0.5...604_800, seconds), ramp: ramp,
+      missed: fields.has("missed")
+        ? try fields.whole("missed", default: 100, in: 1...100_000, "a number of publications")
+        : measure == "resume" ? 100 : nil,
+      format: try fields.choice("format", default: "json", of: ["json", "protobuf"]),
+      turns: try fields.whole("turns", default: 5, in: 1...1_000, "a number of turns"),
+      workers: try fields.whole("workers", default: 1, in: 1...64, "a number of processes"),
+      peers: try fields.texts("peers", default: ["fanfare", "floor"], "a list of peers' names"),
+      settings: try fields.texts("settings", default: [], "a list of settings, each like \"client.ping_interval=5m\""))
+  }
+
+  private static func read(group fields: ScenarioFields, number: Int) throws(BenchError) -> Scenario.Group {
+    Scenario.Group(
+      name: try fields.text("name", default: "group\(number)", "a short name"),
+      channels: try fields.whole("channels", default: 1, in: 1...1_000_000, "a number of channels"),
+      subscribers: try fields.whole(
+        "subscribers", default: 1, in: 0...1_000_000, "a number of subscribers of each channel"),
+      rate: try fields.number("rate", default: 0, in: 0...10_000_000, "a rate per second"),
+      payload: try fields.whole("payload", default: 128, in: ScenarioRules.payloads, "a number of bytes"),
+      burst: try fields.whole("burst", default: 1, in: 1...100_000, "a number of publications at the same time"),
+      publishers: try fields.whole("publishers", default: 1, in: 0...100_000, "a number of connections"),
+      slow: try fields.number("slow", default: 0, in: 0...1, "a part of 1"),
+      namespace: try fields.text("namespace", default: "", "a namespace's name, or empty"))
+  }
+
+  private static func read(ramp fields: ScenarioFields) throws(BenchError) -> Scenario.Ramp {
+    Scenario.Ramp(
+      factor: try fields.number("factor", default: 1.25, in: 1.01...10, "a factor"),
+      seconds: try fields.number("seconds", default: 4, in: 0.5...3_600, "a number of seconds"),
+      p99LimitMilliseconds: try fields.number(
+        "p99_limit_milliseconds", default: 50, in: 0.01...60_000, "a number of milliseconds"),
+      maximumSteps: try fields.whole("maximum_steps", default: 40, in: 1...1_000, "a number of steps"))
+  }
+}

@@ -1,0 +1,164 @@
+import ArgumentParser
+import Bench
+import Foundation
+
+/// Measures a scenario with one server or several.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Measure a scenario, with one server or several in turns.",
+    discussion: """
+      A turn that cannot be trusted is marked invalid and says why. The exit code is not 0 where a turn failed, or \
+      where anything was lost, came twice or out of order.
+
+      fanfare-bench run fanout --peers fanfare,floor,nats --html fanout.html
+      fanfare-bench run fanout --subscribers 100 --rate 200 --turns 3
+      fanfare-bench run latency --url wss://example.com/connection/websocket --token T
+      """)
+
+  @Argument(help: "Name of a scenario in benchmarks/scenarios, or a scenario's file.")
+  var scenario: String
+
+  @Option(help: "Servers to measure, separated by commas: \(MeasurementRun.peerNames.joined(separator: ", ")).")
+  var peers: String?
+
+  @Option(help: "Measure each server so often.")
+  var turns: Int?
+
+  @Option(help: "Seconds of measuring, without the warm-up.")
+  var duration: Double?
+
+  @Option(help: "Seconds of the warm-up.")
+  var warmup: Double?
+
+  @Option(help: "Publications per second of the first group.")
+  var rate: Double?
+
+  @Option(help: "Subscribers of each channel of the first group.")
+  var subscribers: Int?
+
+  @Option(help: "Processes of the load generator.")
+  var workers: Int?
+
+  @Option(name: .customLong("set"), help: "Any other key of the scenario, such as groups.0.payload=1024.")
+  var overrides: [String] = []
+
+  @Option(
+    name: .customLong("server-set"), help: "A further setting of the Fanfare server, such as client.queue_bytes=4MiB.")
+  var serverSettings: [String] = []
+
+  @Option(help: "Write the whole result there.")
+  var json: String?
+
+  @Option(help: "Write a report there, one page that stands alone.")
+  var html: String?
+
+  @Option(help: "Measure this running server instead: ws://… or wss://….")
+  var url: String?
+
+  @Option(help: "Where publishers connect, if that differs.")
+  var publishURL: String?
+
+  @Option(help: "What the server at --url speaks: centrifuge, nats, mqtt, nchan, redis, zmtp or floor.")
+  var dialect = "centrifuge"
+
+  @Option(help: "Connection token for all clients.")
+  var token: String?
+
+  @Option(help: "File with the secret that signs a token for each client.")
+  var secretFile: String?
+
+  @Option(help: "File of certificates to trust for wss.")
+  var trust: String?
+
+  @Option(
+    help: "Process id of the server at --url on this machine, for its CPU and memory; may be given more than once.")
+  var pid: [Int32] = []
+
+  @Flag(inversion: .prefixedNo, help: "Give server and generator cores of their own.")
+  var pin = true
+
+  @Flag(help: "Go on after a turn that failed or in which something was lost.")
+  var keepGoing = false
+
+  func run() throws {
+    do throws(BenchError) {
+      let progress = ProgressLine()
+      let result = try measurement().perform { progress.show($0) }
+      if let json { try result.write(to: json) }
+      if let html { try HTMLReport.write([result], to: html) }
+      print(TextReport.render(result), terminator: "")
+      if result.turns.contains(where: \.isFailure) {
+        throw BenchError("a turn failed, or something was lost; see above.")
+      }
+    } catch {
+      throw CommandFailure(error.description)
+    }
+  }
+
+  private func measurement() throws(BenchError) -> MeasurementRun {
+    var overrides: [ScenarioFile.Override] = []
+    func set(_ path: String, _ value: (some CustomStringConvertible)?) {
+      if let value { overrides.append(ScenarioFile.Override(path: path, value: value.description)) }
+    }
+    set("turns", turns)
+    set("duration", duration)
+    set("warmup", warmup)
+    set("groups.0.rate", rate)
+    set("groups.0.subscribers", subscribers)
+    set("workers", workers)
+    for text in self.overrides { overrides.append(try ScenarioFile.Override(text)) }
+    var scenario = try ScenarioFile.load(self.scenario, overrides: overrides)
+    if let peers { scenario.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
+    for setting in serverSettings {
+      guard setting.contains("=") else {
+        throw BenchError("\"\(setting)\" sets nothing; write it like client.queue_bytes=4MiB.")
+      }
+      scenario.settings.append(setting)
+    }
+    var run = MeasurementRun(scenario, command: Self.command(CommandLine.arguments))
+    (run.pins, run.keepsGoing) = (pin, keepGoing)
+    if let url { run.remote = try remote(url) }
+    return run
+  }
+
+  private func remote(_ url: String) throws(BenchError) -> MeasurementRun.Remote {
+    guard peers == nil else { throw BenchError("--url and --peers exclude each other.") }
+    guard token == nil || secretFile == nil else { throw BenchError("--token and --secret-file exclude each other.") }
+    var remote = MeasurementRun.Remote(url: url)
+    (remote.publishURL, remote.dialect, remote.token, remote.trust) = (publishURL, dialect, token, trust)
+    remote.processes = pid
+    if let secretFile {
+      guard let data = FileManager.default.contents(atPath: secretFile) else {
+        throw BenchError("\(secretFile) cannot be read.")
+      }
+      remote.secret = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+    return remote
+  }
+
+  /// As it can be typed again, without what is secret and without the folder that the program is in.
+  static func command(_ arguments: [String]) -> String {
+    var words = ["fanfare-bench"]
+    var isSecret = false
+    for argument in arguments.dropFirst() {
+      if isSecret {
+        words.append("…")
+      } else if argument.hasPrefix("--token=") {
+        words.append("--token=…")
+      } else {
+        let isPlain = argument.utf8.allSatisfy {
+          $0 > 0x20 && $0 < 0x7F && !"\"'`$\\*?[]{}()<>|&;!#~".utf8.contains($0)
+        }
+        words.append(isPlain ? argument : "'" + argument.replacingOccurrences(of: "'", with: "'\\''") + "'")
+      }
+      isSecret = argument == "--token"
+    }
+    return words.joined(separator: " ")
+  }
+}
+
+/// Ends the program with a sentence and the exit code 1.
+struct CommandFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,111 @@
+import CLinuxIO
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Bench
+
+func linuxNow() -> UInt64 { linuxio_now() }
+
+/// `fanfare` itself, measured by a worker.
+@Suite("A worker and Fanfare", .serialized)
+struct EngineServerTests {
+  private static let secret = "a secret that only the tests know, long enough"
+  private static let configuration = """
+    {"token": {"hmac_secret": "\(secret)"},
+     "channel": {"without_namespace": {
+       "allow_subscribe_for_client": true, "allow_publish_for_client": true, "history_size": 100,
+       "history_ttl": "1m", "force_recovery": true}}}
+    """
+
+  private func plan(
+    _ server: ServerProcess, _ format: String, _ measure: Scenario.Measure = .delivery, rate: Double = 200
+  ) -> WorkerPlan {
+    var plan = WorkerPlan.sample(
+      .sample(rate: rate, burst: 2), to: server.endpoints.websocket, dialect: "centrifuge", measure: measure,
+      format: format, run: UUID().uuidString)
+    plan.target.secret = Self.secret
+    return plan
+  }
+
+  @Test("Publications arrive and are answered, in both formats")
+  func delivery() async throws {
+    try await withServer(Self.configuration) { server in
+      for format in ["json", "protobuf"] {
+        let report = try await WorkerRunner.run(plan(server, format))
+        let group = try #require(report.groups.first)
+        #expect(group.expected == 400)
+        #expect(group.isWhole)
+        #expect(report.acknowledged.count == 80)
+        #expect(report.remarks == [])
+      }
+    }
+  }
+
+  @Test("Clients that drop, miss publications and return recover each of them, in both formats")
+  func resume() async throws {
+    try await withServer(Self.configuration) { server in
+      for format in ["json", "protobuf"] {
+        let report = try await WorkerRunner.run(plan(server, format, .resume))
+        let group = try #require(report.groups.first)
+        #expect(group.intended == 40)
+        #expect(group.expected == 200)
+        #expect(group.isWhole)
+        #expect(report.resumed?.count == 10)
+        #expect(report.disconnected == 0)
+      }
+    }
+  }
+
+  @Test("What the history no longer holds is a fault: clients that cannot recover are told of")
+  func resumeTooMuch() async throws {
+    try await withServer(Self.configuration) { server in
+      var plan = plan(server, "json", .resume, rate: 2000)
+      plan.scenario.missed = 150
+      let report = try await WorkerRunner.run(plan)
+      #expect(report.groups.first?.lost == 1500)
+      #expect(report.disconnected == 10)
+      #expect(report.remarks.first?.contains("could not recover") == true)
+    }
+  }
+
+  @Test("A refused sign-in is told with the server's code")
+  func refused() async throws {
+    try await withServer(Self.configuration) { server in
+      var plan = plan(server, "json")
+      plan.target.secret = "another secret"
+      let runner = try WorkerRunner(plan)
+      let error = await #expect(throws: BenchError.self) { try await runner.ready }
+      #expect(error?.description.contains("3500") == true)
+    }
+  }
+
+  @Test("TLS carries the same, where the certificate is trusted, and nothing where it is not")
+  func tls() async throws {
+    try await withTemporaryDirectory { folder in
+      let (key, chain) = (folder.appending(path: "key.pem").path, folder.appending(path: "chain.pem").path)
+      let made = try await Command(
+        named: "openssl",
+        [
+          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+          "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", chain,
+        ]
+      ).run(deadline: .seconds(30))
+      #expect(made.status == 0)
+      _ = chmod(key, 0o600)
+      let settings = [
+        "server.tls.enabled=true", "server.tls.certificate_file=\(chain)", "server.tls.key_file=\(key)",
+      ].flatMap { ["--set", $0] }
+      try await withServer(Self.configuration, arguments: settings) { server in
+        var plan = plan(server, "json")
+        plan.target.url = server.endpoints.websocket.replacing("ws://", with: "wss://")
+        plan.target.trust = chain
+        #expect(try await WorkerRunner.run(plan).groups.first?.isWhole == true)
+        plan.target.trust = nil
+        let runner = try WorkerRunner(plan)
+        let error = await #expect(throws: BenchError.self) { try await runner.ready }
+        #expect(error?.description.contains("certificate is not trusted") == true, "\(error?.description ?? "")")
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import Bench
+
+@Suite("The floor and a worker that measures it")
+struct FloorTests {
+  @Test("Every publication reaches every subscriber once, in order, and is counted for each publication")
+  func delivery() async throws {
+    let floor = try FloorRunner()
+    let report = try await WorkerRunner.run(
+      .sample(.sample(burst: 5, publishers: 2), to: floor.url, dialect: "floor"))
+    let group = try #require(report.groups.first)
+    #expect(group.intended == 80 && group.published == 80)
+    #expect(group.expected == 400)
+    #expect(group.isWhole)
+    for histogram in [group.first, group.median, group.last, report.lateness] { #expect(histogram.count == 80) }
+    #expect(report.disconnected == 0 && report.remarks == [])
+    #expect(report.wallSeconds > 0 && report.cpuSeconds > 0)
+    #expect(report.seconds.reduce(0) { $0 + $1.delivered } == 400)
+  }
+
+  @Test("Contents of more than a frame's short length arrive too", arguments: [126, 5000, 100_000])
+  func large(_ size: Int) async throws {
+    let floor = try FloorRunner()
+    let report = try await WorkerRunner.run(
+      .sample(.sample(channels: 1, subscribers: 2, rate: 50, payload: size), to: floor.url, dialect: "floor"))
+    #expect(report.groups.first?.isWhole == true)
+    #expect(report.groups.first?.expected == 40)
+  }
+
+  @Test("Two workers share the subscribers; the one that does not publish expects the same")
+  func twoWorkers() async throws {
+    let floor = try FloorRunner()
+    let group = Scenario.Group.sample(channels: 3, subscribers: 4)
+    let runners = try (0..<2).map {
+      try WorkerRunner(.sample(group, to: floor.url, dialect: "floor", worker: $0, workers: 2))
+    }
+    for runner in runners { #expect(try await runner.ready.connections >= 6) }
+    let start = linuxNow() + 200_000_000
+    for runner in runners { try runner.order(.begin(at: start)) }
+    var published = 0
+    for runner in runners {
+      let report = try await runner.finished
+      #expect(report.groups.first?.isWhole == true)
+      #expect(report.groups.first?.expected == 160)
+      published += report.groups.first?.intended ?? 0
+      try await runner.end()
+    }
+    #expect(published == 80)
+  }
+
+  @Test("A ramp's steps are reported one by one, each with its own numbers")
+  func ramp() async throws {
+    let floor = try FloorRunner()
+    let runner = try WorkerRunner(.sample(.sample(), to: floor.url, dialect: "floor", measure: .saturation))
+    _ = try await runner.ready
+    try runner.order(.begin(at: 0))
+    for rate in [100.0, 200, 400] { try runner.order(.step(at: 0, rate: rate)) }
+    try runner.order(.step(at: 0, rate: nil))
+    _ = try await runner.finished
+    #expect(runner.steps().compactMap { $0.groups.first?.expected } == [150, 300, 600])
+    #expect(runner.steps().allSatisfy { $0.groups.allSatisfy(\.isWhole) })
+    try await runner.end()
+  }
+
+  @Test("Subscribers that stop reading are not expected to get anything, and the others get everything")
+  func slow() async throws {
+    let floor = try FloorRunner()
+    let group = Scenario.Group.sample(channels: 1, subscribers: 10, rate: 500, payload: 50_000, slow: 0.2)
+    let report = try await WorkerRunner.run(.sample(group, to: floor.url, dialect: "floor"))
+    #expect(report.groups.first?.expected == 8 * 200)
+    #expect(report.groups.first?.isWhole == true)
+    #expect(report.disconnected == 0)
+  }
+
+  @Test("What cannot be measured is told in a sentence")
+  func failures() async throws {
+    let floor = try FloorRunner()
+    let cases: [(WorkerPlan, String)] = [
+      (.sample(.sample(), to: "ws://127.0.0.1:1", dialect: "floor"), "cannot be reached"),
+      (.sample(.sample(), to: "127.0.0.1:1", dialect: "floor"), "is not an address"),
+      (.sample(.sample(), to: floor.url, dialect: "smoke"), "is not a dialect"),
+      (.sample(.sample(), to: floor.url + "/x", dialect: "centrifuge"), "closed the connection"),
+      (.sample(.sample(channels: 100, subscribers: 10_000), to: floor.url, dialect: "floor"), "open files"),
+    ]
+    for (plan, part) in cases {
+      let runner = try WorkerRunner(plan)
+      let error = await #expect(throws: BenchError.self) { try await runner.ready }
+      #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Bench
+
+/// The bench itself, which brings a server small enough for any test: `zmq-peer`.
+func benchExecutable() throws -> String {
+  try ServerProcess.executable().deletingLastPathComponent().appendingPathComponent("fanfare-bench").path
+}
+
+/// Not a process that has ended and waits to be reaped, as an orphan does in a container without an init.
+private func isRunning(_ process: Int32) -> Bool {
+  guard let state = ProcessTable.stat(of: process)?.first else { return false }
+  return state != "Z" && state != "X"
+}
+
+@Suite("Servers that the bench starts", .serialized)
+struct PeerProcessTests {
+  private func withScript(_ lines: String, _ body: (ScriptPeer) throws -> Void) async throws {
+    try await withTemporaryDirectory { folder in
+      let file = folder.appendingPathComponent("tiny")
+      let text = """
+        #!/bin/sh
+        case "$1" in
+        version) echo "tiny 1.0" ;;
+        settings) echo "as small as can be" ;;
+        start) \(lines) ;;
+        esac
+        """
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+      try body(ScriptPeer(name: "tiny", dialect: "zmtp", scheme: "tcp", path: "/x", folder: folder.path))
+    }
+  }
+
+  @Test("A script's server is found ready with all its processes, and leaves neither process nor folder")
+  func scriptPeer() async throws {
+    let bench = try benchExecutable()
+    try await withScript("sleep 1000 & echo \"$2\" >&2; exec '\(bench)' zmq-peer --port \"$3\"") { peer in
+      #expect(
+        try peer.describe() == PeerDescription(name: "tiny", version: "tiny 1.0", settings: "as small as can be"))
+      let running = try peer.start(.forPeers(), cores: [])
+      #expect(running.processes.count == 2)
+      #expect(running.target.url.hasPrefix("tcp://127.0.0.1:"))
+      #expect(running.target.url.hasSuffix("/x"))
+      let port = try #require(running.target.url.dropLast(2).split(separator: ":").last.flatMap { Int($0) })
+      #expect(LoopbackPort.takesConnections(port))
+      let folders = running.processes.compactMap { process -> String? in
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/2")
+      }
+      let folder = try #require(folders.first.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path })
+      #expect(FileManager.default.fileExists(atPath: folder))
+      running.stop()
+      running.stop()
+      #expect(!running.processes.contains(where: isRunning))
+      #expect(!LoopbackPort.takesConnections(port))
+      #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+  }
+
+  @Test("A worker that a server starts after it listens is counted")
+  func lateWorker() async throws {
+    let bench = try benchExecutable()
+    // The worker begins when the port is open; what it waits with is the shell's own.
+    let lines = """
+      '\(bench)' zmq-peer --port "$3" &
+      until (exec 3<> "/dev/tcp/127.0.0.1/$3") 2> /dev/null; do sleep 0.01; done; sleep 0.05; sleep 1000 & wait
+      """
+    try await withScript("exec bash -c '\(lines.replacing("'", with: "'\\''"))' - - - \"$3\"") { peer in
+      let running = try peer.start(.forPeers(), cores: [])
+      defer { running.stop() }
+      let names = running.processes.compactMap { try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8) }
+      #expect(Set(names) == ["bash\n", "fanfare-bench\n", "sleep\n"])
+    }
+  }
+
+  @Test("A server that is pinned runs on those cores alone")
+  func pinned() async throws {
+    let bench = try benchExecutable()
+    try await withScript("exec '\(bench)' zmq-peer --port \"$3\"") { peer in
+      let running = try peer.start(.forPeers(), cores: [0])
+      defer { running.stop() }
+      let process = try #require(running.processes.first)
+      let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+      #expect(status.contains("Cpus_allowed_list:\t0\n"))
+    }
+  }
+
+  @Test("A server that ends at once is told with what it said, and its folder is gone")
+  func endsAtOnce() async throws {
+    try await withScript("echo \"no such luck in $2\"; exit 3") { peer in
+      let error = #expect(throws: BenchError.self) { _ = try peer.start(.forPeers(), cores: []) }
+      let text = try #require(error?.description)
+      #expect(text.contains("ended before it took connections"))
+      let folder = try #require(text.split(separator: " ").last.map(String.init))
+      #expect(folder.contains("bench-tiny-"))
+      #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+  }
+
+  @Test("A server that does not end when it is told to is ended all the same")
+  func stubborn() throws {
+    let folder = try PeerFolder(for: "stubborn")
+    defer { folder.remove() }
+    let server = try ChildServer(
+      ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], name: "stubborn", cores: [],
+      folder: folder)
+    // Not before it ignores the signal.
+    let deadline = MonotonicTime.now() + 10_000_000_000
+    while folder.end(of: "stubborn.log") != "ready", MonotonicTime.now() < deadline { usleep(1000) }
+    server.stop(patience: 0.1)
+    #expect(!server.isRunning)
+    #expect(server.processes.isEmpty)
+    #expect(FileManager.default.fileExists(atPath: folder.path))
+  }
+
+  @Test("When the bench is gone, its watcher ends the server and removes the folder")
+  func watcher() async throws {
+    let folder = try PeerFolder(for: "watched")
+    let server = try Spawn.start(["sleep", "1000"], output: "/dev/null", environment: ChildServer.environment())
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    let watcher = try Spawn.start(
+      ["sh", "-c", ChildServer.watch, "sh", String(server), folder.path], input: ends[0], output: "/dev/null",
+      environment: ChildServer.environment())
+    close(ends[0])
+    #expect(isRunning(server))
+    close(ends[1])
+    var status: Int32 = 0
+    #expect(await eventually { waitpid(server, &status, WNOHANG) == server })
+    #expect(status & 0x7F == SIGTERM)
+    #expect(await eventually { waitpid(watcher, &status, WNOHANG) == watcher })
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
+  @Test("A script that is not there is named with what to do")
+  func missingScript() async throws {
+    try await withTemporaryDirectory { folder in
+      let peer = ScriptPeer(name: "nobody", dialect: "nats", scheme: "ws", folder: folder.path)
+      let error = #expect(throws: BenchError.self) { _ = try peer.describe() }
+      #expect(error?.description.contains("\(folder.path)/nobody") == true)
+    }
+  }
+
+  @Test("A failing `version` is the reason for which a peer is skipped")
+  func notInstalled() async throws {
+    try await withTemporaryDirectory { folder in
+      let file = folder.appendingPathComponent("absent")
+      try "#!/bin/sh\necho 'absent: it is not installed' >&2\nexit 1\n".write(
+        to: file, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+      let peer = ScriptPeer(name: "absent", dialect: "nats", scheme: "ws", folder: folder.path)
+      let error = #expect(throws: BenchError.self) { _ = try peer.describe() }
+      #expect(error?.description == "absent: it is not installed")
+    }
+  }
+}
+
+@Suite("The catalogue of peers")
+struct PeerCatalogueTests {
+  @Test("Every name leads to the peer of that name")
+  func names() throws {
+    #expect(Set(PeerCatalogue.names).count == PeerCatalogue.names.count)
+    for name in PeerCatalogue.names { #expect(try PeerCatalogue.peer(named: name).name == name) }
+  }
+
+  @Test("An unknown name is answered with all names")
+  func unknown() throws {
+    let error = #expect(throws: BenchError.self) { _ = try PeerCatalogue.peer(named: "kafka") }
+    for name in PeerCatalogue.names { #expect(error?.description.contains(name) == true) }
+  }
+
+  @Test(
+    "An address that is none is refused",
+    arguments: ["", "127.0.0.1:8000", "http://127.0.0.1", "ws://", "file:///etc/passwd"])
+  func addresses(url: String) throws {
+    #expect(throws: BenchError.self) { _ = try URLPeer(url: url) }
+  }
+
+  @Test("A server that somebody else runs is neither started nor stopped, and its processes are counted")
+  func someoneElses() throws {
+    let peer = try URLPeer(url: "wss://example.org/connection/websocket", token: "t", processes: [getpid()])
+    let running = try peer.start(.forPeers(), cores: [0])
+    running.stop()
+    #expect(running.processes == [getpid()])
+    #expect(running.target.token == "t")
+    #expect(!running.target.spreadsSourceAddresses)
+    #expect(try URLPeer(url: "ws://127.0.0.1:8000/x").target.spreadsSourceAddresses)
+  }
+}

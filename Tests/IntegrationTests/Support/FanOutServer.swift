@@ -1,0 +1,174 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+import ZeroMQ
+
+/// A `fanfare serve` of its own for tests that look at fan-out alone: anonymous clients may do everything.
+///
+/// Nobody is pinged: a reader that does not read would be taken for dead instead of slow.
+/// Namespaces: `own` without history, `kept` with.
+struct FanOutServer: Sendable {
+  let process: ServerProcess
+  let port: Int
+  let usesTLS: Bool
+
+  static func with(
+    queueBytes: String = "32MiB", usesTLS: Bool = false, _ body: @Sendable (FanOutServer) async throws -> Void
+  ) async throws {
+    await Turn.shared.take()
+    defer { Turn.shared.giveBack() }
+    try await withTemporaryDirectory { certificates in
+      if usesTLS { try await makeCertificate(in: certificates) }
+      try await withServer(configuration(queueBytes, usesTLS ? certificates : nil)) { process in
+        guard let port = URL(string: process.endpoints.websocket)?.port else { throw Failure("no port") }
+        try await body(FanOutServer(process: process, port: port, usesTLS: usesTLS))
+      }
+    }
+  }
+
+  private static func configuration(_ queueBytes: String, _ certificates: URL?) -> String {
+    let open = ["subscribe", "publish", "history", "presence"].map { #""allow_\#($0)_for_anonymous":true"# }
+      .joined(separator: ",")
+    let tls = certificates.map {
+      #"{"enabled":true,"certificate_file":"\#($0.path)/chain.pem","key_file":"\#($0.path)/key.pem"}"#
+    }
+    return """
+      {"server":{"event_loops":2,"tls":\(tls ?? "{}")},
+       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(queueBytes)",
+                 "recovery_max_publications":100000,"ping_interval":"10m"},
+       "broker":{"services":{"commands":"tcp://127.0.0.1:*","tap":"tcp://127.0.0.1:*"}},
+       "log":{"level":"warning"},
+       "channel":{"namespaces":[
+         {"name":"own","presence":true,\(open)},
+         {"name":"kept","history_size":100000,"history_ttl":"1h","force_recovery":true,\(open)}]}}
+      """
+  }
+
+  private static func makeCertificate(in folder: URL) async throws {
+    let made = try await Command(
+      named: "openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+        "/CN=localhost", "-keyout", "\(folder.path)/key.pem", "-out", "\(folder.path)/chain.pem",
+      ]
+    ).run(deadline: .seconds(20))
+    guard made.status == 0 else { throw Failure("no certificate: \(made.output)") }
+  }
+
+  /// Resident memory in bytes.
+  var residentBytes: Int {
+    guard let text = try? String(contentsOfFile: "/proc/\(process.identifier)/statm", encoding: .utf8) else { return 0 }
+    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+  }
+
+  /// From now on the server has no descriptor with this number or a higher one.
+  func limitDescriptors(to limit: UInt) throws {
+    // By name, because Glibc's Swift module leaves the function out.
+    typealias Limit = @convention(c) (Int32, UInt32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
+    guard let symbol = dlsym(nil, "prlimit") else { throw Failure("no prlimit") }
+    var both = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
+    let numberOfOpenFiles: UInt32 = 7  // RLIMIT_NOFILE, which the module gives a type of its own.
+    guard unsafeBitCast(symbol, to: Limit.self)(process.identifier, numberOfOpenFiles, &both, nil) == 0 else {
+      throw Failure("prlimit failed: errno \(errno)")
+    }
+  }
+
+  /// A client that is connected and has subscribed, everything checked on the way.
+  func client(_ channels: [String] = [], _ options: ByteClient.Options = .init()) throws -> FanOutClient {
+    var options = options
+    options.usesTLS = usesTLS
+    let client = FanOutClient(try ByteClient(port: port, options))
+    try client.open(channels)
+    return client
+  }
+
+  func publisher() -> FanOutPublisher { FanOutPublisher(process.endpoints.commands) }
+}
+
+/// Publishes as a service does, on a thread of its own, a few hundred ahead of the answers.
+final class FanOutPublisher: Sendable {
+  struct Job: Sendable {
+    var channel: String
+    /// Goes out as a JSON string; without anything to escape.
+    var text: String
+  }
+
+  private struct State {
+    var waiting: [Job] = []
+    var asked = 0
+    var answered = 0
+    var refused: [String] = []
+    var hasEnded = false
+  }
+
+  private final class Box: Sendable { let state = Mutex(State()) }
+
+  private static let ahead = 300
+  private let box = Box()
+
+  fileprivate init(_ endpoint: String) {
+    let box = box
+    Thread.detachNewThread {
+      do { try Self.run(endpoint, box) } catch {
+        box.state.withLock { $0.refused.append("the publisher ended: \(error)") }
+      }
+    }
+  }
+
+  deinit { box.state.withLock { $0.hasEnded = true } }
+
+  private static func run(_ endpoint: String, _ box: Box) throws {
+    let context = try Context()
+    var options = Socket.Options()
+    options.lingerMilliseconds = 0
+    options.receiveTimeoutMilliseconds = 1
+    let socket = try Socket(context, .dealer, options)
+    try socket.connect(endpoint)
+    var frames: [[UInt8]] = []
+    var ahead = 0
+    while true {
+      let (jobs, hasEnded) = box.state.withLock { state in
+        let jobs = Array(state.waiting.prefix(Self.ahead - ahead))
+        state.waiting.removeFirst(jobs.count)
+        return (jobs, state.hasEnded)
+      }
+      if hasEnded { return }
+      for job in jobs {
+        let about = #"{"channel":"\#(job.channel)"}"#
+        try socket.send(
+          multipart: [[1], Array("publish".utf8), Array(about.utf8), Array("\"\(job.text)\"".utf8)], blocking: true)
+      }
+      ahead += jobs.count
+      while try socket.receiveMultipart(into: &frames, maxFrames: 3, blocking: true) != nil {
+        ahead -= 1
+        let refusal = frames[1] == Array("ok".utf8) ? nil : String(decoding: frames[2], as: UTF8.self)
+        box.state.withLock { state in
+          state.answered += 1
+          if let refusal { state.refused.append(refusal) }
+        }
+        if ahead < Self.ahead / 2 { break }
+      }
+    }
+  }
+
+  func publish(_ jobs: [Job]) {
+    box.state.withLock { state in
+      state.waiting += jobs
+      state.asked += jobs.count
+    }
+  }
+
+  /// Everything has been answered.
+  var isIdle: Bool { box.state.withLock { $0.answered == $0.asked || !$0.refused.isEmpty } }
+  var refused: [String] { box.state.withLock { $0.refused } }
+
+  /// Publishes and waits for the answers.
+  func publishAll(_ jobs: [Job], within limit: Duration = .seconds(60)) async throws {
+    publish(jobs)
+    guard await eventually(within: limit, { self.isIdle }), refused.isEmpty else {
+      throw Failure("a publication was not answered, or refused: \(refused.prefix(3))")
+    }
+  }
+}
