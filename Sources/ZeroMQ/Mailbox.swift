@@ -25,14 +25,21 @@ public final class Mailbox<Element: Sendable>: Sendable {
   ///
   /// An element that costs more than the whole capacity is taken by an empty mailbox, so that it is not refused for
   /// ever.
-  public func post(_ element: Element, cost: Int = 1) -> Bool {
+  ///
+  /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes it.
+  public func post(_ element: Element, cost: Int = 1, wakes: Bool = true) -> Bool {
     let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
       guard admit(cost, &state) else { return (false, nil) }
       state.queue.append(element)
-      return (true, state.waker)
+      return (true, wakes ? state.waker : nil)
     }
     waker?.signal()
     return isTaken
+  }
+
+  /// Any thread. What was posted without waking the loop is looked at now.
+  public func wake() {
+    state.withLock { $0.waker }?.signal()
   }
 
   /// Any thread. All of them, next to each other, or none; `cost` is that of all together.

@@ -281,6 +281,8 @@ final class RecordingHost: SessionHost {
   var answersAtOnce = false
   /// Publishes that wait for an answer from the test.
   var publishTags: [UInt64] = []
+  /// How many of them there were whenever nothing more was coming.
+  var completedAfter: [Int] = []
   weak var transport: RecordingTransport?
   var kept: SessionDriver?
   private var waiting: [(SessionDriver, UInt64)] = []
@@ -310,6 +312,7 @@ final class RecordingHost: SessionHost {
   func detach(_ driver: SessionDriver, from channel: ChannelName) { log.append("detach \(channel)") }
   func releaseHeld(for driver: SessionDriver) { log.append("release") }
   func discardHeld(for driver: SessionDriver) { log.append("discard") }
+  func requestsComplete() { completedAfter.append(publishTags.count) }
   func sessionEnded(_ driver: SessionDriver) {
     log.append("ended")
     kept = nil

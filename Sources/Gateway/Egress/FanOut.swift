@@ -39,6 +39,8 @@ final class FanOut {
   /// Bytes on tapes that some subscribers are still to be visited for.
   private(set) var backlogBytes = 0
   private(set) var conflations = 0
+  /// ``runSlice()`` will be called once the event loop has looked at its sockets.
+  private(set) var awaitsTurn = false
 
   private struct LaneQueue {
     var small = TapeQueue()
@@ -79,11 +81,13 @@ final class FanOut {
   /// Sends for at most a slice, or for some in a row while nobody else has work. Where something is left, it asks for
   /// another turn.
   func runSlice() {
+    awaitsTurn = false
     for _ in 0..<limits.slicesInARow {
       sendForASlice()
       guard queues.contains(where: { !$0.small.isEmpty || !$0.large.isEmpty }) else { return }
       if isOtherWorkWaiting() { break }
     }
+    awaitsTurn = true
     requestTurn()
   }
 

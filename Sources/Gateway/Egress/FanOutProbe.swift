@@ -89,6 +89,7 @@ private final class SilentHost: SessionHost {
   let verifier: any TokenVerifier = NoTokens()
   let time = SessionTime(monotonic: 0, wall: 0)
   func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {}
+  func requestsComplete() {}
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {}
   func detach(_ driver: SessionDriver, from channel: ChannelName) {}
   func releaseHeld(for driver: SessionDriver) {}

@@ -20,6 +20,10 @@ final class Shard: SessionHost {
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
   private var onEmpty: (() -> Void)?
+  /// Posted since the backbone thread was last woken.
+  private var quietRequests = 0
+  /// A long burst of requests is begun before it is all read.
+  private static let mostQuietRequests = 64
 
   init(
     loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
@@ -84,11 +88,19 @@ final class Shard: SessionHost {
     case .unsubscribe: cost = 0
     default: break
     }
-    guard uplink.post(message, cost: cost) else {
+    guard uplink.post(message, cost: cost, wakes: false) else {
       // The backbone thread is behind by more than all windows together, or has ended.
       return driver.brokerAnswered(
         tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
     }
+    quietRequests += 1
+    if quietRequests >= Self.mostQuietRequests { requestsComplete() }
+  }
+
+  func requestsComplete() {
+    guard quietRequests > 0 else { return }
+    quietRequests = 0
+    uplink.wake()
   }
 
   /// Backpressure reaches the publisher: its socket is read later, so its own sends begin to wait.
@@ -111,7 +123,9 @@ final class Shard: SessionHost {
       case .holdPublishers(let hold): holdPublishers(hold)
       }
     }
-    runSlice()
+    // A slice for each hand-over would let those that wait in line have all of the event loop between two looks at its
+    // sockets, and would send each alone what could go out together.
+    if !fanOut.awaitsTurn { runSlice() }
     // Publications first: who published waits for an answer, others wait for what was published.
     for driver in answered { driver.flushReplies() }
     answered.removeAll(keepingCapacity: true)

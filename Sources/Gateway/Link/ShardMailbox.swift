@@ -7,6 +7,13 @@ final class ShardMailbox: Sendable {
   private let eventLoop: any EventLoop
   private let shard: NIOLoopBound<Shard>
   private let load: ShardLoad
+  private struct Waiting {
+    var batch: [Handover] = []
+    var bytes = 0
+  }
+
+  /// Handed over, and not taken by the event loop yet: what comes meanwhile is taken along.
+  private let waiting = Mutex(Waiting())
 
   init(eventLoop: any EventLoop, shard: NIOLoopBound<Shard>, load: ShardLoad) {
     self.eventLoop = eventLoop
@@ -19,10 +26,23 @@ final class ShardMailbox: Sendable {
 
   func hand(over batch: [Handover], bytes: Int) {
     load.handOver(bytes)
-    eventLoop.execute { [self] in
-      shard.value.take(batch)
-      load.taken(bytes)
+    let isFirst = waiting.withLock { waiting in
+      defer {
+        waiting.batch.append(contentsOf: batch)
+        waiting.bytes += bytes
+      }
+      return waiting.batch.isEmpty
     }
+    if isFirst { eventLoop.execute { [self] in take() } }
+  }
+
+  private func take() {
+    let taken = waiting.withLock { waiting in
+      defer { waiting = Waiting() }
+      return waiting
+    }
+    shard.value.take(taken.batch)
+    load.taken(taken.bytes)
   }
 }
 

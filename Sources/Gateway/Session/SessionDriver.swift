@@ -83,12 +83,14 @@ final class SessionDriver {
   func readCompleted() {
     isInReadBurst = false
     flush()
+    host.requestsComplete()
   }
 
   /// The connection is gone, whoever ended it.
   func closed() {
     transport = nil
     outbox = []
+    isInReadBurst = false
     feed(.transportClosed)
   }
 
@@ -162,7 +164,10 @@ final class SessionDriver {
       }
     }
     isPerforming = false
-    if !isInReadBurst && !isInAnswers { flush() }
+    if !isInReadBurst {
+      if !isInAnswers { flush() }
+      host.requestsComplete()
+    }
     synchronizeReading()
     synchronizeTimer()
     endIfAnswered()

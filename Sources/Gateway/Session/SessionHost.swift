@@ -27,6 +27,8 @@ protocol SessionHost: AnyObject {
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
   /// and also when the broker does not answer. Answers come in the order in which they stand among the publications.
   func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver)
+  /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
+  func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags)
   /// The frames of the channel that are held for this driver are dropped.
