@@ -57,7 +57,7 @@ struct Ring<Element> {
     guard count == slots.count else { return }
     var larger: [Element?] = []
     larger.reserveCapacity(max(4, count * 2))
-    for index in 0..<count { larger.append(self[index]) }
+    for index in 0..<count { larger.append(slots[slot(of: index)].take()) }
     larger.append(contentsOf: repeatElement(nil, count: max(4, count * 2) - count))
     slots = larger
     head = 0

@@ -22,12 +22,16 @@ final class Shard: SessionHost {
   private var onEmpty: (() -> Void)?
   /// Posted since the backbone thread was last woken.
   private var quietRequests = 0
+  private var willWake = false
+  /// Runs its argument when the event loop has worked off the sockets that it found ready.
+  private let atTurnsEnd: (@escaping () -> Void) -> Void
   /// A long burst of requests is begun before it is all read.
   private static let mostQuietRequests = 64
 
   init(
     loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
-    load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime
+    load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime,
+    atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.loopIndex = loopIndex
     self.verifier = verifier
@@ -36,6 +40,7 @@ final class Shard: SessionHost {
     self.clock = clock
     self.load = load
     self.fanOut = fanOut
+    self.atTurnsEnd = atTurnsEnd
     hub = Hub(fanOut: fanOut, namespaces: rules.namespaces)
   }
 
@@ -94,10 +99,21 @@ final class Shard: SessionHost {
         tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
     }
     quietRequests += 1
-    if quietRequests >= Self.mostQuietRequests { requestsComplete() }
+    if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
 
+  /// Sockets that became readable together are all read first: where the backbone thread has to share a processor with
+  /// this one, each wake-up stops the reading.
   func requestsComplete() {
+    guard quietRequests > 0 && !willWake else { return }
+    willWake = true
+    atTurnsEnd { [self] in
+      willWake = false
+      wakeBackbone()
+    }
+  }
+
+  private func wakeBackbone() {
     guard quietRequests > 0 else { return }
     quietRequests = 0
     uplink.wake()
@@ -133,6 +149,7 @@ final class Shard: SessionHost {
 
   /// What stands on the tapes goes out, for as long as a slice lasts.
   func runSlice() {
+    wakeBackbone()
     fanOut.runSlice()
     load.report(backlogBytes: fanOut.backlogBytes)
   }

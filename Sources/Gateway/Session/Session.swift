@@ -19,7 +19,7 @@ public import Wire
 /// - *Each successful subscribe at the broker is followed by exactly one unsubscribe*, whatever happens to the client
 ///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
 /// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
-public struct Session {
+public struct Session: ~Copyable {
   public enum Phase: UInt8, Sendable {
     /// The transport is open, nobody has said who they are.
     /// Can transition to: connecting, closed.
