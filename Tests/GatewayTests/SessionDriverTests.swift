@@ -46,6 +46,18 @@ struct SessionDriverTests {
     #expect(scene.transport.frames.count == 1)
   }
 
+  @Test("the host hears once that a burst's requests are all there")
+  func burst() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.host.completedAfter = []
+    for id in 2...4 { scene.driver.received(ByteBuffer(string: #"{"id":\#(id),"publish":{"channel":"a","data":1}}"#)) }
+    #expect(scene.host.publishTags.count == 3)
+    #expect(scene.host.completedAfter.isEmpty)
+    scene.driver.readCompleted()
+    #expect(scene.host.completedAfter == [3])
+  }
+
   @Test("an answer of another kind does not wait, and takes along what stands before it")
   func otherAnswers() {
     let scene = DriverScene()

@@ -173,4 +173,63 @@ struct LaggingReaderTests {
       throw ByteClient.Violation(description: "the live stream does not go on at \(start)")
     }
   }
+
+  // MARK: Low lanes
+
+  @Test("A reader that lags gets the newest of a low lane and all of the others; who keeps up gets all of both")
+  func lowLane() async throws {
+    try await FanOutServer.with { server in
+      let threads = FanOutThreads()
+      let (ready, prompt, lags) = (Counter(), Counter(), Gate())
+      defer { lags.open() }
+      let (busy, typing) = (1...300, 1...200)
+      for format in [WireFormat.json, .protobuf] {
+        threads.start("lagging \(format)") {
+          let client = try server.client(
+            ["own:busy", "low:typing"], .init(format: format, receiveBufferBytes: 16 << 10, segmentBytes: 1400))
+          ready.add()
+          lags.wait()
+          try client.read(step: 1000) {
+            Self.numbers(client, "own:busy").last == busy.upperBound
+              && Self.numbers(client, "low:typing").last == typing.upperBound
+          }
+          guard Self.numbers(client, "own:busy").elementsEqual(busy) else {
+            throw ByteClient.Violation(description: "the busy channel is not whole")
+          }
+          let seen = Self.numbers(client, "low:typing")
+          guard seen.count < typing.count, zip(seen, seen.dropFirst()).allSatisfy({ $0 < $1 }) else {
+            throw ByteClient.Violation(description: "of the low lane \(seen) came")
+          }
+        }
+        threads.start("prompt \(format)") {
+          let client = try server.client(["own:busy", "low:typing"], .init(format: format))
+          ready.add()
+          try client.read { client.count("own:busy") == busy.count }
+          prompt.add()
+          for number in typing {
+            try client.read { client.count("low:typing") >= number }
+            prompt.add()
+          }
+          guard Self.numbers(client, "low:typing").elementsEqual(typing) else {
+            throw ByteClient.Violation(description: "who kept up did not get all of the low lane")
+          }
+        }
+      }
+      let publisher = server.publisher()
+      #expect(await eventually(within: .seconds(30)) { ready.value == 4 || !threads.failures.isEmpty })
+      try await publisher.publishAll(Self.jobs(busy, on: "own:busy", bytes: 4000))
+      #expect(await eventually(within: .seconds(30)) { prompt.value == 2 || !threads.failures.isEmpty })
+      // One at a time: who keeps up is never behind.
+      for number in typing {
+        try await publisher.publishAll(Self.jobs(number...number, on: "low:typing", bytes: 10))
+        let both = 2 + 2 * number
+        try #require(
+          await eventually(within: .seconds(30)) { prompt.value >= both || !threads.failures.isEmpty },
+          "\(threads.failures)")
+      }
+      lags.open()
+      try await threads.join()
+      #expect(threads.failures == [])
+    }
+  }
 }

@@ -31,7 +31,7 @@ struct LogOutputTests {
       }
       let lines = log.split(separator: "\n")
       let start: Character = format == "json" ? "{" : "2"
-      #expect(lines.allSatisfy { $0.first == start })
+      #expect(lines.filter { $0.first != start } == [])
       #expect(!lines.contains { $0.hasPrefix("2026-01-01") })
       #expect(!log.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0.value == 0x202E })
     }

@@ -74,6 +74,26 @@ import ZeroMQ
     thread.stop()
   }
 
+  @Test("What was posted without waking the loop arrives with the next wake-up, in order", .timeLimit(.minutes(1)))
+  func quietPosts() throws {
+    let mailbox = Mailbox<Int>(capacity: 8)
+    let seen = Report<Int>()
+    let thread = try Self.loop(mailbox) { seen.post($0) }
+    for round in 0..<1000 {
+      #expect(mailbox.post(2 * round, wakes: false))
+      if round.isMultiple(of: 2) {
+        #expect(mailbox.post(2 * round + 1))
+      } else {
+        #expect(mailbox.post(2 * round + 1, wakes: false))
+        mailbox.wake()
+      }
+      try seen.next()
+      try seen.next()
+    }
+    #expect(seen.all == Array(0..<2000))
+    thread.stop()
+  }
+
   @Test("What was posted before a loop receives from the mailbox arrives too")
   func postedBefore() throws {
     let mailbox = Mailbox<Int>(capacity: 4)

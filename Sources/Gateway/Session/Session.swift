@@ -19,7 +19,7 @@ public import Wire
 /// - *Each successful subscribe at the broker is followed by exactly one unsubscribe*, whatever happens to the client
 ///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
 /// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
-public struct Session: ~Copyable {
+public struct Session {
   public enum Phase: UInt8, Sendable {
     /// The transport is open, nobody has said who they are.
     /// Can transition to: connecting, closed.
@@ -68,18 +68,25 @@ public struct Session: ~Copyable {
     timers.firstPingDelay = firstPingDelayMilliseconds
   }
 
+  // Inlined, because a getter that is called copies the session, with all that it refers to.
+
   /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
+  @inline(__always)
   public var nextDeadline: Int64? { phase == .closed ? nil : timers.next }
 
   /// False while a connect is under way: what the client sends would only be held.
+  @inline(__always)
   public var wantsInput: Bool { phase != .connecting }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
+  @inline(__always)
   public var isDrained: Bool { phase == .closed && pending.isEmpty }
 
   /// True while a command is under way whose answer the client should still get.
+  @inline(__always)
   public var awaitsAnswers: Bool { phase != .closed && !pending.isEmpty }
 
+  @inline(__always)
   var configuration: SessionConfiguration { rules.configuration }
 
   /// Takes one input and appends what is to be done, in order.

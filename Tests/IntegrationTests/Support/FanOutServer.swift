@@ -8,7 +8,7 @@ import ZeroMQ
 /// A `fanfare serve` of its own for tests that look at fan-out alone: anonymous clients may do everything.
 ///
 /// Nobody is pinged: a reader that does not read would be taken for dead instead of slow.
-/// Namespaces: `own` without history, `kept` with.
+/// Namespaces: `own` without history, `kept` with, `low` in the lowest lane.
 struct FanOutServer: Sendable {
   let process: ServerProcess
   let port: Int
@@ -42,7 +42,8 @@ struct FanOutServer: Sendable {
        "log":{"level":"warning"},
        "channel":{"namespaces":[
          {"name":"own","presence":true,\(open)},
-         {"name":"kept","history_size":100000,"history_ttl":"1h","force_recovery":true,\(open)}]}}
+         {"name":"kept","history_size":100000,"history_ttl":"1h","force_recovery":true,\(open)},
+         {"name":"low","lane":"typing",\(open)}]}}
       """
   }
 

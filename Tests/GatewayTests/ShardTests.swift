@@ -1,0 +1,102 @@
+import NIOEmbedded
+import Testing
+import Wire
+import ZeroMQ
+
+@testable import Gateway
+
+@Suite("Shard")
+struct ShardTests {
+  @Test(
+    "what is handed over while a slice's rest waits for its turn goes out with that rest, not in a slice of its own")
+  func oneSliceForManyHandovers() throws {
+    let scene = try ShardScene(members: 100)
+    scene.take([1])
+    #expect(scene.egress.turns == 1)
+    let first = scene.reached()
+    #expect(first > 0 && first < 100)
+    for number in 2...20 { scene.take([UInt8(number)]) }
+    #expect(scene.reached() == first)
+    #expect(scene.egress.turns == 1)
+    scene.egress.runToEnd()
+    #expect(scene.reached() == 100)
+    #expect(scene.members.allSatisfy { $0.received == Array(1...20) })
+  }
+
+  @Test("what is handed over at rest goes out at once")
+  func atOnce() throws {
+    let scene = try ShardScene(members: 1)
+    scene.take([7])
+    scene.members[0].read(scene.egress)
+    #expect(scene.members[0].received == [7])
+    #expect(scene.egress.turns == 0)
+  }
+
+  @Test("the backbone is woken once for all requests of a turn, and in between when they are many")
+  func wakesOnce() throws {
+    let scene = try ShardScene(members: 1)
+    for _ in 0..<3 {
+      scene.publish()
+      scene.shard.requestsComplete()
+    }
+    #expect(scene.endsOfTurn.count == 1)
+    scene.endTurn()
+    #expect(scene.endsOfTurn.isEmpty)
+    scene.shard.requestsComplete()
+    #expect(scene.endsOfTurn.isEmpty)
+    scene.publish()
+    scene.shard.requestsComplete()
+    #expect(scene.endsOfTurn.count == 1)
+  }
+}
+
+/// An event loop's shard whose sends go to real sockets; each look at the clock takes 100 µs.
+private final class ShardScene {
+  let egress: EgressScene
+  let shard: Shard
+  let members: [EgressMember]
+  private let turn: TurnEnds
+
+  init(members count: Int) throws {
+    var now: UInt64 = 0
+    egress = try EgressScene(ring: false, slice: 250_000) {
+      now += 100_000
+      return now
+    }
+    let uplink = Mailbox<UplinkMessage>(capacity: 1 << 20)
+    let turn = TurnEnds()
+    self.turn = turn
+    shard = Shard(
+      loopIndex: 0, verifier: FixedVerifier(user: ""),
+      rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), uplink: uplink,
+      load: ShardLoad(uplink: uplink), fanOut: egress.fanOut,
+      clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
+    members = (0..<count).map { [egress] _ in egress.member() }
+    for member in members { shard.attach(member.driver, to: Fixed.channel, []) }
+  }
+
+  var endsOfTurn: [() -> Void] { turn.works }
+
+  func endTurn() {
+    let works = turn.works
+    turn.works = []
+    for work in works { work() }
+  }
+
+  func take(_ frame: [UInt8]) {
+    shard.take([.frames(Fixed.channel, EncodedFrames(json: frame, protobuf: nil))])
+  }
+
+  func publish() {
+    shard.request(.presence(Fixed.channel), tag: 1, from: members[0].driver)
+  }
+
+  func reached() -> Int {
+    for member in members { member.read(egress) }
+    return members.filter { !$0.received.isEmpty }.count
+  }
+}
+
+private final class TurnEnds {
+  var works: [() -> Void] = []
+}
