@@ -42,7 +42,7 @@ public final class GatewayServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let eventLoops: [any EventLoop]
   private let shards: [NIOLoopBound<Shard>]
-  private let loads: [ShardLoad]
+  private let mailboxes: [ShardMailbox]
   private let uplink: Mailbox<UplinkMessage>
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
@@ -83,7 +83,9 @@ public final class GatewayServer: Sendable {
     self.group = group
     self.eventLoops = eventLoops
     self.shards = shards
-    self.loads = loads
+    mailboxes = eventLoops.indices.map {
+      ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
+    }
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     _ = certificates?.watch(on: eventLoops[0])
@@ -100,9 +102,6 @@ public final class GatewayServer: Sendable {
     linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
-    let mailboxes = eventLoops.indices.map {
-      ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
-    }
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
       context: context, loop: loop, uplink: uplink, logger: logger)
@@ -128,6 +127,7 @@ public final class GatewayServer: Sendable {
     listener.withLockedValue { $0 }?.stopAccepting()
     await endSessions(within: TimeAmount(deadline))
     listener.withLockedValue { $0 = nil }
+    for mailbox in mailboxes { mailbox.close() }
     try? await group.shutdownGracefully()
   }
 

@@ -1,3 +1,4 @@
+import NIOCore
 import NIOEmbedded
 import Testing
 import Wire
@@ -48,6 +49,29 @@ struct ShardTests {
     scene.shard.requestsComplete()
     #expect(scene.endsOfTurn.count == 1)
   }
+
+  @Test("hand-overs that wait for the event loop are taken together, and none after the mailbox has closed")
+  func mailbox() throws {
+    let scene = try ShardScene(members: 1)
+    let mailbox = ShardMailbox(
+      eventLoop: scene.egress.loop, shard: NIOLoopBound(scene.shard, eventLoop: scene.egress.loop), load: scene.load)
+    func hand(_ number: UInt8) {
+      mailbox.hand(over: [.frames(Fixed.channel, EncodedFrames(json: [number], protobuf: nil))], bytes: 1)
+    }
+    for number in UInt8(1)...3 { hand(number) }
+    #expect(mailbox.queuedBytes == 3)
+    scene.egress.loop.run()
+    #expect(mailbox.queuedBytes == 0)
+    hand(4)
+    mailbox.close()
+    hand(5)
+    #expect(mailbox.queuedBytes == 1)
+    scene.egress.loop.run()
+    #expect(mailbox.queuedBytes == 0)
+    scene.egress.runToEnd()
+    scene.members[0].read(scene.egress)
+    #expect(scene.members[0].received == [1, 2, 3, 4])
+  }
 }
 
 /// An event loop's shard whose sends go to real sockets; each look at the clock takes 100 µs.
@@ -55,6 +79,7 @@ private final class ShardScene {
   let egress: EgressScene
   let shard: Shard
   let members: [EgressMember]
+  let load: ShardLoad
   private let turn: TurnEnds
 
   init(members count: Int) throws {
@@ -64,12 +89,13 @@ private final class ShardScene {
       return now
     }
     let uplink = Mailbox<UplinkMessage>(capacity: 1 << 20)
+    load = ShardLoad(uplink: uplink)
     let turn = TurnEnds()
     self.turn = turn
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""),
       rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), uplink: uplink,
-      load: ShardLoad(uplink: uplink), fanOut: egress.fanOut,
+      load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
     for member in members { shard.attach(member.driver, to: Fixed.channel, []) }

@@ -10,6 +10,7 @@ final class ShardMailbox: Sendable {
   private struct Waiting {
     var batch: [Handover] = []
     var bytes = 0
+    var isClosed = false
   }
 
   /// Handed over, and not taken by the event loop yet: what comes meanwhile is taken along.
@@ -25,20 +26,26 @@ final class ShardMailbox: Sendable {
   var queuedBytes: UInt64 { load.queuedBytes }
 
   func hand(over batch: [Handover], bytes: Int) {
-    load.handOver(bytes)
-    let isFirst = waiting.withLock { waiting in
-      defer {
-        waiting.batch.append(contentsOf: batch)
-        waiting.bytes += bytes
-      }
-      return waiting.batch.isEmpty
+    waiting.withLock { waiting in
+      guard !waiting.isClosed else { return }
+      load.handOver(bytes)
+      let isFirst = waiting.batch.isEmpty
+      waiting.batch.append(contentsOf: batch)
+      waiting.bytes += bytes
+      // Under the lock, so that nothing reaches the event loop once this is closed.
+      if isFirst { eventLoop.execute { [self] in take() } }
     }
-    if isFirst { eventLoop.execute { [self] in take() } }
   }
+
+  /// The event loop ends: what comes from here on has no reader. It must not be told to an event loop that is gone.
+  func close() { waiting.withLock { $0.isClosed = true } }
 
   private func take() {
     let taken = waiting.withLock { waiting in
-      defer { waiting = Waiting() }
+      defer {
+        waiting.batch = []
+        waiting.bytes = 0
+      }
       return waiting
     }
     shard.value.take(taken.batch)
