@@ -42,7 +42,7 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     let length = string.utf8.count
     if length == 0 { throw .empty }
     if length > limit { throw .tooLong(bytes: length, limit: limit) }
-    let holdsControl = string.withUTF8 { unsafe $0.contains { $0 < 0x20 || $0 == 0x7F } }
+    let holdsControl = string.withUTF8 { UnsafeRawBufferPointer($0).holdsControl }
     if holdsControl { throw .controlCharacter }
     self.string = string
   }
@@ -61,9 +61,28 @@ public struct ChannelName: Sendable, CustomStringConvertible {
 
   /// The users after the last `#`, or nil where the name has no `#`: `dm:x#42,43` → `["42", "43"]`.
   public var limitedToUsers: [Substring]? {
-    guard let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
+    // Most names have none, and each publish asks.
+    guard holds(UInt8(ascii: "#")), let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
     return string[string.utf8.index(after: hash)...]
       .split(separator: ",", omittingEmptySubsequences: false)
+  }
+}
+
+extension ChannelName {
+  private func holds(_ byte: UInt8) -> Bool {
+    let holds = unsafe string.utf8.withContiguousStorageIfAvailable { unsafe UnsafeRawBufferPointer($0).holds(byte) }
+    return holds ?? string.utf8.contains(byte)
+  }
+
+  /// Hands on the bytes of ``namespace`` where they are; nil where the name has none.
+  func withNamespace<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+    var copy = string  // Contiguous since `init`, so `withUTF8` copies nothing.
+    return copy.withUTF8 { name in
+      let start = unsafe name.first == UInt8(ascii: "$") ? 1 : 0
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(name)[start...])
+      guard let place = unsafe rest.place(of: UInt8(ascii: ":")) else { return body(nil) }
+      return unsafe body(UnsafeRawBufferPointer(rebasing: rest[..<place]))
+    }
   }
 }
 
@@ -103,6 +122,30 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
+  func holds(_ byte: UInt8) -> Bool { unsafe place(of: byte) != nil }
+
+  /// Where the byte stands first.
+  func place(of byte: UInt8) -> Int? {
+    guard let start = baseAddress, let found = unsafe memchr(start, Int32(byte), count) else { return nil }
+    return unsafe UnsafeRawPointer(found) - start
+  }
+
+  /// A byte below 0x20, or 0x7F.
+  var holdsControl: Bool {
+    if count < 8 { return unsafe contains { $0 < 0x20 || $0 == 0x7F } }
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var marks: UInt64 = 0
+    var index = 0
+    while index < count {
+      // The last word may begin within the one before.
+      let word = unsafe loadUnaligned(fromByteOffset: Swift.min(index, count - 8), as: UInt64.self)
+      let deletes = word ^ ones &* 0x7F
+      marks |= (word &- ones &* 0x20) & ~word | (deletes &- ones) & ~deletes
+      index += 8
+    }
+    return marks & (ones &* 0x80) != 0
+  }
+
   /// - Parameter other: of the same length.
   func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     guard let start = baseAddress, let otherStart = other.baseAddress else { return true }

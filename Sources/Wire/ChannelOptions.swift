@@ -57,16 +57,43 @@ public struct ChannelOptions: Sendable, Equatable {
 public struct NamespaceTable: Sendable, Equatable {
   /// For channels whose name has no namespace.
   public var withoutNamespace: ChannelOptions
-  public var namespaces: [String: ChannelOptions]
+  public var namespaces: [String: ChannelOptions] {
+    didSet { entries = Self.entries(of: namespaces) }
+  }
+  /// Those of a table that is small enough to be looked through: quicker than to make a string and hash it.
+  private var entries: [Entry]
+
+  private struct Entry: Sendable, Equatable {
+    var name: [UInt8]
+    var options: ChannelOptions
+  }
 
   public init(withoutNamespace: ChannelOptions = .init(), namespaces: [String: ChannelOptions] = [:]) {
     self.withoutNamespace = withoutNamespace
     self.namespaces = namespaces
+    entries = Self.entries(of: namespaces)
+  }
+
+  private static func entries(of namespaces: [String: ChannelOptions]) -> [Entry] {
+    if namespaces.count > 16 { return [] }
+    return namespaces.sorted { $0.key < $1.key }.map { Entry(name: Array($0.key.utf8), options: $0.value) }
   }
 
   /// Nil where the channel's namespace is not configured: error 102 for whoever asked.
   public func options(for channel: ChannelName) -> ChannelOptions? {
-    guard let namespace = channel.namespace else { return withoutNamespace }
-    return namespaces[String(namespace)]
+    unsafe channel.withNamespace { namespace in
+      guard let namespace = unsafe namespace else { return withoutNamespace }
+      for index in entries.indices where unsafe entries[index].name.hasSameBytes(as: namespace) {
+        return entries[index].options
+      }
+      return namespaces[unsafe String(bytes: namespace)]
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard count == other.count else { return false }
+    return unsafe withUnsafeBytes { unsafe $0.hasSameBytes(as: other) }
   }
 }

@@ -50,11 +50,15 @@ extension Session {
 
   mutating func brokerAnswered(_ tag: UInt64, _ response: BrokerResponse) {
     guard let operation = pending.removeValue(forKey: tag) else { return }
+    // What comes most, and the tuple below would copy the answer.
+    if case .publish(let id) = operation {
+      if case .published = response { return send(.publish(id: id)) }
+      return fail(id, response.error)
+    }
     switch (operation, response) {
     case (.subscribe(let order), _) where order.serverSide: connectSubscribed(order, response)
     case (.subscribe(let order), _): subscribed(order, response)
     case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
-    case (.publish(let id), .published): send(.publish(id: id))
     case (.history(let id, let binaryData), .history(let page)):
       send(.history(id: id, historyResult(page, binaryData)))
     case (.presence(let id), .presence(let members)):
@@ -93,8 +97,12 @@ extension Session {
   }
 
   func access(to channel: ChannelName, _ options: ChannelOptions) -> ChannelAccess {
+    access(to: channel, options, subscriptions[channel])
+  }
+
+  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: Subscription?) -> ChannelAccess {
     ChannelAccess(
-      channel: channel, options: options, user: user, isSubscribed: subscriptions[channel]?.isLive ?? false,
+      channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)
   }
 

@@ -4,7 +4,8 @@ import Wire
 extension Session {
   mutating func publish(_ id: UInt32, _ ask: ClientCommand.Publish) {
     guard let (channel, options) = resolve(id, ask.channel) else { return }
-    guard access(to: channel, options).mayPublish else { return fail(id, .permissionDenied) }
+    let subscription = subscriptions[channel]
+    guard access(to: channel, options, subscription).mayPublish else { return fail(id, .permissionDenied) }
     switch payload(ask.data, options.dataFormat) {
     case .failure(let error): fail(id, error)
     case .success(let data):
@@ -14,7 +15,7 @@ extension Session {
         return fail(id, .badRequest.saying("the idempotency_key is longer than \(longest) bytes"))
       }
       let request = BrokerRequest.PublishRequest(
-        channel: channel, data: data, info: memberInfo(subscriptions[channel]?.channelInfo), idempotencyKey: key)
+        channel: channel, data: data, info: memberInfo(subscription?.channelInfo), idempotencyKey: key)
       self.ask(.publish(request), then: .publish(id: id))
     }
   }

@@ -22,10 +22,16 @@ extension Session {
       unsubscribeAtBroker(channel, member(of: subscription))
     }
     subscriptions = [:]
-    pending = pending.compactMapValues { operation in
+    // Not within the closure: it may not look at the session while it changes a part of it.
+    let (user, client, connectionInfo) = (user, identity.client, connectionInfo)
+    pending.updateValues { operation in
       switch operation {
       case .subscribe(let order):
-        .abandoned(order.channel, member: order.sendsMember ? memberInfo(order.grant.info) : nil)
+        .abandoned(
+          order.channel,
+          member: order.sendsMember
+            ? ClientInfo(user: user, client: client, connectionInfo: connectionInfo, channelInfo: order.grant.info)
+            : nil)
       case .abandoned: operation
       default: nil
       }

@@ -48,7 +48,7 @@ public struct Session {
   var connectionInfo: [UInt8]?
   var attempt: ConnectAttempt?
   var subscriptions: [ChannelName: Subscription] = [:]
-  var pending: [UInt64: PendingOperation] = [:]
+  var pending = PendingOperations()
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
   /// Pings without a pong. More than one only while input is held.
@@ -117,7 +117,7 @@ public struct Session {
   /// The answers that the commands under way wait for, by tag. A tag that is not here is of no interest any more.
   mutating func remember(_ operation: PendingOperation) -> UInt64 {
     lastTag &+= 1
-    pending[lastTag] = operation
+    pending.append(operation, tag: lastTag)
     return lastTag
   }
 

@@ -24,6 +24,9 @@ final class SessionDriver {
   private var isInReadBurst = false
   /// The answer in hand may wait for ``flushReplies()``.
   private var isInAnswers = false
+  /// Memory for the actions of an input and the commands of a message, kept while more of them are at hand.
+  private var actions: [SessionAction] = []
+  private var commands: [ClientCommand] = []
   /// Inputs that came while actions were being performed: a host may answer at once, a transport close at once.
   private var deferred: [SessionInput] = []
   private var isPerforming = false
@@ -66,8 +69,15 @@ final class SessionDriver {
   /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
+    // Taken out while it is walked through, so that what happens meanwhile cannot change it.
+    var commands: [ClientCommand] = []
+    swap(&commands, &self.commands)
+    defer {
+      commands.removeAll(keepingCapacity: true)
+      if isInReadBurst { swap(&commands, &self.commands) }
+    }
     do throws(CommandError) {
-      let commands = try ClientCodec.decode(Array(message.readableBytesView), format: format)
+      try decode(message, into: &commands)
       guard commands.count <= mostCommands else {
         return feed(.malformed("more than \(mostCommands) commands in one message; send them in several"))
       }
@@ -80,8 +90,23 @@ final class SessionDriver {
     }
   }
 
+  private func decode(_ message: ByteBuffer, into commands: inout [ClientCommand]) throws(CommandError) {
+    var failure: CommandError?
+    unsafe message.withUnsafeReadableBytes { bytes in
+      do throws(CommandError) {
+        try unsafe ClientCodec.decode(bytes, format: format, into: &commands)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+  }
+
   func readCompleted() {
     isInReadBurst = false
+    // An idle connection holds no memory for what it does not do.
+    commands = []
+    actions = []
     flush()
     host.requestsComplete()
   }
@@ -151,20 +176,17 @@ final class SessionDriver {
   // MARK: Deciding and performing
 
   private func feed(_ input: SessionInput) {
-    deferred.append(input)
-    guard !isPerforming else { return }
+    if isPerforming { return deferred.append(input) }
     isPerforming = true
+    decide(input)
     while !deferred.isEmpty {
       let inputs = deferred
       deferred = []
-      for input in inputs {
-        var actions: [SessionAction] = []
-        session.handle(input, at: host.time, into: &actions)
-        for action in actions { perform(action) }
-      }
+      for input in inputs { decide(input) }
     }
     isPerforming = false
     if !isInReadBurst {
+      actions = []
       if !isInAnswers { flush() }
       host.requestsComplete()
     }
@@ -175,6 +197,15 @@ final class SessionDriver {
       hasEnded = true
       host.sessionEnded(self)
     }
+  }
+
+  private func decide(_ input: SessionInput) {
+    var actions: [SessionAction] = []
+    swap(&actions, &self.actions)
+    session.handle(input, at: host.time, into: &actions)
+    for index in actions.indices { perform(actions[index]) }
+    actions.removeAll(keepingCapacity: true)
+    swap(&actions, &self.actions)
   }
 
   /// Replies wait in the outbox while a burst is read. The hub writes past the outbox, so it is emptied before the hub

@@ -26,9 +26,21 @@ public enum ClientCodec {
   public static func decode(
     _ bytes: [UInt8], format: WireFormat, into commands: inout [ClientCommand]
   ) throws(CommandError) {
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+      try unsafe decode(UnsafeRawBufferPointer(bytes), format: format, into: &commands)
+    }
+  }
+
+  /// The same of bytes where they are.
+  ///
+  /// - Parameter bytes: not kept.
+  /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
+  public static func decode(
+    _ bytes: UnsafeRawBufferPointer, format: WireFormat, into commands: inout [ClientCommand]
+  ) throws(CommandError) {
     switch format {
-    case .json: try JSONCommandDecoder.decode(bytes, into: &commands)
-    case .protobuf: try ProtobufCommandDecoder.decode(bytes, into: &commands)
+    case .json: try unsafe JSONCommandDecoder.decode(bytes, into: &commands)
+    case .protobuf: try unsafe ProtobufCommandDecoder.decode(bytes, into: &commands)
     }
   }
 
@@ -40,6 +52,10 @@ public enum ClientCodec {
       if case .push(.publication(let channel, let publication, let binaryData)) = reply {
         PublicationPush.append(
           publication, on: channel, binaryData: binaryData, format, asFrame: false, to: &bytes)
+        continue
+      }
+      if case .publish(let id) = reply {
+        PublishReply.append(id, format, to: &bytes)
         continue
       }
       switch format {

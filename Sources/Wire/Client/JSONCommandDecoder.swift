@@ -1,14 +1,14 @@
 /// Reads the JSON commands of one WebSocket message: the envelope in one pass, payloads as the bytes that came.
 enum JSONCommandDecoder {
   /// Several commands stand one after another, with a newline or other white space between.
-  static func decode(_ bytes: [UInt8], into commands: inout [ClientCommand]) throws(CommandError) {
-    var scanner = JSONScanner(bytes)
+  static func decode(_ bytes: UnsafeRawBufferPointer, into commands: inout [ClientCommand]) throws(CommandError) {
+    var scanner = unsafe JSONScanner(bytes)
     let before = commands.count
     scanner.skipWhitespace()
     if scanner.isAtEnd { throw CommandError("an empty message; a command is a JSON object") }
     while !scanner.isAtEnd {
       try ClientCodec.checkRoom(after: commands.count - before)
-      commands.append(try command(&scanner))
+      if !JSONPublish.read(&scanner, into: &commands) { commands.append(try command(&scanner)) }
       scanner.skipWhitespace()
     }
   }
@@ -285,8 +285,7 @@ enum JSONCommandDecoder {
     guard let first = scanner.next, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first else { throw refusal }
     try scanner.skipNumber()
     var value: UInt64 = 0
-    for position in start..<scanner.index {
-      let byte = scanner[position]
+    for byte in scanner.bytes(from: start) {
       guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw refusal }
       let (product, productOverflows) = value.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflows) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Why a client's bytes are no command. The sentence goes to the client as the reason of disconnect 3501.
 public struct CommandError: Error, Equatable, CustomStringConvertible {
   public var description: String
@@ -10,41 +16,82 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
 /// Foundation's decoder is not used here because it would parse and build the payload, which must stay the bytes that
 /// came; because for a duplicate key the first wins in it and the last in JavaScript; and because it recurses as deep
 /// as a peer wants.
-struct JSONScanner: ~Copyable {
+///
+/// It reads memory rather than an array, which would check bounds and count references for each byte: no byte is read
+/// before its index was compared with the count.
+@safe struct JSONScanner: ~Copyable {
   /// Deepest nesting of arrays and objects in a payload, or in a field that we do not know. The command's own objects
   /// are not counted: they nest four deep at most.
   static let maximumDepth = 32
 
-  private let bytes: [UInt8]
+  private let bytes: UnsafeRawBufferPointer
+  private let count: Int
   private(set) var index = 0
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  /// - Parameter bytes: has to outlive the scanner.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe self.bytes = bytes
+    count = bytes.count
+  }
 
-  var isAtEnd: Bool { index == bytes.count }
-  var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+  var isAtEnd: Bool { index == count }
 
-  subscript(position: Int) -> UInt8 { bytes[position] }
+  var next: UInt8? {
+    @inline(__always) get { index < count ? unsafe bytes[index] : nil }
+  }
 
-  func bytes(from start: Int) -> [UInt8] { Array(bytes[start..<index]) }
+  /// The bytes from there to the index.
+  @inline(__always)
+  private func content(from start: Int) -> UnsafeRawBufferPointer {
+    precondition(start >= 0 && start <= index && index <= count, "a range outside of the message")
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<index])
+  }
 
+  func bytes(from start: Int) -> [UInt8] { unsafe Array(content(from: start)) }
+
+  /// The text from there to so many bytes before the index.
+  func text(from start: Int, droppingLast count: Int) -> String {
+    unsafe String(bytes: UnsafeRawBufferPointer(rebasing: content(from: start).dropLast(count)))
+  }
+
+  /// Back to where something was begun that another way of reading has to judge.
+  mutating func rewind(to start: Int) { index = min(max(start, 0), index) }
+
+  @inline(__always)
   mutating func skipWhitespace() {
-    while index < bytes.count {
-      switch bytes[index] {
-      case 0x20, 0x0A, 0x0D, 0x09: index += 1
-      default: return
-      }
+    while index < count {
+      let byte = unsafe bytes[index]
+      guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+      index += 1
     }
   }
 
+  @inline(__always)
   mutating func consume(_ byte: UInt8) -> Bool {
-    guard index < bytes.count && bytes[index] == byte else { return false }
+    guard index < count, unsafe bytes[index] == byte else { return false }
     index += 1
     return true
   }
 
-  mutating func expect(_ byte: UInt8, _ what: String) throws(CommandError) {
-    if !consume(byte) { throw CommandError("\(what) expected at byte \(index)") }
+  /// These very bytes.
+  @inline(__always)
+  mutating func consume(_ literal: StaticString) -> Bool {
+    let length = literal.utf8CodeUnitCount
+    guard count - index >= length, let start = unsafe bytes.baseAddress,
+      unsafe memcmp(start + index, literal.utf8Start, length) == 0
+    else { return false }
+    index += length
+    return true
   }
+
+  @inline(__always)
+  mutating func expect(_ byte: UInt8, _ what: StaticString) throws(CommandError) {
+    if !consume(byte) { throw missing(what) }
+  }
+
+  /// Apart, so that what is never wrong does not carry the making of a sentence along.
+  @inline(never)
+  private func missing(_ what: StaticString) -> CommandError { CommandError("\(what) expected at byte \(index)") }
 
   // MARK: Values
 
@@ -76,7 +123,7 @@ struct JSONScanner: ~Copyable {
     if consume(UInt8(ascii: "}")) { return }
     while true {
       skipWhitespace()
-      guard next == UInt8(ascii: "\"") else { throw CommandError("a key in quotes expected at byte \(index)") }
+      guard next == UInt8(ascii: "\"") else { throw missing("a key in quotes") }
       try skipString()
       skipWhitespace()
       try expect(UInt8(ascii: ":"), "a colon")
@@ -102,13 +149,7 @@ struct JSONScanner: ~Copyable {
 
   mutating func skipLiteral(_ literal: StaticString) throws(CommandError) {
     let start = index
-    let matches = literal.withUTF8Buffer { expected in
-      guard bytes.count - start >= expected.count else { return false }
-      for offset in 0..<expected.count where unsafe bytes[start + offset] != expected[offset] { return false }
-      return true
-    }
-    guard matches else { throw CommandError("a JSON value expected at byte \(start)") }
-    index += literal.utf8CodeUnitCount
+    guard consume(literal) else { throw CommandError("a JSON value expected at byte \(start)") }
   }
 
   mutating func skipNumber() throws(CommandError) {
@@ -139,13 +180,18 @@ struct JSONScanner: ~Copyable {
 
   /// Passes over a string. Returns true where it holds escapes.
   @discardableResult
+  @inline(__always)
   mutating func skipString() throws(CommandError) -> Bool {
-    index += 1
+    index = unsafe JSONText.endOfPlain(in: bytes, from: index + 1)
+    return try consume(UInt8(ascii: "\"")) ? false : skipRestOfString()
+  }
+
+  private mutating func skipRestOfString() throws(CommandError) -> Bool {
     var hasEscapes = false
     while true {
-      index = JSONText.endOfPlain(in: bytes, from: index)
-      guard index < bytes.count else { break }
-      let byte = bytes[index]
+      index = unsafe JSONText.endOfPlain(in: bytes, from: index)
+      guard index < count else { break }
+      let byte = unsafe bytes[index]
       switch byte {
       case UInt8(ascii: "\""):
         index += 1
@@ -182,7 +228,7 @@ struct JSONScanner: ~Copyable {
 
   /// One character of two to four bytes: no overlong form, no surrogate, nothing beyond U+10FFFF (RFC 3629).
   private mutating func skipMultibyte() throws(CommandError) {
-    let lead = bytes[index]
+    let lead = unsafe bytes[index]
     let (length, low, high): (Int, UInt8, UInt8) =
       switch lead {
       case 0xC2...0xDF: (2, 0x80, 0xBF)
@@ -194,10 +240,9 @@ struct JSONScanner: ~Copyable {
       case 0xF4: (4, 0x80, 0x8F)
       default: (0, 0, 0)
       }
-    guard length > 0, bytes.count - index >= length, bytes[index + 1] >= low, bytes[index + 1] <= high else {
-      throw CommandError("bytes that are not UTF-8 at byte \(index)")
-    }
-    for offset in 2..<max(2, length) where bytes[index + offset] & 0xC0 != 0x80 {
+    guard length > 0, count - index >= length, unsafe bytes[index + 1] >= low, unsafe bytes[index + 1] <= high
+    else { throw CommandError("bytes that are not UTF-8 at byte \(index)") }
+    for offset in 2..<max(2, length) where unsafe bytes[index + offset] & 0xC0 != 0x80 {
       throw CommandError("bytes that are not UTF-8 at byte \(index)")
     }
     index += length
@@ -207,8 +252,7 @@ struct JSONScanner: ~Copyable {
   mutating func readString() throws(CommandError) -> String {
     let start = index + 1
     let hasEscapes = try skipString()
-    let content = bytes[start..<(index - 1)]
-    return hasEscapes ? Self.unescape(content) : String(decoding: content, as: UTF8.self)
+    return hasEscapes ? Self.unescape(bytes(from: start).dropLast()) : text(from: start, droppingLast: 1)
   }
 
   private static func unescape(_ content: ArraySlice<UInt8>) -> String {
@@ -268,10 +312,24 @@ struct JSONScanner: ~Copyable {
   }
 }
 
+extension String {
+  /// By way of the one type of memory for which the standard library has this compiled: others are looked up in its
+  /// tables of types each time.
+  init(bytes: UnsafeRawBufferPointer) {
+    self = unsafe String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+  }
+}
+
 /// Whether bytes are one JSON value: for payloads that come other than in a JSON command.
 public enum JSONSyntax {
   public static func check(_ bytes: [UInt8]) throws(CommandError) {
-    var scanner = JSONScanner(bytes)
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+      try unsafe check(UnsafeRawBufferPointer(bytes))
+    }
+  }
+
+  private static func check(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
+    var scanner = unsafe JSONScanner(bytes)
     try scanner.skipValue(depth: 0)
     scanner.skipWhitespace()
     if !scanner.isAtEnd { throw CommandError("something follows the JSON value at byte \(scanner.index)") }

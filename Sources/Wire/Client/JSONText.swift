@@ -1,16 +1,14 @@
 /// Strings in JSON, many bytes at a time.
 enum JSONText {
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+
   /// The first place from `start` on at which something other than plain ASCII stands: a quote, a backslash, a control
   /// character or a byte of a longer character.
-  static func endOfPlain(in bytes: [UInt8], from start: Int) -> Int {
-    unsafe bytes.withUnsafeBytes { unsafe endOfPlain(in: $0, from: start) }
-  }
-
+  @inline(__always)
   static func endOfPlain(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var index = start
     while index <= bytes.count - 8 {
-      let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-      let special = marks(word)
+      let special = marks(word(unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
       if special != 0 { return index + special.trailingZeroBitCount / 8 }
       index += 8
     }
@@ -18,15 +16,37 @@ enum JSONText {
     return index
   }
 
-  /// The high bit of each byte that is not plain. A borrow may mark bytes above the first one too; the first is right.
+  static func endOfPlain(in bytes: [UInt8], from start: Int) -> Int {
+    unsafe bytes.withUnsafeBytes { unsafe endOfPlain(in: $0, from: start) }
+  }
+
+  /// Nothing but plain ASCII.
+  @inline(__always)
+  static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let count = bytes.count
+    if count < 8 { return unsafe endOfPlain(in: bytes, from: 0) == count }
+    var index = 0
+    var found: UInt64 = 0
+    while index < count {
+      // The last word may begin within the one before.
+      found |= marks(unsafe bytes.loadUnaligned(fromByteOffset: min(index, count - 8), as: UInt64.self))
+      index += 8
+    }
+    return found == 0
+  }
+
+  /// The first byte lowest.
+  @inline(__always)
+  private static func word(_ bytes: UInt64) -> UInt64 { UInt64(littleEndian: bytes) }
+
+  /// The high bit of each byte that is not plain. Marks above the first one may be wrong, as a borrow passes from a
+  /// marked byte into those above it; the first is right.
   @inline(__always)
   private static func marks(_ word: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-    let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-    let controls = (word &- ones &* 0x20) & ~word
-    let found = controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes) | word
-    return found & (ones &* 0x80)
+    let quotes = (word ^ (ones &* UInt64(UInt8(ascii: "\"")))) &- ones
+    let backslashes = (word ^ (ones &* UInt64(UInt8(ascii: "\\")))) &- ones
+    let controls = word &- ones &* 0x20
+    return (quotes | backslashes | controls | word) & (ones &* 0x80)
   }
 
   @inline(__always)

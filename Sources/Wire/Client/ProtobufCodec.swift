@@ -13,14 +13,20 @@ public enum ProtobufFraming {
   }
 
   /// Where the next message stands; nil at the end.
-  static func next(in bytes: [UInt8], at index: inout Int) throws(CommandError) -> Range<Int>? {
+  private static func next(in bytes: [UInt8], at index: inout Int) throws(CommandError) -> Range<Int>? {
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+      try unsafe next(in: UnsafeRawBufferPointer(bytes), at: &index)
+    }
+  }
+
+  static func next(in bytes: UnsafeRawBufferPointer, at index: inout Int) throws(CommandError) -> Range<Int>? {
     if index >= bytes.count { return nil }
     var length: UInt64 = 0
     var shift: UInt64 = 0
     while true {
       // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
       guard index < bytes.count, shift < 35 else { throw CommandError("a message without a whole length before it") }
-      let byte = bytes[index]
+      let byte = unsafe bytes[index]
       index += 1
       length |= UInt64(byte & 0x7F) << shift
       shift += 7
@@ -50,19 +56,21 @@ public enum ProtobufFraming {
 
 /// Reads the Protobuf commands of one WebSocket message.
 enum ProtobufCommandDecoder {
-  static func decode(_ bytes: [UInt8], into commands: inout [ClientCommand]) throws(CommandError) {
-    if bytes.isEmpty { throw CommandError("an empty message; a command is a Protobuf message with its length before") }
+  static func decode(_ bytes: UnsafeRawBufferPointer, into commands: inout [ClientCommand]) throws(CommandError) {
+    if unsafe bytes.isEmpty {
+      throw CommandError("an empty message; a command is a Protobuf message with its length before")
+    }
     var options = BinaryDecodingOptions()
     options.discardUnknownFields = true
     let before = commands.count
     var index = 0
-    while let range = try ProtobufFraming.next(in: bytes, at: &index) {
+    while let range = try unsafe ProtobufFraming.next(in: bytes, at: &index) {
       try ClientCodec.checkRoom(after: commands.count - before)
-      if let publish = ProtobufPublish.read(bytes, range) {
+      if let publish = unsafe ProtobufPublish.read(bytes, range) {
         commands.append(publish)
         continue
       }
-      guard let command = try? ProtoCommand(serializedBytes: Array(bytes[range]), options: options) else {
+      guard let command = try? ProtoCommand(serializedBytes: unsafe Array(bytes[range]), options: options) else {
         throw CommandError("a message is not a command in Protobuf")
       }
       commands.append(try neutral(command))

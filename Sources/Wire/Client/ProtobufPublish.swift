@@ -13,9 +13,13 @@ enum ProtobufPublish {
     static let idempotencyKey: UInt64 = 100 << 3 | 2
   }
 
-  /// - Returns: nil where the message is no plain publish command.
   static func read(_ bytes: [UInt8], _ range: Range<Int>) -> ClientCommand? {
-    var cursor = Cursor(bytes: bytes, index: range.lowerBound, end: range.upperBound)
+    unsafe bytes.withUnsafeBytes { unsafe read($0, range) }
+  }
+
+  /// - Returns: nil where the message is no plain publish command.
+  static func read(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> ClientCommand? {
+    var cursor = unsafe Cursor(bytes: bytes, index: range.lowerBound, end: range.upperBound)
     var id: UInt64 = 0
     var request: Range<Int>?
     while !cursor.isAtEnd {
@@ -29,12 +33,12 @@ enum ProtobufPublish {
       default: return nil
       }
     }
-    guard let request, let publish = read(bytes, request: request) else { return nil }
+    guard let request, let publish = unsafe read(bytes, request: request) else { return nil }
     return ClientCommand(id: UInt32(truncatingIfNeeded: id), body: .publish(publish))
   }
 
-  private static func read(_ bytes: [UInt8], request: Range<Int>) -> ClientCommand.Publish? {
-    var cursor = Cursor(bytes: bytes, index: request.lowerBound, end: request.upperBound)
+  private static func read(_ bytes: UnsafeRawBufferPointer, request: Range<Int>) -> ClientCommand.Publish? {
+    var cursor = unsafe Cursor(bytes: bytes, index: request.lowerBound, end: request.upperBound)
     var channel, data, key: Range<Int>?
     while !cursor.isAtEnd {
       switch cursor.varint() {
@@ -47,19 +51,30 @@ enum ProtobufPublish {
     }
     var publish = ClientCommand.Publish()
     if let channel {
-      guard let text = String(exactly: bytes, channel) else { return nil }
+      guard let text = unsafe text(bytes, channel) else { return nil }
       publish.channel = text
     }
-    if let data { publish.data = Array(bytes[data]) }
+    if let data { publish.data = unsafe Array(UnsafeRawBufferPointer(rebasing: bytes[data])) }
     if let key, !key.isEmpty {
-      guard let text = String(exactly: bytes, key) else { return nil }
+      guard let text = unsafe text(bytes, key) else { return nil }
       publish.idempotencyKey = text
     }
     return publish
   }
 
-  private struct Cursor {
-    let bytes: [UInt8]
+  /// Nil where the bytes are no UTF-8.
+  private static func text(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> String? {
+    let content = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+    let text = unsafe String(bytes: content)
+    // Whatever is no UTF-8 was replaced, and then the bytes are others.
+    let isSame = unsafe text.utf8.withContiguousStorageIfAvailable {
+      unsafe $0.count == content.count && UnsafeRawBufferPointer($0).hasSameBytes(as: content)
+    }
+    return isSame == true ? text : nil
+  }
+
+  @safe private struct Cursor {
+    let bytes: UnsafeRawBufferPointer
     var index: Int
     let end: Int
     var isBroken = false
@@ -71,7 +86,7 @@ enum ProtobufPublish {
       var value: UInt64 = 0
       var shift: UInt64 = 0
       while index < end, shift < 35 {
-        let byte = bytes[index]
+        let byte = unsafe bytes[index]
         index += 1
         value |= UInt64(byte & 0x7F) << shift
         if byte & 0x80 == 0 { return value }

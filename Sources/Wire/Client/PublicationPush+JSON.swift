@@ -98,6 +98,7 @@ extension PublicationPush {
 
   @inline(__always)
   private func escape(_ text: UnsafeRawBufferPointer, to sink: inout some ByteSink) {
+    if unsafe JSONText.isPlain(text) { return unsafe sink.put(text) }
     unsafe JSONText.escape(text) { unsafe sink.put($0) }
   }
 
@@ -110,18 +111,24 @@ extension PublicationPush {
     unsafe spaced.withUnsafeBytes { unsafe sink.put($0) }
   }
 
+  @inline(__always)
   private func decimal(_ value: UInt64, to sink: inout some ByteSink) {
-    // 20 digits hold any number.
-    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    unsafe withUnsafeMutableBytes(of: &digits) { digits in
-      var start = digits.count
+    unsafe sink.put(decimalDigits(value)) { digits in
       var rest = value
-      repeat {
-        start -= 1
-        unsafe digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      for place in (0..<digits.count).reversed() {
+        unsafe digits[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
         rest /= 10
-      } while rest > 0
-      unsafe sink.put(UnsafeRawBufferPointer(rebasing: digits[start...]))
+      }
     }
+  }
+
+  /// How many digits the number takes.
+  private func decimalDigits(_ value: UInt64) -> Int {
+    var (rest, digits) = (value, 1)
+    while rest >= 10_000 {
+      rest /= 10_000
+      digits += 4
+    }
+    return rest < 10 ? digits : rest < 100 ? digits + 1 : rest < 1000 ? digits + 2 : digits + 3
   }
 }

@@ -32,39 +32,46 @@
     }
   }
 
+  @inline(__always)
   private static func with(
     _ publication: Publication, on channel: String, binaryData: Bool, _ body: (PublicationPush) -> Void
   ) {
     with(publication.info) { info in
-      var channel = channel
-      channel.withUTF8 { channel in
+      unsafe with(channel) { channel in
         unsafe publication.data.withUnsafeBytes { data in
           body(
             unsafe PublicationPush(
-              channel: UnsafeRawBufferPointer(channel), data: data, info: info, offset: publication.offset,
-              time: publication.time, tags: publication.tags, binaryData: binaryData))
+              channel: channel, data: data, info: info, offset: publication.offset, time: publication.time,
+              tags: publication.tags, binaryData: binaryData))
         }
       }
     }
   }
 
+  @inline(__always)
   private static func with(_ info: ClientInfo?, _ body: (Info?) -> Void) {
     guard let info else { return body(nil) }
-    var (user, client) = (info.user, info.client)
-    user.withUTF8 { user in
-      client.withUTF8 { client in
+    unsafe with(info.user) { user in
+      unsafe with(info.client) { client in
         unsafe with(info.connectionInfo) { connection in
           unsafe with(info.channelInfo) { channel in
-            body(
-              unsafe Info(
-                user: UnsafeRawBufferPointer(user), client: UnsafeRawBufferPointer(client), connection: connection,
-                channel: channel))
+            body(unsafe Info(user: user, client: client, connection: connection, channel: channel))
           }
         }
       }
     }
   }
 
+  @inline(__always)
+  private static func with(_ text: String, _ body: (UnsafeRawBufferPointer) -> Void) {
+    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe body(UnsafeRawBufferPointer($0)) }
+    if isDone != nil { return }
+    // It does not stand in one piece: from Foundation, on macOS only.
+    var copy = text
+    copy.withUTF8 { unsafe body(UnsafeRawBufferPointer($0)) }
+  }
+
+  @inline(__always)
   private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
     guard let bytes else { return body(nil) }
     unsafe bytes.withUnsafeBytes { unsafe body($0) }
@@ -130,6 +137,8 @@
 protocol ByteSink {
   mutating func put(_ literal: StaticString)
   mutating func put(_ bytes: UnsafeRawBufferPointer)
+  /// So many bytes, that are only made where they are wanted.
+  mutating func put(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void)
 }
 
 struct ByteCount: ByteSink {
@@ -139,15 +148,21 @@ struct ByteCount: ByteSink {
   mutating func put(_ literal: StaticString) { count += literal.utf8CodeUnitCount }
   @inline(__always)
   mutating func put(_ bytes: UnsafeRawBufferPointer) { count += bytes.count }
+  @inline(__always)
+  mutating func put(_ count: Int, _: (UnsafeMutableRawBufferPointer) -> Void) { self.count += count }
 }
 
 /// A cursor in memory that is as large as what is to be written.
 @safe struct MemoryWriter: ByteSink {
-  private var rest: UnsafeMutableRawBufferPointer
+  private var next: UnsafeMutableRawPointer?
+  private var left: Int
 
-  init(_ memory: UnsafeMutableRawBufferPointer) { unsafe rest = memory }
+  init(_ memory: UnsafeMutableRawBufferPointer) {
+    unsafe next = memory.baseAddress
+    left = memory.count
+  }
 
-  var isFull: Bool { unsafe rest.isEmpty }
+  var isFull: Bool { left == 0 }
 
   @inline(__always)
   mutating func put(_ literal: StaticString) {
@@ -156,20 +171,27 @@ struct ByteCount: ByteSink {
 
   @inline(__always)
   mutating func put(_ bytes: UnsafeRawBufferPointer) {
-    if unsafe bytes.isEmpty { return }
-    unsafe taking(bytes.count).copyMemory(from: bytes)
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+    unsafe taking(bytes.count).copyMemory(from: start, byteCount: bytes.count)
   }
 
   @inline(__always)
-  mutating func put(_ byte: UInt8) { unsafe taking(1)[0] = byte }
+  mutating func put(_ byte: UInt8) { unsafe taking(1).storeBytes(of: byte, as: UInt8.self) }
+
+  @inline(__always)
+  mutating func put(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
+    unsafe write(UnsafeMutableRawBufferPointer(start: taking(count), count: count))
+  }
 
   /// The memory of the next so many bytes.
   @inline(__always)
-  mutating func taking(_ count: Int) -> UnsafeMutableRawBufferPointer {
+  private mutating func taking(_ count: Int) -> UnsafeMutableRawPointer {
     // Checked always: what comes from peers decides how much is written.
-    precondition(unsafe count <= rest.count, "a frame was measured otherwise than it was written")
-    let taken = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[..<count])
-    unsafe rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+    guard let taken = unsafe next, count >= 0, count <= left else {
+      preconditionFailure("a frame was measured otherwise than it was written")
+    }
+    unsafe next = taken + count
+    left -= count
     return unsafe taken
   }
 }

@@ -1,0 +1,45 @@
+/// The answer to a publish, written without the general encoders: after publications it is what is sent most, and it says
+/// nothing but the command's id.
+enum PublishReply {
+  /// Number of the field: `client.proto`.
+  private static let field: UInt8 = 8 << 3 | 2
+
+  /// Appends it as it stands among others in one message.
+  static func append(_ id: UInt32, _ format: WireFormat, to bytes: inout [UInt8]) {
+    switch format {
+    case .json: appendJSON(id, to: &bytes)
+    case .protobuf: appendProtobuf(id, to: &bytes)
+    }
+  }
+
+  private static func appendJSON(_ id: UInt32, to bytes: inout [UInt8]) {
+    append("{\"id\":", to: &bytes)
+    var power: UInt32 = 1
+    while id / power >= 10 { power *= 10 }
+    while power > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: id / power % 10))
+      power /= 10
+    }
+    append(",\"publish\":{}}", to: &bytes)
+  }
+
+  private static func append(_ literal: StaticString, to bytes: inout [UInt8]) {
+    literal.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  private static func appendProtobuf(_ id: UInt32, to bytes: inout [UInt8]) {
+    // The zero of no id is left out. The length is below 128 always.
+    bytes.append(UInt8(truncatingIfNeeded: (id == 0 ? 0 : 1 + varintBytes(UInt64(id))) + 2))
+    if id != 0 {
+      bytes.append(1 << 3)
+      var rest = id
+      while rest >= 0x80 {
+        bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+        rest >>= 7
+      }
+      bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+    bytes.append(field)
+    bytes.append(0)
+  }
+}
