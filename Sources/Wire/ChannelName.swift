@@ -47,6 +47,9 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     self.string = string
   }
 
+  /// - Parameter string: contiguous, and checked by the caller as `init(_:limit:)` would.
+  init(checked string: String) { self.string = string }
+
   public var description: String { string }
 
   /// What stands before the first `:`, without a leading `$`; nil where the name has no namespace.
@@ -109,6 +112,11 @@ extension StringProtocol {
 extension String {
   /// The same for two whole strings, as channels are looked up for every message: without a step per byte.
   public func hasSameBytes(as other: String) -> Bool {
+    // The same value, or the same short text, which stands in the value itself.
+    let (value, otherValue) = unsafe (
+      unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self)
+    )
+    if value == otherValue { return true }
     let (mine, theirs) = (utf8, other.utf8)
     guard mine.count == theirs.count else { return false }
     let isSame = unsafe mine.withContiguousStorageIfAvailable { a in

@@ -8,14 +8,12 @@ public struct MalformedMessage: Error, Equatable, CustomStringConvertible {
 }
 
 /// Appends the backbone's encoding to a byte array: numbers as LEB128 varints, everything else with its length before.
-public struct ByteWriter {
+public struct ByteWriter: BackboneSink {
   public private(set) var bytes: [UInt8] = []
 
   public init(reserving capacity: Int = 64) { bytes.reserveCapacity(capacity) }
 
   public mutating func write(byte: UInt8) { bytes.append(byte) }
-
-  public mutating func write(flag: Bool) { bytes.append(flag ? 1 : 0) }
 
   public mutating func write(_ value: UInt64) {
     var rest = value
@@ -43,16 +41,6 @@ public struct ByteWriter {
     let isWritten: Void? = unsafe utf8.withContiguousStorageIfAvailable { unsafe bytes.append(contentsOf: $0) }
     if isWritten == nil { bytes.append(contentsOf: utf8) }
   }
-
-  public mutating func write(optional value: [UInt8]?) {
-    write(flag: value != nil)
-    if let value { write(value) }
-  }
-
-  public mutating func write(optional value: String?) {
-    write(flag: value != nil)
-    if let value { write(value) }
-  }
 }
 
 /// Reads what ``ByteWriter`` wrote. Never trusts a length: everything is checked against what is there.
@@ -78,12 +66,17 @@ public struct ByteReader {
     }
   }
 
+  @inline(__always)
   public mutating func readNumber() throws(MalformedMessage) -> UInt64 {
     // Most numbers are lengths and fit one byte.
     if index < bytes.count, bytes[index] < 0x80 {
       defer { index += 1 }
       return UInt64(bytes[index])
     }
+    return try readLongNumber()
+  }
+
+  private mutating func readLongNumber() throws(MalformedMessage) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -106,20 +99,38 @@ public struct ByteReader {
   }
 
   public mutating func readBytes() throws(MalformedMessage) -> [UInt8] {
-    let length = try readNumber()
-    guard length <= UInt64(bytes.count - index) else { throw MalformedMessage() }
-    let end = index + Int(length)
-    defer { index = end }
-    return Array(bytes[index..<end])
+    // A slice, because it is copied without a look at the array's type at run time.
+    Array(bytes[try readRange()])
   }
 
-  public mutating func readString() throws(MalformedMessage) -> String {
+  public mutating func readString() throws(MalformedMessage) -> String { try readString(in: try readRange()) }
+
+  /// A string without control characters that is neither empty nor longer than `limit` bytes.
+  mutating func readName(limit: Int) throws(MalformedMessage) -> String {
+    let range = try readRange()
+    guard !range.isEmpty, range.count <= limit else { throw MalformedMessage() }
+    let holdsControl = unsafe bytes.withUnsafeBufferPointer { buffer in
+      unsafe buffer[range].contains { $0 < 0x20 || $0 == 0x7F }
+    }
+    if holdsControl { throw MalformedMessage() }
+    return try readString(in: range)
+  }
+
+  private func readString(in range: Range<Int>) throws(MalformedMessage) -> String {
+    if unsafe bytes.withUnsafeBytes({ unsafe UnsafeRawBufferPointer(rebasing: $0[range]).isASCII }) {
+      return String(ascii: bytes, range)
+    }
+    guard let string = String(exactly: bytes, range) else { throw MalformedMessage() }
+    return string
+  }
+
+  /// A length, and where the bytes stand that have it. They are passed over.
+  private mutating func readRange() throws(MalformedMessage) -> Range<Int> {
     let length = try readNumber()
     guard length <= UInt64(bytes.count - index) else { throw MalformedMessage() }
-    let end = index + Int(length)
-    defer { index = end }
-    guard let string = String(exactly: bytes, index..<end) else { throw MalformedMessage() }
-    return string
+    let range = index..<(index + Int(length))
+    index = range.upperBound
+    return range
   }
 
   public mutating func readOptionalBytes() throws(MalformedMessage) -> [UInt8]? {
@@ -142,7 +153,38 @@ public struct ByteReader {
   }
 }
 
+extension UnsafeRawBufferPointer {
+  /// Eight bytes at a time.
+  @inline(__always)
+  var isASCII: Bool {
+    var seen: UInt64 = 0
+    var index = 0
+    while count - index >= 8 {
+      seen |= unsafe loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      index += 8
+    }
+    while index < count {
+      seen |= unsafe UInt64(self[index])
+      index += 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
+  }
+}
+
 extension String {
+  /// Bytes of which it is known that they are ASCII, so that nothing has to be compared afterwards.
+  init(ascii bytes: [UInt8], _ range: Range<Int>) {
+    self = unsafe bytes.withUnsafeBufferPointer { buffer in
+      let text = unsafe UnsafeBufferPointer(rebasing: buffer[range])
+      // A short one stands in the value itself and is copied there in one piece.
+      guard range.count <= 15 else { return unsafe String(decoding: text, as: UTF8.self) }
+      return unsafe String(unsafeUninitializedCapacity: range.count) { target in
+        unsafe UnsafeMutableRawBufferPointer(target).copyMemory(from: UnsafeRawBufferPointer(text))
+        return range.count
+      }
+    }
+  }
+
   /// The bytes as UTF-8, or nil where they are not: as `String(validating:as:)`, which is not specialised for bytes and
   /// looks its types up at run time, a message at a time.
   init?(exactly bytes: [UInt8], _ range: Range<Int>) {

@@ -1,13 +1,16 @@
 // How the bodies of link messages are written and read: one pair of functions for each type, the writer first.
 
-extension ByteWriter {
+extension BackboneSink {
+  @inline(__always)
   mutating func write(_ channel: ChannelName) { write(channel.string) }
 
+  @inline(__always)
   mutating func write(_ position: StreamPosition) {
     write(position.epoch)
     write(position.offset)
   }
 
+  @inline(__always)
   mutating func write(_ info: ClientInfo) {
     write(info.user)
     write(info.client)
@@ -15,24 +18,32 @@ extension ByteWriter {
     write(optional: info.channelInfo)
   }
 
+  @inline(__always)
   mutating func write(optional info: ClientInfo?) {
     write(flag: info != nil)
     if let info { write(info) }
   }
 
+  @inline(__always)
   mutating func write(optional position: StreamPosition?) {
     write(flag: position != nil)
     if let position { write(position) }
   }
 
+  @inline(__always)
   mutating func write(_ tags: [String: String]) {
     write(UInt64(tags.count))
+    if !tags.isEmpty { writeSorted(tags) }
+  }
+
+  private mutating func writeSorted(_ tags: [String: String]) {
     for (key, value) in tags.sorted(by: { $0.key < $1.key }) {
       write(key)
       write(value)
     }
   }
 
+  @inline(__always)
   mutating func write(_ publication: Publication) {
     write(publication.offset)
     write(UInt64(bitPattern: publication.time))
@@ -50,8 +61,7 @@ extension ByteWriter {
 extension ByteReader {
   mutating func readChannel() throws(MalformedMessage) -> ChannelName {
     // The gateway checked the configured limit; here only what would break the tap or the log is refused.
-    guard let channel = try? ChannelName(try readString(), limit: 65_536) else { throw MalformedMessage() }
-    return channel
+    ChannelName(checked: try readName(limit: 65_536))
   }
 
   mutating func readPosition() throws(MalformedMessage) -> StreamPosition {
@@ -75,6 +85,7 @@ extension ByteReader {
   mutating func readTags() throws(MalformedMessage) -> [String: String] {
     let count = try readCount()
     var tags: [String: String] = [:]
+    if count == 0 { return tags }
     for _ in 0..<count {
       let key = try readString()
       tags[key] = try readString()
@@ -100,12 +111,12 @@ extension ByteReader {
   mutating func readLimit() throws(MalformedMessage) -> UInt32 { UInt32(clamping: try readNumber()) }
 }
 
-extension LinkPublication {
-  public var bytes: [UInt8] {
-    var writer = ByteWriter(reserving: channel.string.utf8.count + publication.data.count + 96)
-    writer.write(channel)
-    writer.write(publication)
-    return writer.bytes
+extension LinkPublication: ByteEncodable {
+  public var bytes: [UInt8] { encoded }
+
+  func write(to sink: inout some BackboneSink) {
+    sink.write(channel)
+    sink.write(publication)
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -135,18 +146,23 @@ private enum RequestKind: UInt8 {
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels
 }
 
-extension LinkRequest {
-  public var bytes: [UInt8] {
-    var writer = ByteWriter(reserving: 192)
-    writer.write(id)
-    writer.write(oldestPending)
-    writer.write(flag: isRetry)
-    writer.write(flag: isResync)
-    write(request, to: &writer)
-    return writer.bytes
+extension LinkRequest: ByteEncodable {
+  public var bytes: [UInt8] { encoded }
+
+  /// The bytes of a first try, written from a request that goes elsewhere then.
+  public static func bytes(id: UInt64, oldestPending: UInt64, isResync: Bool, _ request: BrokerRequest) -> [UInt8] {
+    LinkRequest(id: id, oldestPending: oldestPending, isResync: isResync, request: request).encoded
   }
 
-  private func write(_ request: BrokerRequest, to writer: inout ByteWriter) {
+  func write(to sink: inout some BackboneSink) {
+    sink.write(id)
+    sink.write(oldestPending)
+    sink.write(flag: isRetry)
+    sink.write(flag: isResync)
+    write(request, to: &sink)
+  }
+
+  private func write(_ request: BrokerRequest, to writer: inout some BackboneSink) {
     switch request {
     case .publish(let publish):
       writer.write(byte: RequestKind.publish.rawValue)
@@ -154,7 +170,8 @@ extension LinkRequest {
       writer.write(publish.data)
       writer.write(optional: publish.info)
       writer.write(publish.tags)
-      writer.write(optional: publish.idempotencyKey)
+      writer.write(flag: publish.idempotencyKey != nil)
+      if let key = publish.idempotencyKey { writer.write(key) }
     case .subscribe(let subscribe):
       writer.write(byte: RequestKind.subscribe.rawValue)
       writer.write(subscribe.channel)
@@ -234,15 +251,15 @@ private enum ResponseKind: UInt8 {
   case subscribed, done, history, presence, presenceStats, channels, failed
 }
 
-extension LinkReply {
-  public var bytes: [UInt8] {
-    var writer = ByteWriter()
-    writer.write(id)
-    write(response, to: &writer)
-    return writer.bytes
+extension LinkReply: ByteEncodable {
+  public var bytes: [UInt8] { encoded }
+
+  func write(to sink: inout some BackboneSink) {
+    sink.write(id)
+    write(response, to: &sink)
   }
 
-  private func write(_ response: BrokerResponse, to writer: inout ByteWriter) {
+  private func write(_ response: BrokerResponse, to writer: inout some BackboneSink) {
     switch response {
     case .published(let position):
       writer.write(byte: ResponseKind.published.rawValue)
