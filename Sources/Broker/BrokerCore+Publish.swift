@@ -43,12 +43,12 @@ extension BrokerCore {
       IdempotencyRecord(
         key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)
     }
-    try append(publication, record, of: state, for: requester, at: time, into: &effects)
+    try append(consume publication, record, of: state, for: requester, at: time, into: &effects)
   }
 
   private func append(
-    _ publication: Publication, _ record: IdempotencyRecord?, of state: ChannelState, for requester: Requester,
-    at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, of state: ChannelState,
+    for requester: Requester, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) throws(ClientError) {
     let ticket = nextTicket
     nextTicket += 1
@@ -57,7 +57,7 @@ extension BrokerCore {
       origin = RequestOrigin(gateway: gateway, request: request)
     }
     let entry = LogEntry(
-      ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: publication,
+      ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
       historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: origin)
     switch state.store.append(entry) {
@@ -65,17 +65,17 @@ extension BrokerCore {
       state.sequencer.kept()
       if let record { hold(record, in: state, at: time) }
       noteIdle(state, at: time)
-      deliver(publication, on: state, at: time, into: &effects)
-      answerPublished(publication.offset, in: state, to: requester, at: time, into: &effects)
+      deliver(entry.publication, on: state, at: time, into: &effects)
+      answerPublished(entry.publication.offset, in: state, to: requester, at: time, into: &effects)
     case .pending:
       state.sequencer.taken()
       if let record {
         hold(record, in: state, at: time)
         state.waitingForKey[IdentifierKey(record.key)] = []
       }
-      pendingBytes += publication.data.count
+      pendingBytes += entry.publication.data.count
       pending[ticket] = PendingPublish(
-        state: state, publication: publication, requester: requester,
+        state: state, publication: entry.publication, requester: requester,
         idempotencyKey: record.map { IdentifierKey($0.key) })
     case .refused(let error):
       counters.refused += 1

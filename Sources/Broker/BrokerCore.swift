@@ -13,7 +13,7 @@ public final class BrokerCore {
   let memory: any LogStore
   let disk: any LogStore
   var channels: [ChannelName: ChannelState] = [:]
-  var links: [UInt64: PeerLink] = [:]
+  var links = LinkTable()
   var pending: [UInt64: PendingPublish] = [:]
   var nextTicket: UInt64 = 0
   /// Payload bytes that wait for the log.

@@ -49,17 +49,20 @@ extension BrokerCore {
   ) throws(MalformedMessage) {
     link.forgetResults(before: request.oldestPending)
     let requester = Requester.gateway(link.gateway, request: request.id)
-    if case .publish(let publish) = request.request {
-      if request.isRetry,
-        answerRetry(publish, gateway: link.gateway, request: request.id, at: time, into: &effects)
-      {
-        return
-      }
-      link.startedPublish(request.id)
-      perform(request.request, for: requester, isResync: false, at: time, into: &effects)
+    guard case .publish(let publish) = request.request else {
+      return perform(request.request, for: requester, isResync: request.isResync, at: time, into: &effects)
+    }
+    if request.isRetry,
+      answerRetry(publish, gateway: link.gateway, request: request.id, at: time, into: &effects)
+    {
       return
     }
-    perform(request.request, for: requester, isResync: request.isResync, at: time, into: &effects)
+    link.startedPublish(request.id)
+    do throws(ClientError) {
+      try self.publish(publish, for: requester, at: time, into: &effects)
+    } catch {
+      settle(requester, .failed(error), at: time, into: &effects)
+    }
   }
 
   // MARK: Sessions
@@ -78,7 +81,7 @@ extension BrokerCore {
       clearInterest(of: gateway)
       link.reopen(session: session, now: time.monotonic)
     } else {
-      links[gateway] = PeerLink(gateway: gateway, session: session, now: time.monotonic)
+      links.add(PeerLink(gateway: gateway, session: session, now: time.monotonic))
     }
     send(.welcome, LinkWelcome(broker: configuration.instance).bytes, to: gateway, at: time, into: &effects)
   }
@@ -149,12 +152,13 @@ extension BrokerCore {
 
   func watchLinks(at time: BrokerTime, ingressPaused: Bool, into effects: inout [BrokerEffect]) {
     // Sorted, here and where channels are walked, so that a seed replays to the same end.
-    for (gateway, link) in links.sorted(by: { $0.key < $1.key }) {
-      if ingressPaused { links[gateway]?.lastHeard = time.monotonic }
+    for link in links.sorted {
+      let gateway = link.gateway
+      if ingressPaused { link.lastHeard = time.monotonic }
       switch link.state {
       case .departed(let since):
         // Twice the timeout: a gateway gives up its own requests before that, and then asks nothing again.
-        if time.monotonic - since > 2 * configuration.gatewayTimeout { links[gateway] = nil }
+        if time.monotonic - since > 2 * configuration.gatewayTimeout { links.remove(gateway) }
       case .open, .overflowed:
         if !ingressPaused && time.monotonic - link.lastHeard > configuration.gatewayTimeout {
           depart(gateway, at: time, into: &effects)

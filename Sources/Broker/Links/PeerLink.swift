@@ -86,39 +86,3 @@ final class PeerLink {
   func startedPublish(_ request: UInt64) { results.started(request) }
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
-
-/// What became of a gateway's publish requests, so that one that is sent twice is done once.
-///
-/// Bounded by what a gateway may have outstanding: each request names the oldest that it still waits for.
-struct PublishResults {
-  enum Known: Equatable {
-    case nothing
-    case underWay
-    case answered(BrokerResponse)
-  }
-
-  private var known: [UInt64: Known] = [:]
-  private var oldest: UInt64 = 0
-
-  subscript(request: UInt64) -> Known { known[request] ?? .nothing }
-
-  mutating func started(_ request: UInt64) {
-    if request >= oldest { known[request] = .underWay }
-  }
-
-  mutating func remember(_ response: BrokerResponse, for request: UInt64) {
-    if request >= oldest { known[request] = .answered(response) }
-  }
-
-  mutating func forget(before request: UInt64) {
-    guard request > oldest else { return }
-    // Requests are numbered without holes worth speaking of, so walking the numbers is cheaper than the table, unless
-    // the gateway jumped ahead.
-    if request - oldest <= UInt64(known.count) {
-      for number in oldest..<request { known[number] = nil }
-    } else {
-      known = known.filter { $0.key >= request }
-    }
-    oldest = request
-  }
-}

@@ -1,0 +1,78 @@
+import Wire
+
+/// What became of a gateway's publish requests, so that one that is sent twice is done once.
+///
+/// Bounded by what a gateway may have outstanding: each request names the oldest that it still waits for.
+struct PublishResults {
+  enum Known: Equatable {
+    case nothing
+    case underWay
+    case answered(BrokerResponse)
+  }
+
+  /// Requests from `oldest` on that stand in `near`: requests are numbered without holes worth speaking of, so a place
+  /// for each number is cheaper than a table. A gateway that jumps ahead must not make us hold the numbers between.
+  static let nearLimit = 4096
+
+  /// By number, the first at `head` for `oldest`.
+  private var near: [Known] = []
+  private var head = 0
+  /// Those that were too far from the oldest when they came.
+  private var far: [UInt64: Known] = [:]
+  private var oldest: UInt64 = 0
+
+  subscript(request: UInt64) -> Known {
+    if request >= oldest, request - oldest < UInt64(near.count - head) {
+      let known = near[head + Int(request - oldest)]
+      if known != .nothing { return known }
+    }
+    return far[request] ?? .nothing
+  }
+
+  mutating func started(_ request: UInt64) { set(.underWay, for: request) }
+
+  mutating func remember(_ response: BrokerResponse, for request: UInt64) { set(.answered(response), for: request) }
+
+  private mutating func set(_ known: Known, for request: UInt64) {
+    guard request >= oldest else { return }
+    guard request - oldest < UInt64(Self.nearLimit), far.isEmpty || far[request] == nil else {
+      far[request] = known
+      return
+    }
+    let index = head + Int(request - oldest)
+    while near.count <= index { near.append(.nothing) }
+    near[index] = known
+  }
+
+  mutating func forget(before request: UInt64) {
+    guard request > oldest else { return }
+    forgetNear(request - oldest)
+    if !far.isEmpty { forgetFar(before: request) }
+    oldest = request
+  }
+
+  private mutating func forgetNear(_ count: UInt64) {
+    guard count < UInt64(near.count - head) else {
+      near.removeAll(keepingCapacity: true)
+      head = 0
+      return
+    }
+    for _ in 0..<count {
+      near[head] = .nothing
+      head += 1
+    }
+    if head > Self.nearLimit {
+      near.removeFirst(head)
+      head = 0
+    }
+  }
+
+  private mutating func forgetFar(before request: UInt64) {
+    // Walking the numbers is cheaper than the table, unless the gateway jumped ahead.
+    if request - oldest <= UInt64(far.count) {
+      for number in oldest..<request { far[number] = nil }
+    } else {
+      far = far.filter { $0.key >= request }
+    }
+  }
+}
