@@ -22,12 +22,12 @@ struct KeptPublications {
   var lastOffset: UInt64? { isEmpty ? nil : low &+ UInt64(count) &- 1 }
   var firstTime: Int64? { ring.first?.publication.time }
 
-  mutating func append(_ publication: Publication, ticket: UInt64) {
-    assert(lastOffset.map { $0 &+ 1 == publication.offset } ?? true, "kept publications must be contiguous")
-    let kept = KeptPublication(publication: publication, ticket: ticket, cost: publication.cost)
-    bytes += kept.cost
-    if isEmpty { low = publication.offset }
-    ring.append(kept)
+  mutating func append(_ publication: consuming Publication, ticket: UInt64) {
+    let (offset, cost) = (publication.offset, publication.cost)
+    assert(lastOffset.map { $0 &+ 1 == offset } ?? true, "kept publications must be contiguous")
+    bytes += cost
+    if isEmpty { low = offset }
+    ring.append(KeptPublication(publication: consume publication, ticket: ticket, cost: cost))
   }
 
   mutating func prepend(_ publication: Publication) {

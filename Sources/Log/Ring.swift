@@ -16,9 +16,9 @@ struct Ring<Element> {
     return element
   }
 
-  mutating func append(_ element: Element) {
+  mutating func append(_ element: consuming Element) {
     growIfFull()
-    slots[slot(of: count)] = element
+    slots[slot(of: count)] = consume element
     count += 1
   }
 
