@@ -6,10 +6,11 @@ extension GatewayLink {
     _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     // Unknown ids are answers to requests that were asked twice, or given up.
-    guard let request = pending[reply.id] else { return }
-    // Checked while the request still stands: the next session asks it again, and its session is answered then.
-    try checkOrder(of: reply.response, to: request)
-    _ = pending.remove(reply.id)
+    if let subscribe = pending.sessionSubscribe(reply.id) {
+      // Checked while the request still stands: the next session asks it again, and its session is answered then.
+      try checkOrder(of: reply.response, to: subscribe)
+    }
+    guard let request = pending.remove(reply.id) else { return }
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
@@ -30,9 +31,10 @@ extension GatewayLink {
   }
 
   /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
-  func checkOrder(of response: BrokerResponse, to request: PendingRequest) throws(MalformedMessage) {
-    guard case .session = request.purpose, case .subscribe(let subscribe) = request.request,
-      case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position,
+  func checkOrder(
+    of response: BrokerResponse, to subscribe: BrokerRequest.SubscribeRequest
+  ) throws(MalformedMessage) {
+    guard case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position,
       !channelsBehind.contains(subscribe.channel)
     else { return }
     if position != subscribed.position { throw MalformedMessage() }

@@ -109,10 +109,18 @@ public final class GatewayLink {
   }
 
   func add(
-    _ request: BrokerRequest, _ purpose: PendingRequest.Purpose, at now: Int64, into effects: inout [GatewayLinkEffect]
+    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, at now: Int64,
+    into effects: inout [GatewayLinkEffect]
   ) {
-    let added = pending.add(request, purpose, deadline: now + configuration.requestTimeout)
-    if state == .open { send(added, at: now, into: &effects) }
+    let deadline = now + configuration.requestTimeout
+    let isOpen = state == .open
+    if isOpen {
+      // Written before it is put away, so that it is never copied.
+      let bytes = LinkRequest.bytes(
+        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request)
+      send(.request, bytes, at: now, into: &effects)
+    }
+    _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen)
   }
 
   func send(_ request: PendingRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {

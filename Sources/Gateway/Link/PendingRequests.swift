@@ -26,62 +26,107 @@ struct PendingRequest {
 }
 
 /// Requests under way, in the order in which they were made.
+///
+/// Ids rise by one, so a request is found by counting back from the newest. Answered ones keep their places until there
+/// are too many of them; where they were taken out, ids have holes, and a request is searched for.
 struct PendingRequests {
-  private var byID: [UInt64: PendingRequest] = [:]
-  private var order: [UInt64] = []
+  /// Rising. Those before `head` are answered.
+  private var ids: [UInt64] = []
+  /// Nil where it was answered.
+  private var requests: [PendingRequest?] = []
   private var head = 0
+  private var count = 0
   private(set) var bytes = 0
-  private var nextID: UInt64 = 1
+  private(set) var nextID: UInt64 = 1
 
-  var isEmpty: Bool { byID.isEmpty }
+  var isEmpty: Bool { count == 0 }
   /// Places that the order takes, those of answered requests included.
-  var places: Int { order.count }
+  var places: Int { ids.count }
 
   /// The oldest without an answer; where there is none, the next to be made.
-  var oldest: UInt64 { head < order.count ? order[head] : nextID }
+  var oldest: UInt64 { head < ids.count ? ids[head] : nextID }
 
-  /// The id that the next request will have.
-  mutating func add(_ request: BrokerRequest, _ purpose: PendingRequest.Purpose, deadline: Int64) -> PendingRequest {
-    let pending = PendingRequest(id: nextID, purpose: purpose, request: request, deadline: deadline)
-    byID[nextID] = pending
-    order.append(nextID)
-    nextID += 1
+  /// - Returns: the id of the request, which is ``nextID`` before.
+  mutating func add(
+    _ request: consuming BrokerRequest, _ purpose: PendingRequest.Purpose, deadline: Int64, wasSent: Bool = false
+  ) -> UInt64 {
+    let id = nextID
+    let pending = PendingRequest(
+      id: id, purpose: purpose, request: consume request, deadline: deadline, wasSent: wasSent)
     bytes += pending.byteCount
-    return pending
+    ids.append(id)
+    requests.append(consume pending)
+    count += 1
+    nextID += 1
+    return id
   }
 
-  mutating func markSent(_ id: UInt64) { byID[id]?.wasSent = true }
+  mutating func markSent(_ id: UInt64) {
+    if let place = place(of: id) { requests[place]?.wasSent = true }
+  }
 
-  mutating func abandon(_ id: UInt64) { byID[id]?.purpose = .abandoned }
+  mutating func abandon(_ id: UInt64) {
+    if let place = place(of: id) { requests[place]?.purpose = .abandoned }
+  }
 
   mutating func remove(_ id: UInt64) -> PendingRequest? {
-    guard let pending = byID.removeValue(forKey: id) else { return nil }
+    guard let place = place(of: id), let pending = requests[place].take() else { return nil }
+    count -= 1
     bytes -= pending.byteCount
     trim()
     return pending
   }
 
-  subscript(id: UInt64) -> PendingRequest? { byID[id] }
+  subscript(id: UInt64) -> PendingRequest? { place(of: id).flatMap { requests[$0] } }
+
+  /// What a session's subscribe asks for; nil for every other request.
+  func sessionSubscribe(_ id: UInt64) -> BrokerRequest.SubscribeRequest? {
+    guard let place = place(of: id), case .subscribe(let subscribe)? = requests[place]?.request,
+      case .session? = requests[place]?.purpose
+    else { return nil }
+    return subscribe
+  }
 
   /// All of them, oldest first.
-  var all: [PendingRequest] { order[head...].compactMap { byID[$0] } }
+  var all: [PendingRequest] { requests[head...].compactMap { $0 } }
 
   /// The oldest whose deadline has passed, in order. Deadlines rise with ids.
   func expired(at now: Int64) -> [PendingRequest] {
     var expired: [PendingRequest] = []
-    for id in order[head...] {
-      guard let pending = byID[id] else { continue }
+    for pending in requests[head...] {
+      guard let pending else { continue }
       if pending.deadline > now { break }
       if case .session = pending.purpose { expired.append(pending) }
     }
     return expired
   }
 
+  private func place(of id: UInt64) -> Int? {
+    guard id < nextID else { return nil }
+    // Right where no id is missing behind it, as nearly always.
+    let back = nextID - id
+    if back <= UInt64(ids.count) {
+      let place = ids.count - Int(back)
+      if ids[place] == id { return place }
+    }
+    var (low, high) = (head, ids.count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if ids[middle] < id { low = middle + 1 } else { high = middle }
+    }
+    return low < ids.count && ids[low] == id ? low : nil
+  }
+
   private mutating func trim() {
-    while head < order.count && byID[order[head]] == nil { head += 1 }
-    // Also where the oldest stays unanswered: its successors must not keep their places for ever.
-    if order.count > 1024 && order.count > 2 * byID.count {
-      order = order[head...].filter { byID[$0] != nil }
+    while head < ids.count && requests[head] == nil { head += 1 }
+    if head == ids.count {
+      ids.removeAll(keepingCapacity: ids.capacity <= 4096)
+      requests.removeAll(keepingCapacity: requests.capacity <= 4096)
+      head = 0
+    } else if ids.count > 1024 && ids.count > 2 * count {
+      // Also where the oldest stays unanswered: its successors must not keep their places for ever.
+      ids = ids.indices[head...].filter { requests[$0] != nil }.map { ids[$0] }
+      requests = requests[head...].filter { $0 != nil }
       head = 0
     }
   }
