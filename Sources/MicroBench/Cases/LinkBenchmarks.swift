@@ -1,3 +1,4 @@
+import Gateway
 import Wire
 
 extension MicroBenchmark {
@@ -24,11 +25,55 @@ extension MicroBenchmark {
       }
       return { iterations in for _ in 0..<iterations { keep(try? LinkPublication(bytes: bytes)) } }
     },
+    MicroBenchmark(
+      name: "link-settle-publish",
+      about: "a gateway sends a publish request and keeps it; the broker's answer is read and the request settled"
+    ) {
+      let scene = try LinkScene()
+      scene.settle(2_000)
+      return { iterations in scene.settle(iterations) }
+    },
   ]
 
   static func publishRequest() throws -> LinkRequest {
     let publish = BrokerRequest.PublishRequest(
       channel: try Samples.channel(), data: Samples.payload, info: Samples.publisher)
     return LinkRequest(id: 1, oldestPending: 1, request: .publish(publish))
+  }
+}
+
+/// A gateway's end of the link, open.
+private final class LinkScene {
+  private let link = GatewayLink(configuration: GatewayLinkConfiguration(gateway: 1, loops: 1))
+  private let request: GatewayRequest
+  private let position = StreamPosition(epoch: "abcd1234", offset: 123_456)
+  private var effects: [GatewayLinkEffect] = []
+  private var sequence: UInt64 = 0
+  private var id: UInt64 = 0
+
+  init() throws {
+    request = GatewayRequest(
+      source: RequestSource(loop: 0, connection: 1, tag: 1), format: .json,
+      request: try MicroBenchmark.publishRequest().request)
+    link.start(at: 0, into: &effects)
+    receive(.welcome, LinkWelcome(broker: 7).bytes)
+    settle(1)
+    guard link.isOpen, effects.count == 2 else { throw BrokenBenchmark("the link settles nothing") }
+  }
+
+  func settle(_ iterations: Int) {
+    for _ in 0..<iterations {
+      effects.removeAll(keepingCapacity: true)
+      link.submit(request, at: 1_000, into: &effects)
+      id += 1
+      receive(.reply, LinkReply(id: id, response: .published(position)).bytes)
+      keep(effects)
+    }
+  }
+
+  private func receive(_ kind: LinkHeader.Kind, _ body: [UInt8]) {
+    let header = LinkHeader(kind: kind, session: 1, sequence: sequence)
+    sequence += 1
+    link.receive(LinkMessage(header: header, body: body), at: 1_000, into: &effects)
   }
 }
