@@ -29,8 +29,12 @@ struct PeerProcessTests {
         start) \(lines) ;;
         esac
         """
-      try text.write(to: file, atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+      let draft = folder.appendingPathComponent("draft")
+      try text.write(to: draft, atomically: true, encoding: .utf8)
+      // Written by another process: a descriptor of ours, inherited by what another test starts at this moment, would
+      // keep the file from being executed.
+      let copied = try await Command(named: "install", ["-m", "755", draft.path, file.path]).run(deadline: .seconds(20))
+      try #require(copied.status == 0)
       try body(ScriptPeer(name: "tiny", dialect: "zmtp", scheme: "tcp", path: "/x", folder: folder.path))
     }
   }
