@@ -1,5 +1,6 @@
 public import Auth
 public import Logging
+import CLinuxIO
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -70,7 +71,7 @@ public final class GatewayServer: Sendable {
           clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
-        fanOut.isOtherWorkWaiting = { turn.isOtherWorkWaiting }
+        fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
       }.get()
       shards.append(shard)
@@ -97,6 +98,9 @@ public final class GatewayServer: Sendable {
 
   /// The gateway's part of the backbone thread; call it there.
   public func makeLink(to endpoint: GatewayEndpoint, context: Context, loop: Loop) throws -> any LoopParticipant {
+    // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
+    // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
+    _ = linuxio_take_short_turns()
     var linkConfiguration = GatewayLinkConfiguration(gateway: .random(in: .min ... .max), loops: eventLoops.count)
     linkConfiguration.heartbeatInterval = configuration.heartbeatInterval
     linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval

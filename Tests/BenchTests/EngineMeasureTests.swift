@@ -83,6 +83,16 @@ struct EngineMeasureTests {
     #expect(Set(all.subscribers.map(\.client) + all.publishers.map(\.client)).count == 32)
   }
 
+  @Test("A group with a worker of its own is read there alone, and its publishers stay with the first")
+  func rosterOfItsOwn() throws {
+    var group = Scenario.Group(
+      name: "g", channels: 1, subscribers: 10, rate: 1, payload: 64, burst: 1, publishers: 1, slow: 0, namespace: "")
+    group.worker = 1
+    let parts = try (0..<3).map { try Roster(plan(group, worker: $0, workers: 3)) }
+    #expect(parts.map(\.subscribers.count) == [0, 10, 0])
+    #expect(parts.map(\.publishers.count) == [1, 0, 0])
+  }
+
   @Test("A scenario that cannot be is refused in a sentence")
   func impossible() {
     let good = Scenario.Group(

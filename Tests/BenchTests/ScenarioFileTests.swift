@@ -69,6 +69,7 @@ struct ScenarioFileTests {
       (#"{ "about": "x", "groups": [ { "rate": 1 } ], "missed": 3 }"#, "\"missed\" belongs", "resume"),
       (#"{ "about": "x", "groups": [ { "rate": 1 } ], "measure": "idle" }"#, "publishes nothing", "leave \"rate\" out"),
       (#"{ "about": "x", "groups": [ { } ] }"#, "publishes", "set \"groups.0.rate\""),
+      (#"{ "about": "x", "groups": [ { "rate": 1, "worker": 1 } ] }"#, "for worker 1", "set \"workers\""),
       (#"{ "about": "x", "groups": [ { "rate": 1, "publishers": 2 } ] }"#, "2 publishers for 1 channels", "at most"),
       (#"{ "about": "x", "groups": [ { "rate": 1, "subscribers": 0 } ] }"#, "no group has subscribers", "set"),
       (#"{ "about": "x", "groups": [ { "rate": 1, "name": "a b" } ] }"#, "a b", "letters, digits"),

@@ -60,8 +60,10 @@ struct ShardTests {
     }
     for number in UInt8(1)...3 { hand(number) }
     #expect(mailbox.queuedBytes == 3)
+    #expect(scene.load.isHandoverWaiting)
     scene.egress.loop.run()
     #expect(mailbox.queuedBytes == 0)
+    #expect(!scene.load.isHandoverWaiting)
     hand(4)
     mailbox.close()
     hand(5)

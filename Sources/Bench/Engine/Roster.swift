@@ -23,7 +23,7 @@ struct Roster: Sendable, Equatable {
       for index in 0..<(shape.channels * shape.subscribers) {
         // Slow ones stand evenly among the others: whenever the part so far passes a whole number.
         let isSlow = (Double(index + 1) * shape.slow).rounded(.down) > (Double(index) * shape.slow).rounded(.down)
-        if index % plan.workers == plan.worker {
+        if (shape.worker ?? index % plan.workers) == plan.worker {
           subscribers.append(
             Subscriber(client: client, group: group, channel: index / shape.subscribers, isSlow: isSlow))
         }

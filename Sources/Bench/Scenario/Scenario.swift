@@ -35,6 +35,9 @@ public struct Scenario: Codable, Sendable, Equatable {
     public var slow: Double
     /// Channels are named `namespace:name-index`; empty: without a namespace. Peers without namespaces ignore it.
     public var namespace: String
+    /// The generator's process that holds all of the group's subscribers; nil: they are spread over all. A group that is
+    /// read by a process of its own does not wait until another's flood is read.
+    public var worker: Int? = nil
   }
 
   /// How the rate rises in a ``Measure/saturation`` run. The group's `rate` is the first step's.

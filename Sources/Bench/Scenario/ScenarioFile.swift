@@ -24,7 +24,7 @@ public enum ScenarioFile {
     "peers", "settings",
   ]
   static let groupKeys = [
-    "name", "channels", "subscribers", "rate", "payload", "burst", "publishers", "slow", "namespace",
+    "name", "channels", "subscribers", "rate", "payload", "burst", "publishers", "slow", "namespace", "worker",
   ]
   static let rampKeys = ["factor", "seconds", "p99_limit_milliseconds", "maximum_steps"]
 
@@ -94,7 +94,9 @@ public enum ScenarioFile {
       burst: try fields.whole("burst", default: 1, in: 1...100_000, "a number of publications at the same time"),
       publishers: try fields.whole("publishers", default: 1, in: 0...100_000, "a number of connections"),
       slow: try fields.number("slow", default: 0, in: 0...1, "a part of 1"),
-      namespace: try fields.text("namespace", default: "", "a namespace's name, or empty"))
+      namespace: try fields.text("namespace", default: "", "a namespace's name, or empty"),
+      worker: fields.has("worker")
+        ? try fields.whole("worker", default: 0, in: 0...63, "the number of a process") : nil)
   }
 
   private static func read(ramp fields: ScenarioFields) throws(BenchError) -> Scenario.Ramp {

@@ -17,6 +17,10 @@ enum ScenarioRules {
       guard group.channels.multipliedReportingOverflow(by: max(group.subscribers, 1)).partialValue <= 1_000_000 else {
         throw wrong("\(place) has more than a million subscribers; take fewer channels or subscribers.")
       }
+      if let worker = group.worker, worker >= scenario.workers {
+        throw wrong(
+          "\(place) is for worker \(worker), and there are \(scenario.workers), numbered from 0; set \"workers\".")
+      }
       guard group.rate == 0 || group.publishers > 0 else {
         throw wrong("\(place) has a rate and no publishers; set \"publishers\" to 1 or more.")
       }

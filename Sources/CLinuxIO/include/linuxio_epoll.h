@@ -7,6 +7,11 @@
 /// Pins a process's threads-to-be and its main thread to these cores; pid 0: the calling thread. 0 or -errno.
 int linuxio_pin(int pid, const int *cores, int count);
 
+/// Asks the scheduler for short turns for the calling thread: when it wakes, it does not wait until a thread that has
+/// long ones gives up the core. Its share of the processor stays what it was. 0, or -errno where the kernel does not
+/// know of it (before Linux 6.12 it is accepted and changes nothing).
+int linuxio_take_short_turns(void);
+
 static const uint32_t LINUXIO_READABLE = 0x001;
 static const uint32_t LINUXIO_WRITABLE = 0x004;
 

@@ -72,6 +72,10 @@ final class ShardLoad: Sendable {
     UInt64(max(0, waiting.load(ordering: .relaxed)) + max(0, backlog.load(ordering: .relaxed)))
   }
 
+  /// Something was handed over that the event loop has not looked at. Its descriptors do not show that: a loop that works
+  /// is not woken for a task.
+  var isHandoverWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
+
   func handOver(_ bytes: Int) { waiting.add(bytes, ordering: .relaxed) }
 
   func taken(_ bytes: Int) {
