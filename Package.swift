@@ -34,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(
       url: "https://github.com/apple/swift-configuration.git", from: "1.4.0",
@@ -82,8 +83,10 @@ let package = Package(
         logging,
       ],
       swiftSettings: hot),
+    // The rules of the two apps, pure.
+    .target(name: "Apps", dependencies: ["Wire"], swiftSettings: hot),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
@@ -140,6 +143,7 @@ let package = Package(
     .testTarget(
       name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
+    .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
     .testTarget(
       name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
     .testTarget(

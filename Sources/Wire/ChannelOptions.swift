@@ -16,6 +16,43 @@ public enum DataFormat: String, Sendable, CaseIterable {
   case binary
 }
 
+/// What a channel is.
+public enum ChannelKind: String, Sendable, CaseIterable {
+  /// Publications one after another.
+  case stream
+  /// The last value of each key.
+  case map
+}
+
+/// How well a map channel's entries are kept.
+public enum MapMode: String, Sendable, CaseIterable {
+  /// In memory, without a stream: who was away reads the whole map again.
+  case ephemeral
+  /// In memory, with a stream of changes from which subscribers recover.
+  case recoverable
+  /// The same on disk: acknowledged means that it survives the broker.
+  case persistent
+}
+
+/// How a map channel's snapshot is ordered, and paged.
+public enum MapOrder: String, Sendable, CaseIterable {
+  case key
+  /// Smallest score first.
+  case ascending
+  /// Largest score first.
+  case descending
+}
+
+/// Where the score of an entry comes from that a client writes.
+public enum MapScore: String, Sendable, CaseIterable {
+  /// From the client.
+  case client
+  /// The time at which the key was first written, in milliseconds since 1970.
+  case created
+  /// The time at which the key was last written.
+  case updated
+}
+
 /// The rules of one namespace. Names are Centrifugo's where the meaning is the same, in camel case.
 public struct ChannelOptions: Sendable, Equatable {
   public var presence = false
@@ -46,6 +83,23 @@ public struct ChannelOptions: Sendable, Equatable {
   /// Of publications. Only ``Lane/publications`` goes with history and positions: what is left out in the others
   /// would look like loss.
   public var lane = Lane.publications
+  public var kind = ChannelKind.stream
+  public var mapMode = MapMode.ephemeral
+  public var mapOrder = MapOrder.key
+  public var mapScore = MapScore.client
+  /// How long an entry stays that nobody writes again, in milliseconds; 0: until it is removed.
+  public var mapTTLMilliseconds: Int64 = 0
+  /// Entries of a channel; a new key beyond it is refused.
+  public var mapMaximumEntries = 1000
+  /// A client writes the key of its own user id alone.
+  public var mapKeyIsUser = false
+  /// The author of a publication may replace and remove it.
+  public var allowEditForAuthor = false
+  /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Who may
+  /// subscribe there, may subscribe here.
+  public var followsChannel = false
+  /// The app that alone writes to the channel and says who may see it; nil: none.
+  public var app: String?
 
   public init() {}
 

@@ -9,15 +9,19 @@ public struct Publication: Sendable, Equatable {
   /// Who published: set for clients, nil for the server API and services.
   public var info: ClientInfo?
   public var tags: [String: String]
+  /// Set on map channels alone.
+  public var change: KeyChange?
 
   public init(
-    offset: UInt64 = 0, time: Int64 = 0, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:]
+    offset: UInt64 = 0, time: Int64 = 0, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:],
+    change: KeyChange? = nil
   ) {
     self.offset = offset
     self.time = time
     self.data = data
     self.info = info
     self.tags = tags
+    self.change = change
   }
 }
 

@@ -1,0 +1,193 @@
+public import Wire
+
+/// The rules of one app: what its commands mean, who may see its channels, what its lists hold.
+///
+/// An app is pure. It looks at its records through an ``AppView``, answers with an ``AppDecision``, and keeps nothing
+/// between two calls; the broker performs the effects of a decision as one transaction of the log, all or none.
+/// Decisions see what decisions before them wrote, whether or not it is on disk yet: the broker answers, and shows
+/// what changed, when it is.
+public protocol App: Sendable {
+  /// Its methods and records begin with it, and its namespaces: `clique` has `clique.send` and `clique.chat:…`.
+  var name: String { get }
+  /// The channels that only this app writes to, by namespace.
+  var namespaces: [String: ChannelOptions] { get }
+
+  /// A command of a client.
+  ///
+  /// - Throws: what the caller is told. Nothing is written then.
+  func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision
+
+  /// The time of a record has come (``AppRecord/due``). The decision must erase the record or give it a later time.
+  func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision
+
+  /// Whether somebody may subscribe to a channel, read its history and see who is there.
+  ///
+  /// - Throws: what is told to those who may not.
+  func admit(_ user: String, to channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppAdmission
+
+  /// What a map channel of the app holds for a key, worked out from the records; nil: nothing.
+  func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
+}
+
+/// One command, by one of a user's devices.
+public struct AppCall: Sendable, Equatable {
+  public enum Source: Sendable, Equatable {
+    case client
+    /// What a gateway says itself, which no client can: a picture that it took in, for example.
+    case gateway
+  }
+
+  /// With the app's name: `clique.send`.
+  public var method: String
+  /// Valid JSON, or nothing.
+  public var data: [UInt8]
+  /// Who calls. The user is never empty.
+  public var caller: ClientInfo
+  public var source: Source
+  /// Tells a command that is asked again from a new one, over restarts too.
+  public var key: String
+
+  public init(method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, key: String) {
+    self.method = method
+    self.data = data
+    self.caller = caller
+    self.source = source
+    self.key = key
+  }
+
+  public var user: String { caller.user }
+}
+
+/// What an app may look at while it decides: its own records, and its channels.
+public protocol AppView: AnyObject {
+  /// Milliseconds since 1970, by the broker's clock.
+  var now: Int64 { get }
+
+  /// - Throws: where the log cannot be read.
+  func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record?
+
+  /// The newest offset that was given out on a stream channel; the next publication gets the one after it.
+  func top(of channel: ChannelName) throws(ClientError) -> UInt64
+
+  /// The newest publications that are on disk, newest first.
+  func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication]
+}
+
+/// Something that an app keeps, durably, under a key.
+public protocol AppRecord: Codable, Sendable, Equatable {
+  /// When the app wants to look at it again, in milliseconds since 1970; nil: never. Survives restarts.
+  var due: Int64? { get }
+}
+
+/// What is to be done. All of it happens in one transaction, or nothing.
+public enum AppEffect: Sendable {
+  case write(key: String, any AppRecord)
+  case erase(key: String)
+  /// A publication on a stream channel of the app.
+  case publish(AppPublication)
+  /// A publication of the app's channel is changed, as by its author; nil data: removed.
+  case edit(ChannelName, offset: UInt64, data: [UInt8]?)
+  /// The entry of a map channel is worked out again (``App/entry(_:of:_:)``).
+  case refresh(ChannelName, key: String, AppTiming)
+  /// What the user may see of the channel has changed: those of the user's devices that are subscribed are let go or
+  /// given another filter. Afterwards.
+  case readmit(user: String, ChannelName)
+  /// Keys were destroyed: what SQLite keeps of the old pages and its journal is overwritten, as soon as it can be.
+  case scrub
+  /// Afterwards, and again after a restart until it is done.
+  case discardPictures([String])
+}
+
+public enum AppTiming: Sendable, Equatable {
+  /// In the transaction of the decision: whoever sees one change sees the other.
+  case atomically
+  /// Within a moment, many changes of one entry as one.
+  case soon
+}
+
+public struct AppPublication: Sendable, Equatable {
+  public var channel: ChannelName
+  public var data: [UInt8]
+  public var info: ClientInfo?
+  public var tags: [String: String]
+  /// The same key within five minutes publishes once.
+  public var idempotencyKey: String?
+
+  public init(
+    channel: ChannelName, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:],
+    idempotencyKey: String? = nil
+  ) {
+    self.channel = channel
+    self.data = data
+    self.info = info
+    self.tags = tags
+    self.idempotencyKey = idempotencyKey
+  }
+}
+
+/// The answer to a command, and what it changes.
+public struct AppDecision: Sendable {
+  public enum Answer: Sendable, Equatable {
+    /// JSON.
+    case reply([UInt8])
+    /// Answered when the search is done.
+    case search(MessageSearch)
+  }
+
+  public var effects: [AppEffect]
+  public var answer: Answer
+
+  public init(_ effects: [AppEffect] = [], reply: [UInt8] = Array("{}".utf8)) {
+    self.effects = effects
+    answer = .reply(reply)
+  }
+
+  public init(search: MessageSearch) {
+    effects = []
+    answer = .search(search)
+  }
+}
+
+/// Full-text search over some channels.
+public struct MessageSearch: Sendable, Equatable {
+  /// Those that the caller may read.
+  public var channels: [ChannelName]
+  /// Words, each of which must be there, the last as a prefix.
+  public var text: String
+  /// Only what this user published; nil: anybody's.
+  public var publisher: String?
+  /// Only what passes it may be found.
+  public var audience: TagFilter?
+  public var limit: Int
+
+  public init(channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, limit: Int) {
+    self.channels = channels
+    self.text = text
+    self.publisher = publisher
+    self.audience = audience
+    self.limit = limit
+  }
+}
+
+/// Somebody may see a channel.
+public struct AppAdmission: Sendable, Equatable {
+  /// Publications, joins and members that do not pass it do not exist for this user; nil: all do.
+  public var audience: TagFilter?
+
+  public init(audience: TagFilter? = nil) { self.audience = audience }
+}
+
+/// What a map channel holds for a key.
+public struct AppEntry: Sendable, Equatable {
+  /// JSON.
+  public var data: [UInt8]
+  public var score: Int64
+  /// Milliseconds since 1970; `Int64.max`: never.
+  public var expires: Int64
+
+  public init(data: [UInt8], score: Int64, expires: Int64 = .max) {
+    self.data = data
+    self.score = score
+    self.expires = expires
+  }
+}

@@ -1,0 +1,24 @@
+/// What a publication on a map channel does to one key.
+///
+/// A class, so that publications of stream channels, which have none, stay small: each is copied several times on its
+/// way through the broker.
+public final class KeyChange: Sendable, Equatable {
+  public let key: String
+  /// The key is gone: `data` says nothing.
+  public let removed: Bool
+  /// Where the key stands in a channel that is ordered by score.
+  public let score: Int64
+  /// When the key goes by itself, in milliseconds since 1970; `Int64.max`: never.
+  public let expires: Int64
+
+  public init(key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max) {
+    self.key = key
+    self.removed = removed
+    self.score = score
+    self.expires = expires
+  }
+
+  public static func == (a: KeyChange, b: KeyChange) -> Bool {
+    a.key.hasSameBytes(as: b.key) && a.removed == b.removed && a.score == b.score && a.expires == b.expires
+  }
+}
