@@ -7,6 +7,8 @@ struct PendingPublish {
   var publication: Publication
   var requester: Requester
   var idempotencyKey: IdentifierKey?
+  /// Of which it is a part.
+  var decision: PendingDecision?
 }
 
 extension BrokerCore {
@@ -19,6 +21,15 @@ extension BrokerCore {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
     let state = try channel(request.channel, at: time)
+    if state.options.app != nil, requester != .broker { throw Self.refusal(of: state) }
+    var change: KeyChange?
+    if let write = request.write {
+      change = try self.change(write, in: state, at: time)
+      // What is to go is gone already.
+      if change == nil { return answerPublished(state.sequencer.top.offset, in: state, to: requester, at: time, into: &effects) }
+    } else if state.map != nil {
+      throw .badRequest.saying("\"\(state.name)\" is a map channel; publish with a key")
+    }
     let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
       switch decideIdempotency(state.idempotency[key], digest: digest, now: time.wall) {
@@ -35,31 +46,41 @@ extension BrokerCore {
       }
     }
     guard let offset = state.sequencer.peek() else {
-      throw .internalError.saying("the channel's last publications could not be stored; try again in a moment")
+      throw .draining
     }
     let publication = Publication(
-      offset: offset, time: time.wall, data: request.data, info: request.info, tags: request.tags)
+      offset: offset, time: time.wall, data: request.data, info: request.info, tags: request.tags, change: change)
     let record = request.idempotencyKey.map {
       IdempotencyRecord(
         key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)
     }
-    try append(consume publication, record, of: state, for: requester, at: time, into: &effects)
+    try append(consume publication, record, edit: nil, of: state, for: requester, at: time, into: &effects)
   }
 
-  private func append(
-    _ publication: consuming Publication, _ record: IdempotencyRecord?, of state: ChannelState,
-    for requester: Requester, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) throws(ClientError) {
+  /// The entry for the log, with a ticket of its own.
+  func entry(
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
+    for requester: Requester
+  ) -> LogEntry {
     let ticket = nextTicket
     nextTicket += 1
     var origin: RequestOrigin?
     if case .gateway(let gateway, let request) = requester {
       origin = RequestOrigin(gateway: gateway, request: request)
     }
-    let entry = LogEntry(
+    let writesMap = publication.change != nil && state.options.mapMode == .persistent
+    return LogEntry(
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
-      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: origin)
+      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: origin,
+      writesMap: writesMap, edit: edit)
+  }
+
+  func append(
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
+    for requester: Requester, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    let entry = entry(consume publication, record, edit: edit, of: state, for: requester)
     switch state.store.append(entry) {
     case .kept:
       state.sequencer.kept()
@@ -73,8 +94,9 @@ extension BrokerCore {
         hold(record, in: state, at: time)
         state.waitingForKey[IdentifierKey(record.key)] = []
       }
+      state.map?.taken(entry.publication)
       pendingBytes += entry.publication.data.count
-      pending[ticket] = PendingPublish(
+      pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
         idempotencyKey: record.map { IdentifierKey($0.key) })
     case .refused(let error):
@@ -97,17 +119,20 @@ extension BrokerCore {
       if let key = publish.idempotencyKey { waiting += state.waitingForKey.removeValue(forKey: key) ?? [] }
       if let error = completion.error {
         state.sequencer.failed()
+        state.map?.failed(publish.publication)
         if let key = publish.idempotencyKey { state.idempotency[key] = nil }
         counters.refused += 1
         for requester in waiting {
           settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
         }
+        if let decision = publish.decision { advance(decision, error: error, at: time, into: &effects) }
       } else {
         state.sequencer.completed(offset: publish.publication.offset)
         deliver(publish.publication, on: state, at: time, into: &effects)
         for requester in waiting {
           answerPublished(publish.publication.offset, in: state, to: requester, at: time, into: &effects)
         }
+        if let decision = publish.decision { advance(decision, error: nil, at: time, into: &effects) }
       }
       noteIdle(state, at: time)
     }
@@ -129,10 +154,16 @@ extension BrokerCore {
     answer(requester, response, at: time, into: &effects)
   }
 
-  private func deliver(
+  func deliver(
     _ publication: Publication, on state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
+    // An app's records have neither subscribers nor taps.
+    if state.isHidden { return }
     counters.published += 1
+    if let map = state.map {
+      map.apply(publication)
+      expireLater(publication, in: state)
+    }
     effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     if state.interest.isEmpty { return }
     counters.delivered += UInt64(state.interest.count)
@@ -140,11 +171,11 @@ extension BrokerCore {
     broadcast(.publication, body, to: state.interest, at: time, into: &effects)
   }
 
-  /// A gateway asks again for a publication whose answer it never got.
+  /// A gateway asks again for something whose answer it never got.
   ///
   /// - Returns: true where the request was answered or is under way, and must not be done a second time.
   func answerRetry(
-    _ publish: BrokerRequest.PublishRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
+    _ original: BrokerRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) -> Bool {
     let requester = Requester.gateway(gateway, request: request)
@@ -159,7 +190,7 @@ extension BrokerCore {
     case .nothing: break
     }
     // A broker that restarted knows only what its log holds.
-    guard let state = try? channel(publish.channel, at: time),
+    guard let name = original.channel, let state = try? channel(name, at: time),
       let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
     else { return false }
     counters.duplicatesAvoided += 1

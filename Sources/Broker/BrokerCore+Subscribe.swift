@@ -12,13 +12,24 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let state = try channel(request.channel, at: time)
-    let subscribed = try recover(request, in: state, at: time)
+    // A gateway that catches up asks for itself; it lets those go whom apps must admit again.
+    let audience = try admit(request.member?.user, to: state, at: time)
+    var subscribed: BrokerResponse.Subscribed
+    if let map = request.map {
+      switch try read(map, since: request.since, of: state, limit: request.recoveryLimit, at: time) {
+      case .page(let page): return answer(requester, .mapPage(page), at: time, into: &effects)
+      case .live(let live): subscribed = live
+      }
+    } else {
+      subscribed = try recover(request, in: state, at: time)
+    }
+    subscribed.audience = audience
     addInterest(of: gateway, in: state)
     if isResync && request.member == nil && request.since != nil {
       if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
     }
     answer(requester, .subscribed(subscribed), at: time, into: &effects)
-    guard let member = request.member else { return }
+    guard let member = request.member, request.isPresent else { return }
     let isNew = state.members.enter(.init(info: member, gateway: gateway, session: link.session))
     // After a restart of the broker everybody comes back; nobody joined. A gateway that was given up is different:
     // its members were announced as gone.
@@ -85,6 +96,7 @@ extension BrokerCore {
 
   func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> HistoryPage {
     let state = try channel(request.channel, at: time)
+    let audience = try admit(request.viewer, to: state, at: time)
     let top = state.sequencer.top
     if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
       throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
@@ -94,7 +106,9 @@ extension BrokerCore {
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
       notBefore: oldest(in: state, at: time))
-    return HistoryPage(position: top, publications: Array(withinPageBytes(try read(range, of: state))))
+    var publications = Array(withinPageBytes(try read(range, of: state)))
+    if let audience { publications.removeAll { !audience.matches($0) } }
+    return HistoryPage(position: top, publications: publications)
   }
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
@@ -103,12 +117,12 @@ extension BrokerCore {
     return .done
   }
 
-  private func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
+  func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
     do { return try state.store.read(state.name, range) } catch { throw clientError(for: error) }
   }
 
   /// As many of the first publications as one answer may hold, at least one.
-  private func withinPageBytes(_ publications: [Publication]) -> ArraySlice<Publication> {
+  func withinPageBytes(_ publications: [Publication]) -> ArraySlice<Publication> {
     var bytes = 0
     for (index, publication) in publications.enumerated() {
       bytes += Self.pageBytes(of: publication)
@@ -127,7 +141,7 @@ extension BrokerCore {
     return bytes
   }
 
-  private func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {
+  func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {
     time.wall - state.options.historyTTLMilliseconds
   }
 }

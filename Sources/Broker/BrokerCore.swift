@@ -1,3 +1,4 @@
+public import Apps
 public import Log
 public import Wire
 
@@ -11,7 +12,13 @@ public final class BrokerCore {
   public let configuration: BrokerConfiguration
   public internal(set) var counters = BrokerCounters()
   let memory: any LogStore
-  let disk: any LogStore
+  let disk: any TransactionalStore
+  /// In the order in which they were given, and by name.
+  let hosts: [AppHost]
+  let apps: [String: AppHost]
+  var mapExpiry = DueHeap<ExpiringEntry>()
+  /// Lists of apps that were brought up to date since the broker began.
+  var refreshedLists: Set<ChannelName> = []
   var channels: [ChannelName: ChannelState] = [:]
   var links = LinkTable()
   var pending: [UInt64: PendingPublish] = [:]
@@ -26,11 +33,24 @@ public final class BrokerCore {
 
   /// - Parameters:
   ///   - memory: keeps namespaces whose durability is `memory`.
-  ///   - disk: keeps the others.
-  public init(configuration: BrokerConfiguration, memory: any LogStore, disk: any LogStore) {
+  ///   - disk: keeps the others, and what apps keep.
+  ///   - apps: their namespaces must be in the configuration's table (``NamespaceTable/add(_:)``).
+  /// - Throws: where the log cannot be read.
+  public init(
+    configuration: BrokerConfiguration, memory: any LogStore, disk: any TransactionalStore, apps: [any App] = []
+  ) throws(LogError) {
     self.configuration = configuration
     self.memory = memory
     self.disk = disk
+    var hosts: [AppHost] = []
+    for app in apps {
+      let channel = AppHost.recordsChannel(of: app)
+      let opened = try disk.open(channel, durability: .durable)
+      let state = ChannelState(name: channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
+      hosts.append(AppHost(app: app, recordsState: state))
+    }
+    self.hosts = hosts
+    self.apps = Dictionary(uniqueKeysWithValues: hosts.map { ($0.app.name, $0) })
   }
 
   /// True while so much waits for the log that requests should stay in their pipes, where their senders feel it.
@@ -66,16 +86,25 @@ public final class BrokerCore {
         response = self.unsubscribe(unsubscribe, for: requester, at: time, into: &effects)
       case .history(let history): response = .history(try page(history, at: time))
       case .historyRemove(let channel): response = try removeHistory(of: channel, at: time)
-      case .presence(let channel): response = .presence(channels[channel]?.members.infos ?? [])
-      case .presenceStats(let channel):
-        let members = channels[channel]?.members
-        response = .presenceStats(
-          clients: UInt32(clamping: members?.count ?? 0), users: UInt32(clamping: members?.userCount ?? 0))
+      case .presence(let channel, let viewer):
+        response = .presence(try members(of: channel, for: viewer, at: time))
+      case .presenceStats(let channel, let viewer):
+        let members = try members(of: channel, for: viewer, at: time)
+        let users = Set(members.lazy.map { IdentifierKey($0.user) }).count
+        response = .presenceStats(clients: UInt32(clamping: members.count), users: UInt32(clamping: users))
+      case .edit(let edit):
+        try refuseAroundUnlessAuthor(edit, at: time)
+        return try self.edit(edit, for: requester, at: time, into: &effects)
+      case .receipt(let receipt):
+        return try self.receipt(receipt, for: requester, at: time, into: &effects)
+      case .readMap(let request): response = try readMap(request, at: time)
+      case .unread(let user, let channels): response = try unread(channels, by: user, at: time)
+      case .call(let call): return try self.call(call, for: requester, at: time, into: &effects)
       case .channels(let prefix): response = .channels(activeChannels(prefix: prefix))
       }
       answer(requester, response, at: time, into: &effects)
     } catch {
-      if case .publish = request {
+      if request.isRemembered {
         settle(requester, .failed(error), at: time, into: &effects)
       } else {
         answer(requester, .failed(error), at: time, into: &effects)
@@ -87,10 +116,31 @@ public final class BrokerCore {
     _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
     switch requester {
+    case .broker: break
     case .service(let tag): effects.append(.answer(tag, response))
     case .gateway(let gateway, let request):
       send(.reply, LinkReply(id: request, response: response).bytes, to: gateway, at: time, into: &effects)
     }
+  }
+
+  private func members(
+    of name: ChannelName, for viewer: String?, at time: BrokerTime
+  ) throws(ClientError) -> [ClientInfo] {
+    if let viewer, let options = configuration.namespaces.options(for: name), options.app != nil {
+      let audience = try admit(viewer, to: try channel(name, at: time), at: time)
+      let members = channels[name]?.members.infos ?? []
+      return members.filter { audience?.matches(member: $0) ?? true }
+    }
+    return channels[name]?.members.infos ?? []
+  }
+
+  /// Apps let authors change what they wrote where their namespaces say so; services have no business there.
+  private func refuseAroundUnlessAuthor(
+    _ edit: BrokerRequest.EditRequest, at time: BrokerTime
+  ) throws(ClientError) {
+    guard edit.editor == nil else { return }
+    let state = try channel(edit.channel, at: time)
+    if state.options.app != nil { throw Self.refusal(of: state) }
   }
 
   /// Channels that somebody is subscribed to, up to the page limit.
@@ -115,11 +165,17 @@ public final class BrokerCore {
       for record in opened.idempotencyKeys {
         idempotencyExpiry.add((name, record), at: time.deadline(ofWall: record.expires))
       }
+      try openMap(of: state, at: time)
       channels[name] = state
+      refreshOpened(state, at: time)
       noteIdle(state, at: time)
       return state
-    } catch {
+    } catch let error as ClientError {
+      throw error
+    } catch let error as LogError {
       throw clientError(for: error)
+    } catch {
+      preconditionFailure("opening a channel throws errors of clients and of the log alone: \(error)")
     }
   }
 
@@ -160,6 +216,8 @@ public final class BrokerCore {
       // A key that was used again since has a record and an end of its own.
       if let state = channels[channel], state.idempotency[key] == record { state.idempotency[key] = nil }
     }
+    expireEntries(at: time, into: &effects)
+    wakeApps(at: time, into: &effects)
     while let channel = idle.next(upTo: time.monotonic - configuration.idleChannelTimeout) {
       forgetIfIdle(channel, at: time)
     }
@@ -168,6 +226,14 @@ public final class BrokerCore {
       memory.sweep(now: time.wall)
       disk.sweep(now: time.wall)
     }
+  }
+
+  /// When ``tick(at:ingressPaused:into:)`` has something to do before the next heartbeat, in monotonic milliseconds.
+  public func nextDeadline(at time: BrokerTime) -> Int64? {
+    var deadlines = hosts.compactMap(\.refreshes.nextTime)
+    if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
+    for host in hosts { if let due = host.nextDue { deadlines.append(time.deadline(ofWall: due)) } }
+    return deadlines.min()
   }
 
   /// The broker ends: the log writes what waits and marks the end as a clean one.

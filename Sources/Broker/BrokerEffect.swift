@@ -1,3 +1,4 @@
+public import Apps
 public import Wire
 
 /// What the broker wants done. Performing it decides nothing.
@@ -10,6 +11,10 @@ public enum BrokerEffect: Sendable, Equatable {
   case tap(ChannelName, epoch: String, Publication)
   /// The one answer to a service's request.
   case answer(ServiceTag, BrokerResponse)
+  /// Pictures that nobody may see any more.
+  case discardPictures([String])
+  /// To be answered through ``BrokerCore/searched(_:for:at:into:)``.
+  case search(MessageSearch, Requester)
 }
 
 public struct LinkTarget: Sendable, Equatable {
@@ -30,9 +35,20 @@ public struct ServiceTag: Sendable, Hashable {
 }
 
 /// Who waits for the answer to a request.
-enum Requester: Sendable, Equatable {
+public enum Requester: Sendable, Equatable {
   case gateway(UInt64, request: UInt64)
   case service(ServiceTag)
+  /// Nobody waits.
+  case broker
+
+  /// The same for a request that is asked again.
+  var key: String {
+    switch self {
+    case .gateway(let gateway, let request): "\(gateway)-\(request)"
+    case .service(let tag): "service-\(tag.number)"
+    case .broker: "broker"
+    }
+  }
 }
 
 /// What an operator watches. Only ever counted up, except the gauges.

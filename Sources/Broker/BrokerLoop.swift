@@ -132,6 +132,7 @@ public final class BrokerLoop: LoopParticipant {
       do { try egress.broadcast(body, to: targets, on: backbone) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
+    case .discardPictures, .search: break
     }
   }
 
@@ -148,14 +149,20 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   public func tick(now: UInt64) -> UInt64? {
-    guard now >= nextTick else { return nextTick }
-    let interval = UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000
-    nextTick = now + interval
     let time = Self.now()
+    let deadline = core.nextDeadline(at: time) ?? .max
+    guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }
+    if now >= nextTick {
+      nextTick = now + UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000
+    }
     core.tick(at: time, ingressPaused: isPaused, into: &effects)
     perform(at: time)
     report()
-    return nextTick
+    return wakeUp(by: core.nextDeadline(at: time) ?? .max)
+  }
+
+  private func wakeUp(by deadline: Int64) -> UInt64 {
+    deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
   }
 
   /// What an operator should hear of when it happens, not only find in a metric.

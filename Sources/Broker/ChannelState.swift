@@ -16,9 +16,14 @@ final class ChannelState {
   /// Publications whose fate the log has not told yet, by key: a retry waits for the same answer.
   var waitingForKey: [IdentifierKey: [Requester]] = [:]
   var idleSince: Int64?
+  /// An app's records: neither subscribers nor taps get them.
+  let isHidden: Bool
+  /// On map channels.
+  var map: MapState?
 
-  init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel) {
+  init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel, isHidden: Bool = false) {
     self.name = name
+    self.isHidden = isHidden
     self.options = options
     self.store = store
     sequencer = Sequencer(position: opened.position)
@@ -30,6 +35,7 @@ final class ChannelState {
   var canBeForgotten: Bool {
     interest.isEmpty && members.isEmpty && sequencer.isIdle && waitingForKey.isEmpty
       && (idempotency.isEmpty || options.durability != .memory)
+      && (map?.isEmpty ?? true || options.mapMode == .persistent)
   }
 }
 

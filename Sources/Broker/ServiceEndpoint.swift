@@ -78,8 +78,14 @@ final class ServiceEndpoint {
 
   /// What a client's gateway checks for it: a payload that is not JSON would break the frames of those who read JSON.
   private func check(_ request: BrokerRequest) throws(ClientError) {
-    guard case .publish(let publish) = request, !isBinary(publish.channel) else { return }
-    do { try JSONSyntax.check(publish.data) } catch {
+    let data: [UInt8]
+    switch request {
+    case .publish(let publish) where !isBinary(publish.channel): data = publish.data
+    case .edit(let edit) where !isBinary(edit.channel): data = edit.data ?? BrokerCore.noData
+    case .call(let call) where !call.data.isEmpty: data = call.data
+    default: return
+    }
+    do { try JSONSyntax.check(data) } catch {
       throw .badRequest.saying(
         "the payload is not JSON: \(error); for other bytes set publication_data_format to binary")
     }

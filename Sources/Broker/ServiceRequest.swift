@@ -22,6 +22,13 @@ enum ServiceRequest {
     var since: Position?
     var reverse: Bool?
     var prefix: String?
+    var key: String?
+    var removed: Bool?
+    var score: Int64?
+    var offset: UInt64?
+    var cursor: String?
+    var method: String?
+    var user: String?
   }
 
   static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
@@ -38,11 +45,16 @@ enum ServiceRequest {
     case "history_remove": return .historyRemove(try channel(parameters))
     case "presence": return .presence(try channel(parameters))
     case "presence_stats": return .presenceStats(try channel(parameters))
+    case "edit", "delete": return .edit(try edit(parameters, frames))
+    case "map":
+      let read = MapRead(phase: .state, cursor: parameters.cursor ?? "", limit: limit(parameters.limit))
+      return .readMap(.init(channel: try channel(parameters), key: parameters.key, read: read))
+    case "call": return .call(try call(parameters, frames))
     case "channels": return .channels(prefix: parameters.prefix ?? "")
     case let other:
       throw .methodNotFound.saying(
-        "there is no method \(other.prefix(40).debugDescription); there are publish, history, history_remove, "
-          + "presence, presence_stats and channels")
+        "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
+          + "history_remove, map, presence, presence_stats, channels and call")
     }
   }
 
@@ -56,8 +68,8 @@ enum ServiceRequest {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     do { return try decoder.decode(Parameters.self, from: Data(frame)) } catch {
       throw .badRequest.saying(
-        "the parameters do not fit; they are channel, idempotency_key, tags, limit, since {epoch, offset}, reverse, prefix"
-      )
+        "the parameters do not fit; they are channel, idempotency_key, tags, key, removed, score, "
+          + "offset, limit, cursor, since {epoch, offset}, reverse, prefix, method, user")
     }
   }
 
@@ -74,15 +86,41 @@ enum ServiceRequest {
   private static func publish(
     _ parameters: Parameters, _ frames: [[UInt8]]
   ) throws(ClientError) -> BrokerRequest.PublishRequest {
-    guard frames.count == 3, !frames[2].isEmpty else {
+    let removes = parameters.key != nil && parameters.removed == true
+    guard removes || frames.count == 3 && !frames[2].isEmpty else {
       throw .badRequest.saying("publish needs the payload as the frame after the parameters")
+    }
+    if let tag = parameters.tags?.keys.first(where: BrokerCore.reservedTags.contains) {
+      throw .badRequest.saying("the tag \(tag) is written by the server alone; choose another name")
     }
     guard parameters.idempotencyKey?.utf8.count ?? 0 <= longestKey else {
       throw .badRequest.saying("the idempotency_key is longer than \(longestKey) bytes")
     }
     return .init(
-      channel: try channel(parameters), data: frames[2], tags: parameters.tags ?? [:],
-      idempotencyKey: parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 })
+      channel: try channel(parameters), data: removes ? BrokerCore.noData : frames[2], tags: parameters.tags ?? [:],
+      idempotencyKey: parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 },
+      write: parameters.key.map { MapWrite(key: $0, removed: removes, score: parameters.score) })
+  }
+
+  private static func edit(
+    _ parameters: Parameters, _ frames: [[UInt8]]
+  ) throws(ClientError) -> BrokerRequest.EditRequest {
+    let removes = frames[0].first == UInt8(ascii: "d")
+    guard removes || frames.count == 3 && !frames[2].isEmpty, let offset = parameters.offset else {
+      throw .badRequest.saying("edit needs the offset, and the new payload as the frame after the parameters")
+    }
+    return .init(channel: try channel(parameters), offset: offset, data: removes ? nil : frames[2], editor: nil)
+  }
+
+  /// On behalf of a user: the service knows who that is.
+  private static func call(
+    _ parameters: Parameters, _ frames: [[UInt8]]
+  ) throws(ClientError) -> BrokerRequest.CallRequest {
+    guard let method = parameters.method, let user = parameters.user, !user.isEmpty else {
+      throw .badRequest.saying("call needs the method and the user, and the method's data as the next frame")
+    }
+    return .init(
+      method: method, data: frames.count == 3 ? frames[2] : [], caller: ClientInfo(user: user, client: "service"))
   }
 }
 
@@ -110,6 +148,15 @@ enum ServiceReply {
       writer.write("num_users", users)
     case .channels(let channels):
       writer.list("channels") { writer in for channel in channels { writer.write(element: channel.string) } }
+    case .mapPage(let page):
+      write(page.position, &writer)
+      writer.list("entries") { writer in
+        for entry in page.entries { writer.object { $0.write(entry, binary: binaryData) } }
+      }
+      if !page.cursor.isEmpty { writer.write("cursor", page.cursor) }
+    case .unread(let counts):
+      writer.list("unread") { writer in for count in counts { writer.write(element: String(count)) } }
+    case .result(let data): return (ok, data)
     case .failed(let failure):
       status = error
       writer.write("code", failure.code)

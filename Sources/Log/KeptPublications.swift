@@ -67,6 +67,17 @@ struct KeptPublications {
     return dropped
   }
 
+  /// Puts another publication in the place of the one with its offset, where that is kept.
+  mutating func replace(with publication: Publication) {
+    guard let first = firstOffset, let last = lastOffset, publication.offset >= first, publication.offset <= last else {
+      return
+    }
+    let index = Int(publication.offset - first)
+    bytes += publication.cost - ring[index].cost
+    ring[index].publication = publication
+    ring[index].cost = publication.cost
+  }
+
   mutating func removeAll() { self = KeptPublications() }
 
   func ticket(at offset: UInt64) -> UInt64? {
@@ -121,6 +132,7 @@ extension Publication {
       cost += (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
     }
     for (key, value) in tags { cost += 64 + key.utf8.count + value.utf8.count }
+    if let change { cost += 64 + change.key.utf8.count }
     return cost
   }
 }
@@ -137,7 +149,7 @@ extension LogEntry {
   }
 
   /// Memory that the entry takes while it waits.
-  var cost: Int { publication.cost + 64 + (idempotency?.key.utf8.count ?? 0) }
+  var cost: Int { publication.cost + 64 + (idempotency?.key.utf8.count ?? 0) + (edit?.replacement.cost ?? 0) }
 }
 
 extension Int64 {

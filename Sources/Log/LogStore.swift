@@ -31,6 +31,52 @@ public protocol LogStore: AnyObject {
   func close()
 }
 
+/// A store that also keeps the entries of map channels, and that takes several publications as one.
+///
+/// Apart from ``LogStore``, because what only orders and keeps publications needs none of it.
+public protocol TransactionalStore: LogStore {
+  /// Takes publications of several channels of durability `durable`: all of them get to the disk, or none. If one of
+  /// them is not contiguous because an entry before it failed, all of them fail.
+  ///
+  /// - Returns: as ``LogStore/append(_:)``; each entry is completed by itself, one after another.
+  func append(_ transaction: [LogEntry]) -> AppendOutcome
+
+  /// The entries of a map channel, in no particular order: of each key the publication that wrote it last.
+  /// What waits for the disk is not among them.
+  func entries(of channel: ChannelName) throws(LogError) -> [Publication]
+
+  /// One of them; nil where there is none.
+  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication?
+
+  /// Keys of entries whose ``KeyChange/expires`` is `time` or earlier, the earliest first.
+  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey]
+
+  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment.
+  func scrub()
+}
+
+/// An entry of a map channel, and when it goes.
+public struct ExpiringKey: Sendable, Equatable {
+  public var key: String
+  /// Milliseconds since 1970.
+  public var expires: Int64
+
+  public init(key: String, expires: Int64) {
+    self.key = key
+    self.expires = expires
+  }
+}
+
+/// A publication that takes the place of one that is kept.
+public final class LogEdit: Sendable, Equatable {
+  /// With the offset, time and sender of the one that it replaces.
+  public let replacement: Publication
+
+  public init(replacement: Publication) { self.replacement = replacement }
+
+  public static func == (a: LogEdit, b: LogEdit) -> Bool { a.replacement == b.replacement }
+}
+
 /// What the store knows of a channel when the broker opens it.
 public struct OpenedChannel: Sendable, Equatable {
   public var position: StreamPosition
@@ -93,11 +139,15 @@ public struct LogEntry: Sendable, Equatable {
   public var historyTTLMilliseconds: Int64
   public var idempotency: IdempotencyRecord?
   public var origin: RequestOrigin?
+  /// The channel's map is written along with the stream: ``Publication/change`` says which entry.
+  public var writesMap: Bool
+  /// Changes an earlier publication of the channel along with this one.
+  public var edit: LogEdit?
 
   public init(
     ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
     historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,
-    origin: RequestOrigin? = nil
+    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil
   ) {
     self.ticket = ticket
     self.channel = channel
@@ -108,6 +158,8 @@ public struct LogEntry: Sendable, Equatable {
     self.historyTTLMilliseconds = historyTTLMilliseconds
     self.idempotency = idempotency
     self.origin = origin
+    self.writesMap = writesMap
+    self.edit = edit
   }
 }
 

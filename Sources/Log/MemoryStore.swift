@@ -2,7 +2,7 @@ public import Wire
 
 /// Keeps channels in memory only: whatever the durability asked for, it is all gone, with its epochs, when the process
 /// ends. Every append is `.kept`.
-public final class MemoryStore: LogStore {
+public final class MemoryStore: TransactionalStore {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The same channels in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
@@ -58,9 +58,47 @@ public final class MemoryStore: LogStore {
     let before = channel.kept.bytes
     if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
     channel.kept.drop(through: entry.floor)
+    if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
+    if entry.writesMap, let change = entry.publication.change {
+      channel.entries[Array(change.key.utf8)] = change.removed ? nil : entry.publication
+    }
     bytesKept += channel.kept.bytes - before
     return .kept
   }
+
+  public func append(_ transaction: [LogEntry]) -> AppendOutcome {
+    var tops: [ChannelName: UInt64] = [:]
+    for entry in transaction {
+      let before = tops[entry.channel] ?? channels[entry.channel]?.top ?? entry.publication.offset &- 1
+      let isInEpoch = channels[entry.channel]?.epoch.hasSameBytes(as: entry.epoch) ?? true
+      guard isInEpoch, entry.publication.offset == before &+ 1 else { return .refused(isClosed ? .closed : .notContiguous) }
+      tops[entry.channel] = entry.publication.offset
+    }
+    for entry in transaction {
+      let outcome = append(entry)
+      if outcome != .kept { return outcome }
+    }
+    return .kept
+  }
+
+  public func entries(of channel: ChannelName) throws(LogError) -> [Publication] {
+    if isClosed { throw .closed }
+    return channels[channel].map { Array($0.entries.values) } ?? []
+  }
+
+  public func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
+    if isClosed { throw .closed }
+    return channels[channel]?.entries[Array(key.utf8)]
+  }
+
+  public func keys(
+    of channel: ChannelName, expiringBy time: Int64, limit: Int
+  ) throws(LogError) -> [ExpiringKey] {
+    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time }
+    return due.sorted { $0.expires < $1.expires }.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
+  }
+
+  public func scrub() {}
 
   public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
     if isClosed { throw .closed }
@@ -87,7 +125,7 @@ public final class MemoryStore: LogStore {
       bytesKept += channel.kept.bytes - before
       channel.traces.expire(at: clock)
       if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
-      if channel.kept.isEmpty, channel.traces.isEmpty, channel.lastUse < now.minus(ttl: metaTTLMilliseconds) {
+      if channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty, channel.lastUse < now.minus(ttl: metaTTLMilliseconds) {
         channels[channel.name] = nil
         order.swapAt(cursor, order.count - 1)
         order.removeLast()
@@ -119,6 +157,8 @@ private final class MemoryChannel {
   var lastUse: Int64 = 0
   var kept = KeptPublications()
   var traces = RequestTraces()
+  /// By the key's bytes: keys are identifiers, and compared as such.
+  var entries: [[UInt8]: Publication] = [:]
 
   init(name: ChannelName, epoch: String, top: UInt64) {
     self.name = name

@@ -11,9 +11,15 @@ struct Ring<Element> {
   var last: Element? { isEmpty ? nil : self[count - 1] }
 
   subscript(index: Int) -> Element {
-    precondition(index >= 0 && index < count, "a ring was read outside of its elements")
-    guard let element = slots[slot(of: index)] else { preconditionFailure("a ring lost an element") }
-    return element
+    get {
+      precondition(index >= 0 && index < count, "a ring was read outside of its elements")
+      guard let element = slots[slot(of: index)] else { preconditionFailure("a ring lost an element") }
+      return element
+    }
+    set {
+      precondition(index >= 0 && index < count, "a ring was written outside of its elements")
+      slots[slot(of: index)] = newValue
+    }
   }
 
   mutating func append(_ element: consuming Element) {

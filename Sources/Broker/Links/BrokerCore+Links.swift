@@ -39,7 +39,7 @@ extension BrokerCore {
       finishResync(of: link.gateway, at: time, into: &effects)
     case .goodbye:
       depart(link.gateway, at: time, into: &effects)
-    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset:
+    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience:
       throw MalformedMessage()
     }
   }
@@ -49,20 +49,16 @@ extension BrokerCore {
   ) throws(MalformedMessage) {
     link.forgetResults(before: request.oldestPending)
     let requester = Requester.gateway(link.gateway, request: request.id)
-    guard case .publish(let publish) = request.request else {
+    guard request.request.isRemembered else {
       return perform(request.request, for: requester, isResync: request.isResync, at: time, into: &effects)
     }
     if request.isRetry,
-      answerRetry(publish, gateway: link.gateway, request: request.id, at: time, into: &effects)
+      answerRetry(request.request, gateway: link.gateway, request: request.id, at: time, into: &effects)
     {
       return
     }
     link.startedPublish(request.id)
-    do throws(ClientError) {
-      try self.publish(publish, for: requester, at: time, into: &effects)
-    } catch {
-      settle(requester, .failed(error), at: time, into: &effects)
-    }
+    perform(request.request, for: requester, isResync: false, at: time, into: &effects)
   }
 
   // MARK: Sessions

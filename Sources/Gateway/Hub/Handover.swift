@@ -8,6 +8,8 @@ enum Handover: Sendable {
   /// Frames for those subscribers only that asked for joins and leaves.
   case presenceFrames(ChannelName, EncodedFrames)
   case lost(ChannelName)
+  /// What a user's subscriptions to a channel may see has changed, or they end.
+  case audience(LinkAudience)
   /// The broker is behind: read client sockets later, or again.
   case holdPublishers(Bool)
 }

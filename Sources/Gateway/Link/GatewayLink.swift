@@ -183,6 +183,10 @@ public final class GatewayLink {
         message.header.kind == .join
           ? .joined(event.channel, event.member, audience: audience)
           : .left(event.channel, event.member, audience: audience))
+    case .audience:
+      let change = try LinkAudience(bytes: message.body)
+      guard let audience = channels[change.channel]?.audience, audience.loops != 0 else { return }
+      effects.append(.audienceChanged(change, audience: audience))
     case .brokerHeartbeat: break
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .reset: throw MalformedMessage()
     }

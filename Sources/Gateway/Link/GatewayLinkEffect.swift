@@ -36,6 +36,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case publication(ChannelName, Publication, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
+  /// What a user may see of a channel has changed.
+  case audienceChanged(LinkAudience, audience: Audience)
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.

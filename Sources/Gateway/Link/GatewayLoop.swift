@@ -108,6 +108,7 @@ final class GatewayLoop: LoopParticipant {
         addPresence(.join(channel: channel.string, info), channel, info, audience)
       case .left(let channel, let info, let audience):
         addPresence(.leave(channel: channel.string, info), channel, info, audience)
+      case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdPublishers(let hold):
         for shard in shards.indices { add(.holdPublishers(hold), bytes: 0, to: shard) }

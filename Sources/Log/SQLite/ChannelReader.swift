@@ -95,7 +95,8 @@ struct ChannelReader {
         let publication = Publication(
           offset: statement.unsigned(0), time: statement.int(1), data: statement.blob(2),
           info: statement.isNull(3) ? nil : RowCodec.decodeInfo(statement.blob(3)),
-          tags: statement.isNull(4) ? [:] : RowCodec.decodeTags(statement.blob(4)))
+          tags: statement.isNull(4) ? [:] : RowCodec.decodeTags(statement.blob(4)),
+          change: statement.isNull(5) ? nil : RowCodec.decodeChange(statement.blob(5)))
         if !body(publication) {
           statement.reset()
           return
@@ -105,11 +106,52 @@ struct ChannelReader {
   }
 
   private static let oldestFirst = """
-    SELECT offset, time, data, info, tags FROM publications
+    SELECT offset, time, data, info, tags, change FROM publications
     WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3 AND time >= ?4 ORDER BY offset LIMIT ?5
     """
   private static let newestFirst = """
-    SELECT offset, time, data, info, tags FROM publications
+    SELECT offset, time, data, info, tags, change FROM publications
     WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3 AND time >= ?4 ORDER BY offset DESC LIMIT ?5
     """
+
+  // MARK: Maps
+
+  /// - Parameter key: nil for all of them.
+  func entries(of id: Int64, key: String? = nil) throws -> [Publication] {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(db, key == nil ? Self.allEntries : Self.oneEntry)
+      statement.bind(id, at: 1)
+      if let key { statement.bind(key, at: 2) }
+      var entries: [Publication] = []
+      while try statement.next() {
+        let change = KeyChange(
+          key: statement.text(0), score: statement.int(6), expires: statement.isNull(7) ? .max : statement.int(7))
+        entries.append(
+          Publication(
+            offset: statement.unsigned(1), time: statement.int(2), data: statement.blob(3),
+            info: statement.isNull(4) ? nil : RowCodec.decodeInfo(statement.blob(4)),
+            tags: statement.isNull(5) ? [:] : RowCodec.decodeTags(statement.blob(5)), change: change))
+      }
+      return entries
+    }
+  }
+
+  func keys(of id: Int64, expiringBy time: Int64, limit: Int) throws -> [ExpiringKey] {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(
+        db,
+        "SELECT key, expires FROM entries WHERE channel_id = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3")
+      statement.bind(id, at: 1)
+      statement.bind(time, at: 2)
+      statement.bind(Int64(limit), at: 3)
+      var keys: [ExpiringKey] = []
+      while try statement.next() { keys.append(ExpiringKey(key: statement.text(0), expires: statement.int(1))) }
+      return keys
+    }
+  }
+
+  private static let allEntries = """
+    SELECT key, offset, time, data, info, tags, score, expires FROM entries WHERE channel_id = ?1
+    """
+  private static let oneEntry = allEntries + " AND key = ?2"
 }

@@ -14,24 +14,32 @@ struct CommitBatch {
   init(_ entries: ArraySlice<QueuedEntry>) {
     self.entries = entries
     isContiguous.reserveCapacity(entries.count)
-    for queued in entries {
-      let channel = queued.channel
-      let entry = queued.entry
-      let follows = channel.working.top < UInt64.max && entry.publication.offset == channel.working.top + 1
-      isContiguous.append(follows)
-      guard follows else { continue }
-      if !channel.isTouched {
-        channel.isTouched = true
-        channel.expires = nil
-        channels.append(channel)
+    var index = entries.startIndex
+    while index < entries.endIndex {
+      let end = entries.endOfTransaction(at: index)
+      let follows = entries[index..<end].followWhatIsWorked
+      for queued in entries[index..<end] {
+        isContiguous.append(follows)
+        if follows { take(queued) }
       }
-      channel.working.top = entry.publication.offset
-      channel.working.floor = max(channel.working.floor, entry.floor)
-      channel.ttl = entry.historyTTLMilliseconds
-      if entry.isKept {
-        let expires = entry.publication.time.plus(ttl: entry.historyTTLMilliseconds)
-        channel.expires = min(channel.expires ?? .max, expires)
-      }
+      index = end
+    }
+  }
+
+  private mutating func take(_ queued: QueuedEntry) {
+    let channel = queued.channel
+    let entry = queued.entry
+    if !channel.isTouched {
+      channel.isTouched = true
+      channel.expires = nil
+      channels.append(channel)
+    }
+    channel.working.top = entry.publication.offset
+    channel.working.floor = max(channel.working.floor, entry.floor)
+    channel.ttl = entry.historyTTLMilliseconds
+    if entry.isKept {
+      let expires = entry.publication.time.plus(ttl: entry.historyTTLMilliseconds)
+      channel.expires = min(channel.expires ?? .max, expires)
     }
   }
 
@@ -111,14 +119,16 @@ struct CommitBatch {
     let insert = try RowStatement(
       db,
       """
-      INSERT INTO publications (channel_id, offset, time, data, info, tags, origin_gateway, origin_request)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      INSERT INTO publications (channel_id, offset, time, data, info, tags, origin_gateway, origin_request, change)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """)
     for (queued, follows) in zip(entries, isContiguous) where follows {
       guard let id = queued.channel.working.id else { continue }
       let entry = queued.entry
       let publication = entry.publication
       if let key = entry.idempotency { try write(key, channel: id, db) }
+      if entry.writesMap, let change = publication.change { try write(change, by: publication, channel: id, db) }
+      if let edit = entry.edit { try write(edit, channel: id, db) }
       // What the same transaction trims need not be written; who asked for it must be.
       guard publication.offset > queued.channel.working.floor else {
         if let origin = entry.origin { try write(origin, of: publication, channel: id, db) }
@@ -132,8 +142,44 @@ struct CommitBatch {
       insert.bind(publication.tags.isEmpty ? nil : RowCodec.encode(publication.tags), at: 6)
       insert.bind(entry.origin.map { Int64(bitPattern: $0.gateway) }, at: 7)
       insert.bind(entry.origin.map { Int64(bitPattern: $0.request) }, at: 8)
+      insert.bind(publication.change.map { RowCodec.encode($0) }, at: 9)
       try insert.run()
     }
+  }
+
+  private func write(_ change: KeyChange, by publication: Publication, channel: Int64, _ db: Database) throws {
+    if change.removed {
+      let delete = try RowStatement(db, "DELETE FROM entries WHERE channel_id = ?1 AND key = ?2")
+      delete.bind(channel, at: 1)
+      delete.bind(change.key, at: 2)
+      return try delete.run()
+    }
+    let statement = try RowStatement(
+      db,
+      """
+      INSERT OR REPLACE INTO entries (channel_id, key, offset, time, data, info, tags, score, expires)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      """)
+    statement.bind(channel, at: 1)
+    statement.bind(change.key, at: 2)
+    statement.bind(publication.offset, at: 3)
+    statement.bind(publication.time, at: 4)
+    statement.bind(publication.data, at: 5)
+    statement.bind(publication.info.map { RowCodec.encode($0) }, at: 6)
+    statement.bind(publication.tags.isEmpty ? nil : RowCodec.encode(publication.tags), at: 7)
+    statement.bind(change.score, at: 8)
+    statement.bind(change.expires == .max ? nil : change.expires, at: 9)
+    try statement.run()
+  }
+
+  private func write(_ edit: LogEdit, channel: Int64, _ db: Database) throws {
+    let statement = try RowStatement(
+      db, "UPDATE publications SET data = ?3, tags = ?4 WHERE channel_id = ?1 AND offset = ?2")
+    statement.bind(channel, at: 1)
+    statement.bind(edit.replacement.offset, at: 2)
+    statement.bind(edit.replacement.data, at: 3)
+    statement.bind(edit.replacement.tags.isEmpty ? nil : RowCodec.encode(edit.replacement.tags), at: 4)
+    try statement.run()
   }
 
   private func write(_ key: IdempotencyRecord, channel: Int64, _ db: Database) throws {
@@ -190,5 +236,26 @@ struct CommitBatch {
     statement.bind(channel, at: 1)
     statement.bind(Int64(clamping: offset), at: 2)
     try statement.run()
+  }
+}
+
+extension ArraySlice<QueuedEntry> {
+  /// Where the entries end that share the transaction of the one at `index`.
+  func endOfTransaction(at index: Int) -> Int {
+    let transaction = self[index].transaction
+    var end = index + 1
+    while transaction != 0, end < endIndex, self[end].transaction == transaction { end += 1 }
+    return end
+  }
+
+  /// Whether each entry has the offset after the one before it in its channel.
+  fileprivate var followWhatIsWorked: Bool {
+    var tops: [ObjectIdentifier: UInt64] = [:]
+    for queued in self {
+      let before = (count > 1 ? tops[ObjectIdentifier(queued.channel)] : nil) ?? queued.channel.working.top
+      guard before < UInt64.max, queued.entry.publication.offset == before + 1 else { return false }
+      if count > 1 { tops[ObjectIdentifier(queued.channel)] = before + 1 }
+    }
+    return true
   }
 }

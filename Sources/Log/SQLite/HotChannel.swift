@@ -31,6 +31,8 @@ final class HotChannel {
   /// Keys and origins of relaxed entries that are not on disk yet.
   var traces = RequestTraces()
   var lastUse: Int64
+  /// Changes of publications that are not on disk yet.
+  private var edits: [(offset: UInt64, edit: LogEdit)] = []
 
   var isDurable: Bool { writer.durability == .durable }
 
@@ -56,6 +58,9 @@ final class HotChannel {
     historySize = entry.historySize
     // What stood at this offset failed, or is about to.
     tail.truncate(from: offset)
+    if let edit = entry.edit {
+      if isDurable { edits.append((offset, edit)) } else { tail.replace(with: edit.replacement) }
+    }
     if !isDurable {
       top = offset
       floor = max(floor, entry.floor)
@@ -74,11 +79,16 @@ final class HotChannel {
     committed = max(committed, top)
     self.floor = max(self.floor, floor)
     if isDurable { self.top = max(self.top, top) } else { traces.drop(through: top) }
+    while let first = edits.first, first.offset <= top {
+      tail.replace(with: first.edit.replacement)
+      edits.removeFirst()
+    }
     trimTail()
   }
 
   func fail(offset: UInt64, ticket: UInt64) {
     if tail.ticket(at: offset) == ticket { tail.truncate(from: offset) }
+    edits.removeAll { $0.offset == offset }
   }
 
   /// Drops what is not kept, and then, of what is on disk, what is too much.

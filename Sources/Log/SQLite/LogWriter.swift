@@ -90,6 +90,9 @@ final class LogWriter: @unchecked Sendable {
       case .sweep(let now):
         commitRun()
         sweep(now)
+      case .scrub:
+        commitRun()
+        scrub()
       case .intercept(let body):
         commitRun()
         beforeCommit = body
@@ -118,6 +121,8 @@ final class LogWriter: @unchecked Sendable {
         bytes += run[end].cost
         end += 1
       }
+      // What belongs together is never cut, whatever the limits say.
+      if end > start { end = run[...].endOfTransaction(at: end - 1) }
       commit(CommitBatch(run[start..<end]))
       start = end
     }
@@ -216,6 +221,16 @@ final class LogWriter: @unchecked Sendable {
         try sweep.write(db)
         return .commit
       }
+      return true
+    }
+  }
+
+  /// Pages in the database are overwritten as they are changed (`secure_delete`); the journal still holds what they
+  /// were before, until it is written from its beginning again.
+  private func scrub() {
+    guard refusal == nil else { return }
+    _ = attempt { db in
+      _ = try db.checkpoint(.truncate)
       return true
     }
   }

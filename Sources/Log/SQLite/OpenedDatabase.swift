@@ -22,6 +22,8 @@ struct OpenedDatabase {
           "the data folder was in use, but its database is missing or empty: the log starts anew, with new epochs")
       }
       try Schema.migrator.migrate(writer)
+      // A process that was killed may have left keys in the journal that it had destroyed.
+      try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
       var meta = try writer.read { try StoreMeta($0) }
       try Self.check(writer, folder, isClean: meta.isClean, limit: checkLimit)
       if !isNew { Self.renew(&meta, folder, logger, &randomness) }

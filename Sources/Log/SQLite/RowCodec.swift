@@ -5,6 +5,7 @@ import Wire
 ///     field  = 4 bytes little-endian n, then n - 1 bytes; n = 0 is nil
 ///     info   = user client connectionInfo channelInfo
 ///     tags   = (key value)*
+///     change = key, then one byte: removed, and 8 bytes little-endian each: score, expires
 enum RowCodec {
   static func encode(_ info: ClientInfo) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -44,6 +45,31 @@ enum RowCodec {
     return tags
   }
 
+  static func encode(_ change: KeyChange) -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(change.key.utf8, to: &bytes)
+    bytes.append(change.removed ? 1 : 0)
+    for value in [change.score, change.expires] {
+      let bits = UInt64(bitPattern: value)
+      for shift in stride(from: UInt64(0), to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+    }
+    return bytes
+  }
+
+  /// Nil where the bytes are not whole.
+  static func decodeChange(_ bytes: [UInt8]) -> KeyChange? {
+    var fields = Fields(bytes)
+    guard case .some(.some(let key)) = fields.next(), fields.rest.count == 17 else { return nil }
+    let numbers = fields.rest.dropFirst()
+    return KeyChange(
+      key: String(decoding: key, as: UTF8.self), removed: fields.rest.first == 1, score: number(numbers.prefix(8)),
+      expires: number(numbers.suffix(8)))
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+    Int64(bitPattern: bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+  }
+
   private static func append(_ field: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
     let length = field.map { UInt32(clamping: $0.count) + 1 } ?? 0
     for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
@@ -51,7 +77,7 @@ enum RowCodec {
   }
 
   private struct Fields {
-    private var rest: ArraySlice<UInt8>
+    private(set) var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 

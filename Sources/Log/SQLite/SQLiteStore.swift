@@ -11,7 +11,7 @@ public import Wire
 /// Epochs: a durable channel keeps its epoch over restarts, killed or not. A relaxed one keeps it over clean shutdowns
 /// only: what it had delivered in the last milliseconds may never have been written. Both change when transactions that
 /// were acknowledged turn out to be missing (see ``DataFolder``).
-public final class SQLiteStore: LogStore {
+public final class SQLiteStore: TransactionalStore {
   public struct Options: Sendable {
     /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``.
     public var backlogLimit = 64 << 20
@@ -37,6 +37,7 @@ public final class SQLiteStore: LogStore {
   private var randomness: any RandomNumberGenerator
   var hot: HotChannels
   private var isClosed = false
+  private var lastTransaction: UInt64 = 0
   /// Reads that asked SQLite.
   var coldReadCount = 0
 
@@ -102,21 +103,47 @@ public final class SQLiteStore: LogStore {
   public func append(_ entry: LogEntry) -> AppendOutcome {
     if isClosed { return .refused(.closed) }
     applyOutcomes()
-    let offset = entry.publication.offset
-    guard offset > 0, offset < UInt64(Int64.max) else { return .refused(.notContiguous) }
-    let channel: HotChannel
-    do {
-      channel = try hot[entry.channel] ?? reload(entry)
-    } catch {
-      return .refused(readFailed(error))
-    }
-    guard channel.epoch.hasSameBytes(as: entry.epoch) else { return .refused(.notContiguous) }
-    if !channel.isDurable, offset != channel.top + 1 { return .refused(.notContiguous) }
-    let queued = QueuedEntry(entry: entry, channel: channel.writer, cost: entry.cost)
+    let queued: QueuedEntry
+    do throws(LogError) { queued = try queue(entry, as: 0) } catch { return .refused(error) }
+    guard let channel = hot[slot: queued.channel.slot] else { return .refused(.notContiguous) }
+    if !channel.isDurable, entry.publication.offset != channel.top + 1 { return .refused(.notContiguous) }
     if let error = inbox.add(queued) { return .refused(error) }
+    take(entry, in: channel)
+    return channel.isDurable ? .pending : .kept
+  }
+
+  public func append(_ transaction: [LogEntry]) -> AppendOutcome {
+    if isClosed { return .refused(.closed) }
+    applyOutcomes()
+    lastTransaction += 1
+    var queued: [QueuedEntry] = []
+    do throws(LogError) {
+      for entry in transaction { queued.append(try queue(entry, as: lastTransaction)) }
+    } catch {
+      return .refused(error)
+    }
+    // What is delivered before it is written could not be taken back with the rest.
+    precondition(queued.allSatisfy { $0.channel.durability == .durable }, "a transaction is of durable channels alone")
+    if let error = inbox.add(transaction: queued) { return .refused(error) }
+    for (entry, queued) in zip(transaction, queued) {
+      if let channel = hot[slot: queued.channel.slot] { take(entry, in: channel) }
+    }
+    return .pending
+  }
+
+  /// The entry as it goes to the writer.
+  private func queue(_ entry: LogEntry, as transaction: UInt64) throws(LogError) -> QueuedEntry {
+    let offset = entry.publication.offset
+    guard offset > 0, offset < UInt64(Int64.max) else { throw .notContiguous }
+    let channel: HotChannel
+    do { channel = try hot[entry.channel] ?? reload(entry) } catch { throw readFailed(error) }
+    guard channel.epoch.hasSameBytes(as: entry.epoch) else { throw .notContiguous }
+    return QueuedEntry(entry: entry, channel: channel.writer, cost: entry.cost, transaction: transaction)
+  }
+
+  private func take(_ entry: LogEntry, in channel: HotChannel) {
     channel.lastUse = max(channel.lastUse, entry.publication.time)
     hot.use(channel) { channel.add(entry) }
-    return channel.isDurable ? .pending : .kept
   }
 
   public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
@@ -159,6 +186,24 @@ public final class SQLiteStore: LogStore {
     hot.account(channel) {
       channel.floor = max(channel.floor, removed)
       channel.trimTail()
+    }
+  }
+
+  public func scrub() {
+    if isClosed { return }
+    _ = inbox.ask(.scrub)
+  }
+
+  /// Where a channel stands in the tables; nil where it never had a publication.
+  func row(of name: ChannelName) throws(LogError) -> Int64? {
+    if isClosed { throw .closed }
+    do {
+      if let known = hot[name]?.rowID { return known }
+      let id = try reader.row(of: name)?.id
+      hot[name]?.rowID = id
+      return id
+    } catch {
+      throw readFailed(error)
     }
   }
 
@@ -223,7 +268,7 @@ public final class SQLiteStore: LogStore {
     return add(entry.channel, durability: entry.durability, row: row, now: options.now(), epoch: entry.epoch)
   }
 
-  private func readFailed(_ error: any Error) -> LogError {
+  func readFailed(_ error: any Error) -> LogError {
     let error = (error as? LogError) ?? StoreFault.logError(for: error)
     if case .failed = error { inbox.fail(error) }
     return error

@@ -60,6 +60,27 @@ enum Schema {
           CREATE INDEX origins_time ON origins (time);
           """)
     }
+    migrator.registerMigration("v2") { db in
+      try db.execute(
+        sql: """
+          -- What a publication of a map channel did to its key.
+          ALTER TABLE publications ADD COLUMN change BLOB;
+
+          CREATE TABLE entries (
+            channel_id INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            offset INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            data BLOB NOT NULL,
+            info BLOB,
+            tags BLOB,
+            score INTEGER NOT NULL,
+            expires INTEGER, -- null: never
+            PRIMARY KEY (channel_id, key)
+          ) STRICT, WITHOUT ROWID;
+          CREATE INDEX entries_expires ON entries (channel_id, expires) WHERE expires IS NOT NULL;
+          """)
+    }
     return migrator
   }
 
@@ -76,6 +97,7 @@ enum Schema {
         sql: """
           PRAGMA journal_mode = WAL;
           PRAGMA synchronous = FULL;
+          PRAGMA secure_delete = ON; -- what is deleted is overwritten: keys and messages must not stay in free pages
           PRAGMA wal_autocheckpoint = 1000;
           PRAGMA journal_size_limit = 67108864;
           PRAGMA cache_size = -8192;

@@ -45,4 +45,6 @@ struct QueuedEntry: Sendable {
   var entry: LogEntry
   var channel: WriterChannel
   var cost: Int
+  /// Entries with the same number, one after another, go into one transaction; 0: an entry by itself.
+  var transaction: UInt64 = 0
 }

@@ -9,6 +9,8 @@ enum WriterWork: Sendable {
   /// Deletes what is kept of the channel. Answers up to which offset.
   case remove(WriterChannel, Reply<UInt64>)
   case sweep(now: Int64)
+  /// Empties the journal.
+  case scrub
   /// Runs on the writer's connection. For tests: they cause faults this way.
   case perform(@Sendable (Database) throws -> Void, Reply<Void>)
   /// Runs before each commit of entries from now on, and may fail it. For tests.
@@ -50,11 +52,35 @@ final class WriterInbox: Sendable {
     var isUrgent = false
     var isAsleep = false
     var isSweeping = false
+    var isScrubbing = false
     var isClosed = false
     var failure: LogError?
     /// When relaxed entries are due at the latest.
     var due: DispatchTime?
     var relaxedDelay: DispatchTimeInterval
+
+    func refusal(of cost: Int, limit: Int) -> LogError? {
+      if isClosed { return .closed }
+      if let failure { return failure }
+      return bytes + cost > limit ? .backlog(bytes: bytes) : nil
+    }
+
+    /// - Returns: true where the writer sleeps and has to be woken.
+    mutating func take(_ queued: QueuedEntry) -> Bool {
+      bytes += queued.cost
+      work.append(.append(queued))
+      var isNews = false
+      if queued.channel.durability == .durable {
+        isNews = !isUrgent
+        isUrgent = true
+      } else if due == nil {
+        isNews = true
+        due = .now() + relaxedDelay
+      }
+      let mustWake = isNews && isAsleep
+      if isNews { isAsleep = false }
+      return mustWake
+    }
   }
 
   let backlogLimit: Int
@@ -75,23 +101,22 @@ final class WriterInbox: Sendable {
 
   /// - Returns: why the entry was not taken, or nil.
   func add(_ queued: QueuedEntry) -> LogError? {
-    let isUrgent = queued.channel.durability == .durable
     let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
-      if state.isClosed { return (.closed, false) }
-      if let failure = state.failure { return (failure, false) }
-      if state.bytes + queued.cost > backlogLimit { return (.backlog(bytes: state.bytes), false) }
-      state.bytes += queued.cost
-      state.work.append(.append(queued))
-      var isNews = false
-      if isUrgent {
-        isNews = !state.isUrgent
-        state.isUrgent = true
-      } else if state.due == nil {
-        isNews = true
-        state.due = .now() + state.relaxedDelay
-      }
-      defer { if isNews { state.isAsleep = false } }
-      return (nil, isNews && state.isAsleep)
+      if let error = state.refusal(of: queued.cost, limit: backlogLimit) { return (error, false) }
+      return (nil, state.take(queued))
+    }
+    if mustWake { wake.signal() }
+    return error
+  }
+
+  /// All of them, or none.
+  func add(transaction: [QueuedEntry]) -> LogError? {
+    let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
+      let cost = transaction.reduce(0) { $0 + $1.cost }
+      if let error = state.refusal(of: cost, limit: backlogLimit) { return (error, false) }
+      var mustWake = false
+      for queued in transaction where state.take(queued) { mustWake = true }
+      return (nil, mustWake)
     }
     if mustWake { wake.signal() }
     return error
@@ -104,6 +129,10 @@ final class WriterInbox: Sendable {
       if case .sweep = work {
         if state.isSweeping { return true }  // The one that waits will do.
         state.isSweeping = true
+      }
+      if case .scrub = work {
+        if state.isScrubbing { return true }
+        state.isScrubbing = true
       }
       state.work.append(work)
       state.isUrgent = true
@@ -149,6 +178,7 @@ final class WriterInbox: Sendable {
         state.isUrgent = false
         state.isAsleep = false
         state.isSweeping = false
+        state.isScrubbing = false
         state.due = nil
         return (state.work, state.isClosed, nil)
       }

@@ -5,10 +5,15 @@ public enum BrokerRequest: Sendable, Equatable {
   case unsubscribe(UnsubscribeRequest)
   case history(HistoryRequest)
   case historyRemove(ChannelName)
-  case presence(ChannelName)
-  case presenceStats(ChannelName)
+  case presence(ChannelName, viewer: String? = nil)
+  case presenceStats(ChannelName, viewer: String? = nil)
   /// Channels with a subscriber. `prefix` empty: all of them.
   case channels(prefix: String)
+  case edit(EditRequest)
+  case readMap(MapRequest)
+  case receipt(ReceiptRequest)
+  case unread(user: String, [ChannelName])
+  case call(CallRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -16,16 +21,86 @@ public enum BrokerRequest: Sendable, Equatable {
     public var info: ClientInfo?
     public var tags: [String: String]
     public var idempotencyKey: String?
+    /// On map channels.
+    public var write: MapWrite?
 
     public init(
       channel: ChannelName, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:],
-      idempotencyKey: String? = nil
+      idempotencyKey: String? = nil, write: MapWrite? = nil
     ) {
       self.channel = channel
       self.data = data
       self.info = info
       self.tags = tags
       self.idempotencyKey = idempotencyKey
+      self.write = write
+    }
+  }
+
+  /// Replaces or removes a publication.
+  public struct EditRequest: Sendable, Equatable {
+    public var channel: ChannelName
+    public var offset: UInt64
+    /// Nil removes.
+    public var data: [UInt8]?
+    /// Must be the author; nil for a service, which need not be.
+    public var editor: ClientInfo?
+
+    public init(channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?) {
+      self.channel = channel
+      self.offset = offset
+      self.data = data
+      self.editor = editor
+    }
+  }
+
+  /// Reads a map channel without subscribing to it.
+  public struct MapRequest: Sendable, Equatable {
+    public var channel: ChannelName
+    /// One entry; nil: a page of all of them.
+    public var key: String?
+    public var read: MapRead
+    /// For whom; nil for a service.
+    public var viewer: String?
+
+    public init(channel: ChannelName, key: String? = nil, read: MapRead, viewer: String? = nil) {
+      self.channel = channel
+      self.key = key
+      self.read = read
+      self.viewer = viewer
+    }
+  }
+
+  /// Moves somebody's marks in a channel: they only ever go forward.
+  public struct ReceiptRequest: Sendable, Equatable {
+    /// The map channel of the marks.
+    public var channel: ChannelName
+    public var delivered: UInt64
+    public var read: UInt64
+    public var reader: ClientInfo
+
+    public init(channel: ChannelName, delivered: UInt64 = 0, read: UInt64 = 0, reader: ClientInfo) {
+      self.channel = channel
+      self.delivered = delivered
+      self.read = read
+      self.reader = reader
+    }
+  }
+
+  /// A command for an app.
+  public struct CallRequest: Sendable, Equatable {
+    public var method: String
+    /// Valid JSON, or nothing.
+    public var data: [UInt8]
+    public var caller: ClientInfo
+    /// The gateway itself speaks for the user, about something that clients cannot say.
+    public var isGateways: Bool
+
+    public init(method: String, data: [UInt8], caller: ClientInfo, isGateways: Bool = false) {
+      self.method = method
+      self.data = data
+      self.caller = caller
+      self.isGateways = isGateways
     }
   }
 
@@ -39,14 +114,21 @@ public enum BrokerRequest: Sendable, Equatable {
     public var recoveryLimit: UInt32
     /// Who subscribes, for presence and join; nil for the gateway itself (a resync after a gap).
     public var member: ClientInfo?
+    /// Whether `member` is shown to others, or only says who asks.
+    public var isPresent: Bool
+    /// On map channels: what to read along with it.
+    public var map: MapRead?
 
     public init(
-      channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil
+      channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil,
+      isPresent: Bool = true, map: MapRead? = nil
     ) {
       self.channel = channel
       self.since = since
       self.recoveryLimit = recoveryLimit
       self.member = member
+      self.isPresent = isPresent
+      self.map = map
     }
   }
 
@@ -72,24 +154,43 @@ public enum BrokerRequest: Sendable, Equatable {
     public var since: StreamPosition?
     /// Newest first.
     public var reverse: Bool
+    /// For whom; nil for a service.
+    public var viewer: String?
 
-    public init(channel: ChannelName, limit: UInt32, since: StreamPosition? = nil, reverse: Bool = false) {
+    public init(
+      channel: ChannelName, limit: UInt32, since: StreamPosition? = nil, reverse: Bool = false, viewer: String? = nil
+    ) {
       self.channel = channel
       self.limit = limit
       self.since = since
       self.reverse = reverse
+      self.viewer = viewer
     }
   }
 
-  /// The channel the request is about; nil for `channels`.
+  /// The channel the request is about; nil for `channels`, `unread` and `call`.
   public var channel: ChannelName? {
     switch self {
     case .publish(let r): r.channel
     case .subscribe(let r): r.channel
     case .unsubscribe(let r): r.channel
     case .history(let r): r.channel
-    case .historyRemove(let c), .presence(let c), .presenceStats(let c): c
-    case .channels: nil
+    case .historyRemove(let c), .presence(let c, _), .presenceStats(let c, _): c
+    case .edit(let r): r.channel
+    case .readMap(let r): r.channel
+    case .receipt(let r): r.channel
+    case .channels, .unread, .call: nil
+    }
+  }
+}
+
+extension BrokerRequest {
+  /// Whether it changes something, so that one that is asked again must not be done again.
+  public var isRemembered: Bool {
+    switch self {
+    case .publish, .edit, .receipt, .call: true
+    case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .readMap, .unread:
+      false
     }
   }
 }
@@ -104,6 +205,11 @@ public enum BrokerResponse: Sendable, Equatable {
   case presence([ClientInfo])
   case presenceStats(clients: UInt32, users: UInt32)
   case channels([ChannelName])
+  case mapPage(MapPage)
+  /// For each channel how many publications lie after the reader's mark.
+  case unread([UInt64])
+  /// What an app answers, JSON.
+  case result([UInt8])
   case failed(ClientError)
 
   public struct Subscribed: Sendable, Equatable {
@@ -113,11 +219,20 @@ public enum BrokerResponse: Sendable, Equatable {
     public var recovered: Bool
     /// Missed publications, oldest first; the last one's offset is the top.
     public var publications: [Publication]
+    /// Of a map channel: what it held at the position, where that was asked for.
+    public var entries: [Publication]
+    /// What does not pass it must not reach the subscriber; nil: everything may.
+    public var audience: TagFilter?
 
-    public init(position: StreamPosition, recovered: Bool = false, publications: [Publication] = []) {
+    public init(
+      position: StreamPosition, recovered: Bool = false, publications: [Publication] = [], entries: [Publication] = [],
+      audience: TagFilter? = nil
+    ) {
       self.position = position
       self.recovered = recovered
       self.publications = publications
+      self.entries = entries
+      self.audience = audience
     }
   }
 }

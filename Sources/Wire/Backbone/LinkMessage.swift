@@ -21,6 +21,7 @@ public struct LinkHeader: Sendable, Equatable {
     case leave = 21
     case brokerHeartbeat = 22
     case reset = 23
+    case audience = 24
   }
 
   public static let length = 17
@@ -69,7 +70,7 @@ public struct LinkMessage: Sendable, Equatable {
 /// A gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding: two versions do not mix.
-  public static let protocolVersion: UInt8 = 1
+  public static let protocolVersion: UInt8 = 2
 
   /// Drawn at the process's start.
   public var gateway: UInt64
@@ -172,6 +173,23 @@ public struct LinkPublication: Sendable, Equatable {
   public init(channel: ChannelName, publication: Publication) {
     self.channel = channel
     self.publication = publication
+  }
+}
+
+/// What a user may see of a channel has changed: for those of the user's subscriptions that are live.
+public struct LinkAudience: Sendable, Equatable {
+  public var channel: ChannelName
+  public var user: String
+  /// False: the subscriptions end.
+  public var isAdmitted: Bool
+  /// What does not pass it must not reach the user; nil: everything may.
+  public var audience: TagFilter?
+
+  public init(channel: ChannelName, user: String, isAdmitted: Bool, audience: TagFilter?) {
+    self.channel = channel
+    self.user = user
+    self.isAdmitted = isAdmitted
+    self.audience = audience
   }
 }
 

@@ -1,0 +1,35 @@
+import Apps
+import Log
+import Wire
+
+/// What an app sees of the broker during one decision.
+final class AppLens: AppView {
+  private unowned let core: BrokerCore
+  private let host: AppHost
+  private let time: BrokerTime
+
+  init(core: BrokerCore, host: AppHost, time: BrokerTime) {
+    self.core = core
+    self.host = host
+    self.time = time
+  }
+
+  var now: Int64 { time.wall }
+
+  func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    do { return try host.records.record(type, key, in: core.disk) } catch { throw core.clientError(for: error) }
+  }
+
+  func top(of channel: ChannelName) throws(ClientError) -> UInt64 {
+    guard let next = try core.channel(channel, at: time).sequencer.peek() else { throw .draining }
+    return next - 1
+  }
+
+  func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
+    let state = try core.channel(channel, at: time)
+    let range = LogRange(
+      since: nil, through: state.sequencer.top.offset, limit: count, reverse: true,
+      notBefore: core.oldest(in: state, at: time))
+    return try core.read(range, of: state)
+  }
+}

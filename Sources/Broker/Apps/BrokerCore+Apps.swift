@@ -1,0 +1,139 @@
+import Apps
+import Log
+import Wire
+
+/// Commands for apps, and who may see their channels.
+extension BrokerCore {
+  func call(
+    _ request: BrokerRequest.CallRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    let name = request.method.prefix { $0 != "." }
+    guard let host = apps[String(name)] else {
+      throw .methodNotFound.saying("there is no method \"\(request.method.prefix(64))\"")
+    }
+    guard !request.caller.user.isEmpty else {
+      throw .permissionDenied.saying("\(request.method) is for people; connect with a token that names a user")
+    }
+    let call = AppCall(
+      method: request.method, data: request.data, caller: request.caller,
+      source: request.isGateways ? .gateway : .client, key: requester.key)
+    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time))
+    try perform(decision, of: host, for: requester, at: time, into: &effects)
+  }
+
+  /// What somebody may see of a channel. Channels of no app are their gateways' business.
+  ///
+  /// - Parameter user: nil for services, and for gateways about themselves.
+  func admit(_ user: String?, to state: ChannelState, at time: BrokerTime) throws(ClientError) -> TagFilter? {
+    guard let name = state.options.app, let user else { return nil }
+    guard let host = apps[name] else {
+      throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
+    }
+    return try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time)).audience
+  }
+
+  /// Nobody publishes around an app's rules.
+  static func refusal(of state: ChannelState) -> ClientError {
+    let app = state.options.app ?? ""
+    return .permissionDenied.saying("\"\(state.name)\" is written by the app alone; call a method of \(app)")
+  }
+
+  private func readmit(
+    _ user: String, to name: ChannelName, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    guard let state = channels[name], !state.interest.isEmpty else { return }
+    var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
+    do throws(ClientError) {
+      change.audience = try admit(user, to: state, at: time)
+      change.isAdmitted = true
+    } catch {
+      // Refused, or not to be found out now: either way nothing more may reach them.
+    }
+    broadcast(.audience, change.bytes, to: state.interest, at: time, into: &effects)
+  }
+
+  // MARK: After a decision
+
+  /// One of a decision's entries came back from the log.
+  func advance(
+    _ decision: PendingDecision, error: LogError?, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    decision.remaining -= 1
+    if let error, decision.error == nil || decision.error == .notContiguous { decision.error = error }
+    guard decision.remaining == 0 else { return }
+    let host = decision.host
+    if host.lastPending === decision { host.lastPending = nil }
+    if let error = decision.error {
+      counters.refused += 1
+      // Decisions upon this one fail too; when the last is back, everything is read anew.
+      if host.recordsState.sequencer.isIdle { host.records.forgetAll() }
+      host.nextDue = nil
+      for (requester, _) in decision.answers {
+        settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
+      }
+      return
+    }
+    for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
+    for effect in decision.afterwards { follow(effect, of: host, at: time, into: &effects) }
+    refresh(host, at: time, into: &effects)
+    for (requester, answer) in decision.answers { settle(requester, answer, at: time, into: &effects) }
+  }
+
+  func follow(_ effect: AppEffect, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    switch effect {
+    case .refresh(let channel, let key, .soon):
+      host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
+    case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
+    case .scrub: disk.scrub()
+    case .discardPictures(let pictures): effects.append(.discardPictures(pictures))
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
+    }
+  }
+
+  // MARK: Lists
+
+  /// Works out entries that are due. Bounded: the rest comes with the next turn.
+  func refresh(_ host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    for _ in 0..<Self.refreshesPerTurn {
+      guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
+      do throws(ClientError) {
+        let state = try channel(place.channel, at: time)
+        guard let publication = try publication(of: place.key, in: state, of: host, at: time) else { continue }
+        try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
+      } catch {
+        // Nothing is lost: what a list shows is worked out again when its channel is opened next.
+        counters.refused += 1
+      }
+    }
+  }
+
+  static let refreshesPerTurn = 64
+
+  /// The change of a list that brings an entry up to date; nil where it is. Without its offset where the channel drains.
+  func publication(
+    of key: String, in state: ChannelState, of host: AppHost, at time: BrokerTime
+  ) throws(ClientError) -> Publication? {
+    guard let map = state.map else { preconditionFailure("apps refresh map channels alone, not \(state.name)") }
+    let entry = try host.app.entry(key, of: state.name, AppLens(core: self, host: host, time: time))
+    let before = map.latest(key)
+    guard let offset = state.sequencer.peek() else { throw .draining }
+    guard let entry else {
+      if before == nil { return nil }
+      return Publication(
+        offset: offset, time: time.wall, data: Self.noData, change: KeyChange(key: key, removed: true))
+    }
+    let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
+    if let before, before.data == entry.data, before.change == change { return nil }
+    return Publication(offset: offset, time: time.wall, data: entry.data, change: change)
+  }
+
+  /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker
+  /// was killed.
+  func refreshOpened(_ state: ChannelState, at time: BrokerTime) {
+    guard let name = state.options.app, let host = apps[name], let map = state.map,
+      state.options.mapMode == .persistent, refreshedLists.insert(state.name).inserted
+    else { return }
+    for key in map.keys { host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic) }
+  }
+}

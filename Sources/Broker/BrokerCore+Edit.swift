@@ -1,0 +1,78 @@
+import Log
+import Wire
+
+/// Replacing and removing publications.
+///
+/// The kept publication is changed where it stands, so that history and recovery show it as it is now. That it was
+/// changed is itself a publication, with an offset of its own: so live subscribers hear of it in order, and those who
+/// were away recover it, wherever they were. It carries the tag `edits` or `deletes` with the offset of the one that
+/// changed; that one carries `edited` or `deleted` with the time.
+extension BrokerCore {
+  /// Tags that only the broker writes.
+  static let reservedTags: Set<String> = ["edits", "deletes", "edited", "deleted", "user", "key", "removed", "only"]
+
+  func edit(
+    _ request: BrokerRequest.EditRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    guard request.data?.count ?? 0 <= configuration.maximumPayloadBytes else {
+      throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
+    }
+    let state = try channel(request.channel, at: time)
+    guard state.options.kind == .stream, state.options.keepsHistory else {
+      throw .notAvailable.saying("\"\(state.name)\" keeps no history, so there is nothing to change")
+    }
+    if let editor = request.editor { _ = try admit(editor.user, to: state, at: time) }
+    let original = try kept(request.offset, in: state, at: time)
+    if let editor = request.editor {
+      guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
+        throw .permissionDenied.saying("only its author may change a publication")
+      }
+    }
+    let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: time.wall)
+    guard let offset = state.sequencer.peek() else { throw .draining }
+    var notice = plan.notice
+    notice.offset = offset
+    try append(notice, nil, edit: plan.edit, of: state, for: requester, at: time, into: &effects)
+  }
+
+  /// The publication, as it stands in the history now.
+  func kept(_ offset: UInt64, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> Publication {
+    let top = state.sequencer.top.offset
+    guard offset > 0, offset <= top else { throw .notFound(offset) }
+    let range = LogRange(since: offset - 1, through: offset, limit: 1, notBefore: oldest(in: state, at: time))
+    guard let original = try read(range, of: state).first, original.offset == offset else { throw .notFound(offset) }
+    guard original.tags["edits"] == nil, original.tags["deletes"] == nil, original.tags["deleted"] == nil else {
+      throw .badRequest.saying("what has offset \(offset) is not there to be changed; it was removed, or is a change")
+    }
+    return original
+  }
+}
+
+/// What becomes of a publication that is changed, and what says so.
+struct EditPlan {
+  let edit: LogEdit
+  /// Without an offset.
+  let notice: Publication
+
+  /// - Parameter data: nil removes.
+  init(original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64) {
+    var replacement = original
+    replacement.data = data ?? BrokerCore.noData
+    replacement.tags[data == nil ? "deleted" : "edited"] = String(wall)
+    edit = LogEdit(replacement: replacement)
+    var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
+    // Whoever may not see the one must not hear of the other.
+    if let only = original.tags["only"] { tags["only"] = only }
+    notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)
+  }
+}
+
+extension ClientError {
+  static let draining = ClientError.internalError.saying(
+    "the channel's last publications could not be stored; try again in a moment")
+
+  fileprivate static func notFound(_ offset: UInt64) -> ClientError {
+    .badRequest.saying("the channel keeps no publication with offset \(offset)")
+  }
+}

@@ -1,0 +1,59 @@
+import Wire
+
+/// Who got and read how much of a channel: marks that only go forward, each user's under its own key of a map channel.
+extension BrokerCore {
+  func receipt(
+    _ request: BrokerRequest.ReceiptRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    let state = try channel(request.channel, at: time)
+    if state.options.app != nil { throw Self.refusal(of: state) }
+    guard let map = state.map, state.options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
+      throw .badRequest.saying("\"\(state.name)\" holds no receipts")
+    }
+    let top = try channel(subject, at: time).sequencer.top.offset
+    let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()
+    // What was read was delivered, and nobody read what is still to come.
+    let read = min(top, max(before.read, request.read))
+    let marks = ReceiptMarks(delivered: min(top, max(before.delivered, request.delivered, read)), read: read)
+    guard marks != before else { return settle(requester, .done, at: time, into: &effects) }
+    let publish = BrokerRequest.PublishRequest(
+      channel: state.name, data: marks.json, info: request.reader, write: MapWrite(key: request.reader.user))
+    try self.publish(publish, for: requester, at: time, into: &effects)
+  }
+
+  /// For each receipts channel, how many publications of its subject lie after the user's mark.
+  func unread(_ names: [ChannelName], by user: String, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+    var counts: [UInt64] = []
+    for name in names {
+      let state = try channel(name, at: time)
+      guard let map = state.map, let subject = try? ChannelName(name.rest) else {
+        throw .badRequest.saying("\"\(name)\" holds no receipts")
+      }
+      let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
+      let top = try channel(subject, at: time).sequencer.top.offset
+      counts.append(top > read ? top - read : 0)
+    }
+    return .unread(counts)
+  }
+}
+
+/// `{"delivered":7,"read":5}`
+struct ReceiptMarks: Equatable {
+  var delivered: UInt64 = 0
+  var read: UInt64 = 0
+
+  init(delivered: UInt64 = 0, read: UInt64 = 0) {
+    self.delivered = delivered
+    self.read = read
+  }
+
+  /// Of what ``json`` wrote; anything else is no mark.
+  init(json: [UInt8]) {
+    let numbers = json.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      .compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+    if numbers.count == 2 { self.init(delivered: numbers[0], read: numbers[1]) } else { self.init() }
+  }
+
+  var json: [UInt8] { Array("{\"delivered\":\(delivered),\"read\":\(read)}".utf8) }
+}

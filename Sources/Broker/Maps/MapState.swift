@@ -1,0 +1,117 @@
+import Wire
+
+/// The entries of a map channel that is in use: of each key the publication that wrote it last.
+///
+/// Subscribers see an entry when its publication is delivered. What the log has not answered for yet stands apart, for
+/// those alone who work out the next value from the last.
+final class MapState {
+  private struct Place: Comparable {
+    var score: Int64
+    var key: String
+
+    static func < (a: Place, b: Place) -> Bool {
+      a.score != b.score ? a.score < b.score : a.key.utf8.lexicographicallyPrecedes(b.key.utf8)
+    }
+  }
+
+  private var entries: [IdentifierKey: Publication] = [:]
+  private var underWay: [IdentifierKey: Publication] = [:]
+  /// Keys in order, smallest first; nil where a change has spoilt it.
+  private var places: [Place]?
+  private let ordersByScore: Bool
+
+  init(order: MapOrder, entries stored: [Publication]) {
+    ordersByScore = order != .key
+    for entry in stored { apply(entry) }
+  }
+
+  var isEmpty: Bool { entries.isEmpty && underWay.isEmpty }
+  /// Of entries that subscribers see, and of new ones on their way.
+  var count: Int { entries.count + underWay.keys.count { entries[$0] == nil } }
+  var keys: [String] { entries.keys.map(\.string) }
+
+  /// What subscribers see.
+  func entry(_ key: String) -> Publication? { entries[IdentifierKey(key)] }
+
+  /// What the key holds once everything that is under way is delivered.
+  func latest(_ key: String) -> Publication? {
+    let key = IdentifierKey(key)
+    guard let waiting = underWay[key] else { return entries[key] }
+    return waiting.change?.removed == true ? nil : waiting
+  }
+
+  /// The log took it and has not answered yet.
+  func taken(_ publication: Publication) {
+    if let change = publication.change { underWay[IdentifierKey(change.key)] = publication }
+  }
+
+  func failed(_ publication: Publication) { settle(publication) }
+
+  /// It is delivered now.
+  func apply(_ publication: Publication) {
+    guard let change = publication.change else { return }
+    settle(publication)
+    let before = entries.updateValue(publication, forKey: IdentifierKey(change.key))
+    if change.removed { entries[IdentifierKey(change.key)] = nil }
+    if change.removed || before == nil || ordersByScore && before?.change?.score != change.score { places = nil }
+  }
+
+  private func settle(_ publication: Publication) {
+    guard let key = publication.change.map({ IdentifierKey($0.key) }) else { return }
+    if underWay[key]?.offset == publication.offset { underWay[key] = nil }
+  }
+
+  /// A page of the entries, and where the next one begins; empty: there is none.
+  ///
+  /// - Parameters:
+  ///   - cursor: of the page before; one that is not ours begins anew.
+  ///   - bytes: of the payloads in a page; at least one entry is in it.
+  func page(
+    after cursor: String, limit: Int, bytes: Int, isDescending: Bool
+  ) -> (entries: [Publication], cursor: String) {
+    let places = self.places ?? sorted()
+    self.places = places
+    var index = Self.place(of: cursor).map { start(after: $0, in: places, isDescending) } ?? 0
+    var page: [Publication] = []
+    var size = 0
+    while index < places.count {
+      let place = places[isDescending ? places.count - 1 - index : index]
+      guard let entry = entries[IdentifierKey(place.key)] else { preconditionFailure("the order lost a key") }
+      size += 64 + entry.data.count
+      if !page.isEmpty, page.count >= limit || size > bytes { return (page, Self.cursor(after: page)) }
+      page.append(entry)
+      index += 1
+    }
+    return (page, "")
+  }
+
+  private func sorted() -> [Place] {
+    entries.map { Place(score: ordersByScore ? $0.value.change?.score ?? 0 : 0, key: $0.key.string) }.sorted()
+  }
+
+  /// The first index, counted in the direction of reading, that lies after a place: by bisection, so that a key that is
+  /// gone meanwhile leaves its place behind.
+  private func start(after place: Place, in places: [Place], _ isDescending: Bool) -> Int {
+    let place = ordersByScore ? place : Place(score: 0, key: place.key)
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let other = places[isDescending ? places.count - 1 - middle : middle]
+      let isBeforeOrAt = isDescending ? !(other < place) : !(place < other)
+      if isBeforeOrAt { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// `score:key`.
+  private static func cursor(after page: [Publication]) -> String {
+    page.last?.change.map { "\($0.score):\($0.key)" } ?? ""
+  }
+
+  private static func place(of cursor: String) -> Place? {
+    guard let colon = cursor.utf8.firstIndex(of: UInt8(ascii: ":")), let score = Int64(cursor[..<colon]) else {
+      return nil
+    }
+    return Place(score: score, key: String(cursor[cursor.utf8.index(after: colon)...]))
+  }
+}

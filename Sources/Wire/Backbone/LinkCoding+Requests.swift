@@ -1,0 +1,228 @@
+// How requests stand in the body of a link message.
+
+private enum RequestKind: UInt8 {
+  case publish = 1
+  case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
+  case unread, call
+}
+
+extension LinkRequest: ByteEncodable {
+  public var bytes: [UInt8] { encoded }
+
+  /// The bytes of a first try, written from a request that goes elsewhere then.
+  public static func bytes(id: UInt64, oldestPending: UInt64, isResync: Bool, _ request: BrokerRequest) -> [UInt8] {
+    LinkRequest(id: id, oldestPending: oldestPending, isResync: isResync, request: request).encoded
+  }
+
+  func write(to sink: inout some BackboneSink) {
+    sink.write(id)
+    sink.write(oldestPending)
+    sink.write(flag: isRetry)
+    sink.write(flag: isResync)
+    write(request, to: &sink)
+  }
+
+  private func write(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+    switch request {
+    case .publish(let publish):
+      writer.write(byte: RequestKind.publish.rawValue)
+      writer.write(publish.channel)
+      writer.write(publish.data)
+      writer.write(optional: publish.info)
+      writer.write(publish.tags)
+      writer.write(flag: publish.idempotencyKey != nil)
+      if let key = publish.idempotencyKey { writer.write(key) }
+      writer.write(flag: publish.write != nil)
+      if let write = publish.write { writer.write(write) }
+    case .subscribe(let subscribe):
+      writer.write(byte: RequestKind.subscribe.rawValue)
+      writer.write(subscribe.channel)
+      writer.write(optional: subscribe.since)
+      writer.write(UInt64(subscribe.recoveryLimit))
+      writer.write(optional: subscribe.member)
+      writer.write(flag: subscribe.isPresent)
+      writer.write(flag: subscribe.map != nil)
+      if let map = subscribe.map { writer.write(map) }
+    case .unsubscribe(let unsubscribe):
+      writer.write(byte: RequestKind.unsubscribe.rawValue)
+      writer.write(unsubscribe.channel)
+      writer.write(optional: unsubscribe.member)
+      writer.write(flag: unsubscribe.keepsInterest)
+    case .history(let history):
+      writer.write(byte: RequestKind.history.rawValue)
+      writer.write(history.channel)
+      writer.write(UInt64(history.limit))
+      writer.write(optional: history.since)
+      writer.write(flag: history.reverse)
+      writer.write(optional: history.viewer)
+    case .historyRemove(let channel):
+      writer.write(byte: RequestKind.historyRemove.rawValue)
+      writer.write(channel)
+    case .presence(let channel, let viewer):
+      writer.write(byte: RequestKind.presence.rawValue)
+      writer.write(channel)
+      writer.write(optional: viewer)
+    case .presenceStats(let channel, let viewer):
+      writer.write(byte: RequestKind.presenceStats.rawValue)
+      writer.write(channel)
+      writer.write(optional: viewer)
+    case .channels(let prefix):
+      writer.write(byte: RequestKind.channels.rawValue)
+      writer.write(prefix)
+    case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &writer)
+    }
+  }
+
+  private func writeRare(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+    switch request {
+    case .edit(let edit):
+      writer.write(byte: RequestKind.edit.rawValue)
+      writer.write(edit.channel)
+      writer.write(edit.offset)
+      writer.write(optional: edit.data)
+      writer.write(optional: edit.editor)
+    case .readMap(let read):
+      writer.write(byte: RequestKind.readMap.rawValue)
+      writer.write(read.channel)
+      writer.write(optional: read.key)
+      writer.write(read.read)
+      writer.write(optional: read.viewer)
+    case .receipt(let receipt):
+      writer.write(byte: RequestKind.receipt.rawValue)
+      writer.write(receipt.channel)
+      writer.write(receipt.delivered)
+      writer.write(receipt.read)
+      writer.write(receipt.reader)
+    case .unread(let user, let channels):
+      writer.write(byte: RequestKind.unread.rawValue)
+      writer.write(user)
+      writer.write(UInt64(channels.count))
+      for channel in channels { writer.write(channel) }
+    case .call(let call):
+      writer.write(byte: RequestKind.call.rawValue)
+      writer.write(call.method)
+      writer.write(call.data)
+      writer.write(call.caller)
+      writer.write(flag: call.isGateways)
+    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels:
+      preconditionFailure("the common requests are written above")
+    }
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    let id = try reader.readNumber()
+    let oldestPending = try reader.readNumber()
+    let isRetry = try reader.readFlag()
+    let isResync = try reader.readFlag()
+    let request = try Self.readRequest(from: &reader)
+    try reader.requireEnd()
+    self.init(id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, request: request)
+  }
+
+  private static func readRequest(from reader: inout ByteReader) throws(MalformedMessage) -> BrokerRequest {
+    guard let kind = RequestKind(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+    switch kind {
+    case .publish:
+      return .publish(
+        .init(
+          channel: try reader.readChannel(), data: try reader.readBytes(), info: try reader.readOptionalInfo(),
+          tags: try reader.readTags(), idempotencyKey: try reader.readOptionalString(),
+          write: try reader.readFlag() ? try reader.readMapWrite() : nil))
+    case .subscribe:
+      return .subscribe(
+        .init(
+          channel: try reader.readChannel(), since: try reader.readOptionalPosition(),
+          recoveryLimit: try reader.readLimit(), member: try reader.readOptionalInfo(), isPresent: try reader.readFlag(),
+          map: try reader.readFlag() ? try reader.readMapRead() : nil))
+    case .unsubscribe:
+      return .unsubscribe(
+        .init(
+          channel: try reader.readChannel(), member: try reader.readOptionalInfo(),
+          keepsInterest: try reader.readFlag()))
+    case .history:
+      return .history(
+        .init(
+          channel: try reader.readChannel(), limit: try reader.readLimit(), since: try reader.readOptionalPosition(),
+          reverse: try reader.readFlag(), viewer: try reader.readOptionalString()))
+    case .historyRemove: return .historyRemove(try reader.readChannel())
+    case .presence: return .presence(try reader.readChannel(), viewer: try reader.readOptionalString())
+    case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
+    case .channels: return .channels(prefix: try reader.readString())
+    case .edit, .readMap, .receipt, .unread, .call: return try readRare(kind, from: &reader)
+    }
+  }
+
+  private static func readRare(
+    _ kind: RequestKind, from reader: inout ByteReader
+  ) throws(MalformedMessage) -> BrokerRequest {
+    switch kind {
+    case .edit:
+      return .edit(
+        .init(
+          channel: try reader.readChannel(), offset: try reader.readNumber(), data: try reader.readOptionalBytes(),
+          editor: try reader.readOptionalInfo()))
+    case .readMap:
+      return .readMap(
+        .init(
+          channel: try reader.readChannel(), key: try reader.readOptionalString(), read: try reader.readMapRead(),
+          viewer: try reader.readOptionalString()))
+    case .receipt:
+      return .receipt(
+        .init(
+          channel: try reader.readChannel(), delivered: try reader.readNumber(), read: try reader.readNumber(),
+          reader: try reader.readInfo()))
+    case .unread:
+      let user = try reader.readString()
+      var channels: [ChannelName] = []
+      for _ in 0..<(try reader.readCount()) { channels.append(try reader.readChannel()) }
+      return .unread(user: user, channels)
+    case .call:
+      return .call(
+        .init(
+          method: try reader.readString(), data: try reader.readBytes(), caller: try reader.readInfo(),
+          isGateways: try reader.readFlag()))
+    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels:
+      preconditionFailure("the common requests are read above")
+    }
+  }
+}
+
+extension BackboneSink {
+  fileprivate mutating func write(_ write: MapWrite) {
+    self.write(write.key)
+    self.write(flag: write.removed)
+    self.write(flag: write.score != nil)
+    if let score = write.score { self.write(UInt64(bitPattern: score)) }
+  }
+
+  fileprivate mutating func write(_ read: MapRead) {
+    write(byte: read.phase.rawValue)
+    write(read.cursor)
+    write(UInt64(read.limit))
+    write(flag: read.isReversed)
+  }
+
+  fileprivate mutating func write(optional text: String?) {
+    write(flag: text != nil)
+    if let text { write(text) }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func readMapWrite() throws(MalformedMessage) -> MapWrite {
+    MapWrite(
+      key: try readString(), removed: try readFlag(),
+      score: try readFlag() ? Int64(bitPattern: try readNumber()) : nil)
+  }
+
+  fileprivate mutating func readMapRead() throws(MalformedMessage) -> MapRead {
+    MapRead(
+      phase: try readPhase(), cursor: try readString(), limit: try readLimit(), isReversed: try readFlag())
+  }
+
+  mutating func readPhase() throws(MalformedMessage) -> MapRead.Phase {
+    guard let phase = MapRead.Phase(rawValue: try readByte()) else { throw MalformedMessage() }
+    return phase
+  }
+}
