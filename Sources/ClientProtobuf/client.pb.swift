@@ -439,6 +439,13 @@ public nonisolated struct ProtoPublication: Sendable {
   /// Milliseconds since 1970.
   public var time: Int64 = 0
 
+  /// Of map channels.
+  public var key: String = String()
+
+  public var removed: Bool = false
+
+  public var score: Int64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -645,34 +652,102 @@ public nonisolated struct ProtoRefreshResult: Sendable {
   public init() {}
 }
 
-public nonisolated struct ProtoSubscribeRequest: Sendable {
+public nonisolated struct ProtoSubscribeRequest: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  public var channel: String = String()
+  public var channel: String {
+    get {_storage._channel}
+    set {_uniqueStorage()._channel = newValue}
+  }
 
-  public var token: String = String()
+  public var token: String {
+    get {_storage._token}
+    set {_uniqueStorage()._token = newValue}
+  }
 
-  public var recover: Bool = false
+  public var recover: Bool {
+    get {_storage._recover}
+    set {_uniqueStorage()._recover = newValue}
+  }
 
-  public var epoch: String = String()
+  public var epoch: String {
+    get {_storage._epoch}
+    set {_uniqueStorage()._epoch = newValue}
+  }
 
-  public var offset: UInt64 = 0
+  public var offset: UInt64 {
+    get {_storage._offset}
+    set {_uniqueStorage()._offset = newValue}
+  }
 
-  public var data: Data = Data()
+  public var data: Data {
+    get {_storage._data}
+    set {_uniqueStorage()._data = newValue}
+  }
 
-  public var positioned: Bool = false
+  public var positioned: Bool {
+    get {_storage._positioned}
+    set {_uniqueStorage()._positioned = newValue}
+  }
 
-  public var recoverable: Bool = false
+  public var recoverable: Bool {
+    get {_storage._recoverable}
+    set {_uniqueStorage()._recoverable = newValue}
+  }
 
-  public var joinLeave: Bool = false
+  public var joinLeave: Bool {
+    get {_storage._joinLeave}
+    set {_uniqueStorage()._joinLeave = newValue}
+  }
 
-  public var flag: Int64 = 0
+  public var tf: ProtoFilterNode {
+    get {_storage._tf ?? ProtoFilterNode()}
+    set {_uniqueStorage()._tf = newValue}
+  }
+  /// Returns true if `tf` has been explicitly set.
+  public var hasTf: Bool {_storage._tf != nil}
+  /// Clears the value of `tf`. Subsequent reads from it will return its default value.
+  public mutating func clearTf() {_uniqueStorage()._tf = nil}
+
+  public var flag: Int64 {
+    get {_storage._flag}
+    set {_uniqueStorage()._flag = newValue}
+  }
+
+  /// 0: stream, 1: map.
+  public var type: Int32 {
+    get {_storage._type}
+    set {_uniqueStorage()._type = newValue}
+  }
+
+  /// What of a map is asked for. 0: live, 1: stream, 2: state.
+  public var phase: Int32 {
+    get {_storage._phase}
+    set {_uniqueStorage()._phase = newValue}
+  }
+
+  public var cursor: String {
+    get {_storage._cursor}
+    set {_uniqueStorage()._cursor = newValue}
+  }
+
+  public var limit: Int32 {
+    get {_storage._limit}
+    set {_uniqueStorage()._limit = newValue}
+  }
+
+  public var asc: Bool {
+    get {_storage._asc}
+    set {_uniqueStorage()._asc = newValue}
+  }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 public nonisolated struct ProtoSubscribeResult: Sendable {
@@ -699,6 +774,37 @@ public nonisolated struct ProtoSubscribeResult: Sendable {
   public var data: Data = Data()
 
   public var wasRecovering: Bool = false
+
+  public var type: Int32 = 0
+
+  public var phase: Int32 = 0
+
+  public var cursor: String = String()
+
+  public var state: [ProtoPublication] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// A condition on a publication's tags. op: empty for a comparison, else and, or, not.
+public nonisolated struct ProtoFilterNode: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var op: String = String()
+
+  public var key: String = String()
+
+  public var cmp: String = String()
+
+  public var val: String = String()
+
+  public var vals: [String] = []
+
+  public var nodes: [ProtoFilterNode] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -764,8 +870,18 @@ public nonisolated struct ProtoPublishRequest: Sendable {
 
   public var data: Data = Data()
 
+  /// 0: stream, 1: map.
+  public var type: Int32 = 0
+
+  public var key: String = String()
+
+  public var removed: Bool = false
+
   /// Fanfare's own: the same key within five minutes publishes once.
   public var idempotencyKey: String = String()
+
+  /// Fanfare's own: where the key stands in a map that is ordered by score.
+  public var score: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1479,7 +1595,7 @@ nonisolated extension ProtoClientInfo: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Publication"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{2}\u{2}time\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{4}data\0\u{1}info\0\u{1}offset\0\u{1}tags\0\u{2}\u{2}time\0\u{2}\u{2}key\0\u{1}removed\0\u{1}score\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1492,6 +1608,9 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
       case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.tags) }()
       case 9: try { try decoder.decodeSingularInt64Field(value: &self.time) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 12: try { try decoder.decodeSingularBoolField(value: &self.removed) }()
+      case 13: try { try decoder.decodeSingularSInt64Field(value: &self.score) }()
       default: break
       }
     }
@@ -1517,6 +1636,15 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.time != 0 {
       try visitor.visitSingularInt64Field(value: self.time, fieldNumber: 9)
     }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 11)
+    }
+    if self.removed != false {
+      try visitor.visitSingularBoolField(value: self.removed, fieldNumber: 12)
+    }
+    if self.score != 0 {
+      try visitor.visitSingularSInt64Field(value: self.score, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1526,6 +1654,9 @@ nonisolated extension ProtoPublication: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.offset != rhs.offset {return false}
     if lhs.tags != rhs.tags {return false}
     if lhs.time != rhs.time {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs.removed != rhs.removed {return false}
+    if lhs.score != rhs.score {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1991,74 +2122,174 @@ nonisolated extension ProtoRefreshResult: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubscribeRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0\u{1}recover\0\u{2}\u{3}epoch\0\u{1}offset\0\u{1}data\0\u{1}positioned\0\u{1}recoverable\0\u{3}join_leave\0\u{2}\u{3}flag\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}token\0\u{1}recover\0\u{2}\u{3}epoch\0\u{1}offset\0\u{1}data\0\u{1}positioned\0\u{1}recoverable\0\u{3}join_leave\0\u{2}\u{2}tf\0\u{1}flag\0\u{1}type\0\u{1}phase\0\u{1}cursor\0\u{1}limit\0\u{1}asc\0")
+
+  fileprivate class _StorageClass {
+    var _channel: String = String()
+    var _token: String = String()
+    var _recover: Bool = false
+    var _epoch: String = String()
+    var _offset: UInt64 = 0
+    var _data: Data = Data()
+    var _positioned: Bool = false
+    var _recoverable: Bool = false
+    var _joinLeave: Bool = false
+    var _tf: ProtoFilterNode? = nil
+    var _flag: Int64 = 0
+    var _type: Int32 = 0
+    var _phase: Int32 = 0
+    var _cursor: String = String()
+    var _limit: Int32 = 0
+    var _asc: Bool = false
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _channel = source._channel
+      _token = source._token
+      _recover = source._recover
+      _epoch = source._epoch
+      _offset = source._offset
+      _data = source._data
+      _positioned = source._positioned
+      _recoverable = source._recoverable
+      _joinLeave = source._joinLeave
+      _tf = source._tf
+      _flag = source._flag
+      _type = source._type
+      _phase = source._phase
+      _cursor = source._cursor
+      _limit = source._limit
+      _asc = source._asc
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.channel) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.token) }()
-      case 3: try { try decoder.decodeSingularBoolField(value: &self.recover) }()
-      case 6: try { try decoder.decodeSingularStringField(value: &self.epoch) }()
-      case 7: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
-      case 8: try { try decoder.decodeSingularBytesField(value: &self.data) }()
-      case 9: try { try decoder.decodeSingularBoolField(value: &self.positioned) }()
-      case 10: try { try decoder.decodeSingularBoolField(value: &self.recoverable) }()
-      case 11: try { try decoder.decodeSingularBoolField(value: &self.joinLeave) }()
-      case 14: try { try decoder.decodeSingularInt64Field(value: &self.flag) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._channel) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._token) }()
+        case 3: try { try decoder.decodeSingularBoolField(value: &_storage._recover) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._epoch) }()
+        case 7: try { try decoder.decodeSingularUInt64Field(value: &_storage._offset) }()
+        case 8: try { try decoder.decodeSingularBytesField(value: &_storage._data) }()
+        case 9: try { try decoder.decodeSingularBoolField(value: &_storage._positioned) }()
+        case 10: try { try decoder.decodeSingularBoolField(value: &_storage._recoverable) }()
+        case 11: try { try decoder.decodeSingularBoolField(value: &_storage._joinLeave) }()
+        case 13: try { try decoder.decodeSingularMessageField(value: &_storage._tf) }()
+        case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._flag) }()
+        case 15: try { try decoder.decodeSingularInt32Field(value: &_storage._type) }()
+        case 16: try { try decoder.decodeSingularInt32Field(value: &_storage._phase) }()
+        case 17: try { try decoder.decodeSingularStringField(value: &_storage._cursor) }()
+        case 18: try { try decoder.decodeSingularInt32Field(value: &_storage._limit) }()
+        case 19: try { try decoder.decodeSingularBoolField(value: &_storage._asc) }()
+        default: break
+        }
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.channel.isEmpty {
-      try visitor.visitSingularStringField(value: self.channel, fieldNumber: 1)
-    }
-    if !self.token.isEmpty {
-      try visitor.visitSingularStringField(value: self.token, fieldNumber: 2)
-    }
-    if self.recover != false {
-      try visitor.visitSingularBoolField(value: self.recover, fieldNumber: 3)
-    }
-    if !self.epoch.isEmpty {
-      try visitor.visitSingularStringField(value: self.epoch, fieldNumber: 6)
-    }
-    if self.offset != 0 {
-      try visitor.visitSingularUInt64Field(value: self.offset, fieldNumber: 7)
-    }
-    if !self.data.isEmpty {
-      try visitor.visitSingularBytesField(value: self.data, fieldNumber: 8)
-    }
-    if self.positioned != false {
-      try visitor.visitSingularBoolField(value: self.positioned, fieldNumber: 9)
-    }
-    if self.recoverable != false {
-      try visitor.visitSingularBoolField(value: self.recoverable, fieldNumber: 10)
-    }
-    if self.joinLeave != false {
-      try visitor.visitSingularBoolField(value: self.joinLeave, fieldNumber: 11)
-    }
-    if self.flag != 0 {
-      try visitor.visitSingularInt64Field(value: self.flag, fieldNumber: 14)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._channel.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._channel, fieldNumber: 1)
+      }
+      if !_storage._token.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._token, fieldNumber: 2)
+      }
+      if _storage._recover != false {
+        try visitor.visitSingularBoolField(value: _storage._recover, fieldNumber: 3)
+      }
+      if !_storage._epoch.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._epoch, fieldNumber: 6)
+      }
+      if _storage._offset != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._offset, fieldNumber: 7)
+      }
+      if !_storage._data.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._data, fieldNumber: 8)
+      }
+      if _storage._positioned != false {
+        try visitor.visitSingularBoolField(value: _storage._positioned, fieldNumber: 9)
+      }
+      if _storage._recoverable != false {
+        try visitor.visitSingularBoolField(value: _storage._recoverable, fieldNumber: 10)
+      }
+      if _storage._joinLeave != false {
+        try visitor.visitSingularBoolField(value: _storage._joinLeave, fieldNumber: 11)
+      }
+      try { if let v = _storage._tf {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+      } }()
+      if _storage._flag != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._flag, fieldNumber: 14)
+      }
+      if _storage._type != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._type, fieldNumber: 15)
+      }
+      if _storage._phase != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._phase, fieldNumber: 16)
+      }
+      if !_storage._cursor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._cursor, fieldNumber: 17)
+      }
+      if _storage._limit != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._limit, fieldNumber: 18)
+      }
+      if _storage._asc != false {
+        try visitor.visitSingularBoolField(value: _storage._asc, fieldNumber: 19)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: ProtoSubscribeRequest, rhs: ProtoSubscribeRequest) -> Bool {
-    if lhs.channel != rhs.channel {return false}
-    if lhs.token != rhs.token {return false}
-    if lhs.recover != rhs.recover {return false}
-    if lhs.epoch != rhs.epoch {return false}
-    if lhs.offset != rhs.offset {return false}
-    if lhs.data != rhs.data {return false}
-    if lhs.positioned != rhs.positioned {return false}
-    if lhs.recoverable != rhs.recoverable {return false}
-    if lhs.joinLeave != rhs.joinLeave {return false}
-    if lhs.flag != rhs.flag {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._channel != rhs_storage._channel {return false}
+        if _storage._token != rhs_storage._token {return false}
+        if _storage._recover != rhs_storage._recover {return false}
+        if _storage._epoch != rhs_storage._epoch {return false}
+        if _storage._offset != rhs_storage._offset {return false}
+        if _storage._data != rhs_storage._data {return false}
+        if _storage._positioned != rhs_storage._positioned {return false}
+        if _storage._recoverable != rhs_storage._recoverable {return false}
+        if _storage._joinLeave != rhs_storage._joinLeave {return false}
+        if _storage._tf != rhs_storage._tf {return false}
+        if _storage._flag != rhs_storage._flag {return false}
+        if _storage._type != rhs_storage._type {return false}
+        if _storage._phase != rhs_storage._phase {return false}
+        if _storage._cursor != rhs_storage._cursor {return false}
+        if _storage._limit != rhs_storage._limit {return false}
+        if _storage._asc != rhs_storage._asc {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2066,7 +2297,7 @@ nonisolated extension ProtoSubscribeRequest: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SubscribeResult"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0\u{1}recoverable\0\u{2}\u{3}epoch\0\u{1}publications\0\u{1}recovered\0\u{1}offset\0\u{1}positioned\0\u{1}data\0\u{3}was_recovering\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}expires\0\u{1}ttl\0\u{1}recoverable\0\u{2}\u{3}epoch\0\u{1}publications\0\u{1}recovered\0\u{1}offset\0\u{1}positioned\0\u{1}data\0\u{3}was_recovering\0\u{2}\u{3}type\0\u{1}phase\0\u{1}cursor\0\u{1}state\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2084,6 +2315,10 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
       case 10: try { try decoder.decodeSingularBoolField(value: &self.positioned) }()
       case 11: try { try decoder.decodeSingularBytesField(value: &self.data) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.wasRecovering) }()
+      case 15: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
+      case 16: try { try decoder.decodeSingularInt32Field(value: &self.phase) }()
+      case 17: try { try decoder.decodeSingularStringField(value: &self.cursor) }()
+      case 18: try { try decoder.decodeRepeatedMessageField(value: &self.state) }()
       default: break
       }
     }
@@ -2120,6 +2355,18 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
     if self.wasRecovering != false {
       try visitor.visitSingularBoolField(value: self.wasRecovering, fieldNumber: 12)
     }
+    if self.type != 0 {
+      try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 15)
+    }
+    if self.phase != 0 {
+      try visitor.visitSingularInt32Field(value: self.phase, fieldNumber: 16)
+    }
+    if !self.cursor.isEmpty {
+      try visitor.visitSingularStringField(value: self.cursor, fieldNumber: 17)
+    }
+    if !self.state.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.state, fieldNumber: 18)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2134,6 +2381,65 @@ nonisolated extension ProtoSubscribeResult: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.positioned != rhs.positioned {return false}
     if lhs.data != rhs.data {return false}
     if lhs.wasRecovering != rhs.wasRecovering {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.phase != rhs.phase {return false}
+    if lhs.cursor != rhs.cursor {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoFilterNode: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FilterNode"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}op\0\u{1}key\0\u{1}cmp\0\u{1}val\0\u{1}vals\0\u{1}nodes\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.op) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.cmp) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.val) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.vals) }()
+      case 6: try { try decoder.decodeRepeatedMessageField(value: &self.nodes) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.op.isEmpty {
+      try visitor.visitSingularStringField(value: self.op, fieldNumber: 1)
+    }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 2)
+    }
+    if !self.cmp.isEmpty {
+      try visitor.visitSingularStringField(value: self.cmp, fieldNumber: 3)
+    }
+    if !self.val.isEmpty {
+      try visitor.visitSingularStringField(value: self.val, fieldNumber: 4)
+    }
+    if !self.vals.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.vals, fieldNumber: 5)
+    }
+    if !self.nodes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.nodes, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProtoFilterNode, rhs: ProtoFilterNode) -> Bool {
+    if lhs.op != rhs.op {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs.cmp != rhs.cmp {return false}
+    if lhs.val != rhs.val {return false}
+    if lhs.vals != rhs.vals {return false}
+    if lhs.nodes != rhs.nodes {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2260,7 +2566,7 @@ nonisolated extension ProtoUnsubscribeResult: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension ProtoPublishRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PublishRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}data\0\u{4}b\u{1}idempotency_key\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}channel\0\u{1}data\0\u{1}type\0\u{1}key\0\u{1}removed\0\u{4}_\u{1}idempotency_key\0\u{1}score\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2270,7 +2576,11 @@ nonisolated extension ProtoPublishRequest: SwiftProtobuf.Message, SwiftProtobuf.
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.channel) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.data) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.removed) }()
       case 100: try { try decoder.decodeSingularStringField(value: &self.idempotencyKey) }()
+      case 101: try { try decoder.decodeSingularSInt64Field(value: &self.score) }()
       default: break
       }
     }
@@ -2283,8 +2593,20 @@ nonisolated extension ProtoPublishRequest: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.data.isEmpty {
       try visitor.visitSingularBytesField(value: self.data, fieldNumber: 2)
     }
+    if self.type != 0 {
+      try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 3)
+    }
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 4)
+    }
+    if self.removed != false {
+      try visitor.visitSingularBoolField(value: self.removed, fieldNumber: 5)
+    }
     if !self.idempotencyKey.isEmpty {
       try visitor.visitSingularStringField(value: self.idempotencyKey, fieldNumber: 100)
+    }
+    if self.score != 0 {
+      try visitor.visitSingularSInt64Field(value: self.score, fieldNumber: 101)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2292,7 +2614,11 @@ nonisolated extension ProtoPublishRequest: SwiftProtobuf.Message, SwiftProtobuf.
   public static func ==(lhs: ProtoPublishRequest, rhs: ProtoPublishRequest) -> Bool {
     if lhs.channel != rhs.channel {return false}
     if lhs.data != rhs.data {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.key != rhs.key {return false}
+    if lhs.removed != rhs.removed {return false}
     if lhs.idempotencyKey != rhs.idempotencyKey {return false}
+    if lhs.score != rhs.score {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -2,7 +2,10 @@
 ///
 /// Two tags need not be written by anybody: `user` is the publisher's user id, `key` the key of a map channel's
 /// publication. So one can follow one person in a busy channel.
-public indirect enum TagFilter: Sendable, Hashable {
+///
+/// Two filters are equal where they are the same tree of the same bytes: subscribers with equal filters share what is
+/// sent to them, and an "é" composed otherwise is another text (see ``ChannelName``).
+public indirect enum TagFilter: Sendable {
   case all([TagFilter])
   case any([TagFilter])
   case not(TagFilter)
@@ -20,5 +23,22 @@ public indirect enum TagFilter: Sendable, Hashable {
     case greaterOrEqual = "gte"
     case less = "lt"
     case lessOrEqual = "lte"
+  }
+}
+
+extension TagFilter: Hashable {
+  public static func == (a: TagFilter, b: TagFilter) -> Bool { a.encoded == b.encoded }
+
+  public func hash(into hasher: inout Hasher) {
+    unsafe encoded.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+  }
+}
+
+extension TagFilter {
+  /// What passes both; nil passes everything.
+  public static func both(_ a: TagFilter?, _ b: TagFilter?) -> TagFilter? {
+    guard let a else { return b }
+    guard let b else { return a }
+    return a == b ? a : .all([a, b])
   }
 }

@@ -89,6 +89,42 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
       $0.subscribe.joinLeave = true
       $0.subscribe.flag = 3
     },
+    .init(
+      """
+      {"id":2,"subscribe":{"channel":"m","type":1,"phase":2,"cursor":"k9","limit":50,"asc":true,\
+      "tf":{"op":"and","nodes":[{"key":"a","cmp":"in","vals":["1","2"]},{"key":"user","cmp":"neq","val":"u"}]}}}
+      """, 2,
+      .subscribe(
+        with(.init()) {
+          $0.channel = "m"
+          $0.type = 1
+          $0.phase = 2
+          $0.cursor = "k9"
+          $0.limit = 50
+          $0.asc = true
+          $0.filter = .all([.oneOf(key: "a", ["1", "2"]), .not(.equal(key: "user", "u"))])
+        })
+    ) {
+      $0.subscribe.channel = "m"
+      $0.subscribe.type = 1
+      $0.subscribe.phase = 2
+      $0.subscribe.cursor = "k9"
+      $0.subscribe.limit = 50
+      $0.subscribe.asc = true
+      $0.subscribe.tf.op = "and"
+      $0.subscribe.tf.nodes = [
+        with(.init()) {
+          $0.key = "a"
+          $0.cmp = "in"
+          $0.vals = ["1", "2"]
+        },
+        with(.init()) {
+          $0.key = "user"
+          $0.cmp = "neq"
+          $0.val = "u"
+        },
+      ]
+    },
   ]
 
   private static let others: [CommandExample] = [
@@ -118,6 +154,34 @@ struct CommandExample: CustomTestStringConvertible, Sendable {
       $0.publish.channel = "c"
       $0.publish.data = Data(utf8("[]"))
       $0.publish.idempotencyKey = "k"
+    },
+    .init(
+      #"{"id":4,"publish":{"channel":"m","type":1,"key":"k","data":1,"score":-7}}"#, 4,
+      .publish(
+        with(.init()) {
+          $0.channel = "m"
+          $0.data = utf8("1")
+          $0.map = MapWrite(key: "k", score: -7)
+        })
+    ) {
+      $0.publish.channel = "m"
+      $0.publish.data = Data(utf8("1"))
+      $0.publish.type = 1
+      $0.publish.key = "k"
+      $0.publish.score = -7
+    },
+    .init(
+      #"{"id":4,"publish":{"channel":"m","type":1,"key":"k","removed":true}}"#, 4,
+      .publish(
+        with(.init()) {
+          $0.channel = "m"
+          $0.map = MapWrite(key: "k", removed: true)
+        })
+    ) {
+      $0.publish.channel = "m"
+      $0.publish.type = 1
+      $0.publish.key = "k"
+      $0.publish.removed = true
     },
     .init(#"{"id":5,"presence":{"channel":"c"}}"#, 5, .presence(channel: "c")) { $0.presence.channel = "c" },
     .init(#"{"id":6,"presence_stats":{"channel":"c"}}"#, 6, .presenceStats(channel: "c")) {

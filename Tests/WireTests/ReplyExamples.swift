@@ -41,6 +41,31 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
     $0.time = 1_700_000_000_000
   }
 
+  /// A key of a map, written. The publisher's own tag of that name gives way.
+  private static let entry = Publication(
+    offset: 3, data: utf8("1"), tags: ["a": "1", "key": "other"], change: KeyChange(key: "k", score: -2))
+
+  private static let entryJSON = #"{"data":1,"offset":3,"tags":{"a":"1","key":"k"},"key":"k","score":-2}"#
+
+  private static let entryProtobuf = with(ProtoPublication()) {
+    $0.offset = 3
+    $0.data = Data(utf8("1"))
+    $0.tags = ["a": "1", "key": "k"]
+    $0.key = "k"
+    $0.score = -2
+  }
+
+  private static let removal = Publication(offset: 4, data: [], change: KeyChange(key: "k", removed: true))
+
+  private static let removalJSON = #"{"offset":4,"tags":{"key":"k","removed":"true"},"key":"k","removed":true}"#
+
+  private static let removalProtobuf = with(ProtoPublication()) {
+    $0.offset = 4
+    $0.tags = ["key": "k", "removed": "true"]
+    $0.key = "k"
+    $0.removed = true
+  }
+
   private static let subscribed = with(ClientReply.SubscribeResult()) {
     $0.expires = true
     $0.ttl = 60
@@ -139,6 +164,42 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.history.publications = [publicationProtobuf]
       $0.history.epoch = "x"
       $0.history.offset = 42
+    },
+    .init(
+      .subscribe(
+        id: 2,
+        with(.init()) {
+          $0.type = 1
+          $0.phase = 2
+          $0.cursor = "k2"
+          $0.epoch = "x"
+          $0.state = [entry]
+          $0.publications = [removal]
+        }),
+      """
+      {"id":2,"subscribe":{"epoch":"x","publications":[\(removalJSON)],"type":1,"phase":2,"cursor":"k2",\
+      "state":[\(entryJSON)]}}
+      """
+    ) {
+      $0.id = 2
+      $0.subscribe.type = 1
+      $0.subscribe.phase = 2
+      $0.subscribe.cursor = "k2"
+      $0.subscribe.epoch = "x"
+      $0.subscribe.state = [entryProtobuf]
+      $0.subscribe.publications = [removalProtobuf]
+    },
+    .init(
+      .push(.publication(channel: "m", entry)), "{\"push\":{\"channel\":\"m\",\"pub\":\(entryJSON)}}"
+    ) {
+      $0.push.channel = "m"
+      $0.push.pub = entryProtobuf
+    },
+    .init(
+      .push(.publication(channel: "m", removal)), "{\"push\":{\"channel\":\"m\",\"pub\":\(removalJSON)}}"
+    ) {
+      $0.push.channel = "m"
+      $0.push.pub = removalProtobuf
     },
     .init(.history(id: 7, .init()), #"{"id":7,"history":{}}"#) {
       $0.id = 7

@@ -105,6 +105,10 @@ enum ReplyDecoder {
     result.recovered = message.recovered
     result.wasRecovering = message.wasRecovering
     result.data = Array(message.data)
+    result.type = message.type
+    result.phase = message.phase
+    result.cursor = message.cursor
+    result.state = message.state.map(publication)
     return result
   }
 

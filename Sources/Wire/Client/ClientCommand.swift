@@ -55,6 +55,8 @@ public struct ClientCommand: Sendable, Equatable {
     public var recoverable = false
     public var joinLeave = false
     public var flag: Int64 = 0
+    /// What few subscribes say, apart, so that the many are no larger for it.
+    var rare: Rare?
     public init() {}
   }
 
@@ -64,6 +66,8 @@ public struct ClientCommand: Sendable, Equatable {
     public var data: [UInt8] = []
     /// Ours alone: the same key within five minutes publishes once.
     public var idempotencyKey: String?
+    /// Set where a key of a map channel is to be written or removed.
+    public var map: MapWrite?
     public init() {}
   }
 

@@ -38,14 +38,22 @@ public enum ClientReply: Sendable, Equatable {
     public var ttl: UInt32 = 0
     public var recoverable = false
     public var positioned = false
+    /// As it was asked for: 0 for a stream, 1 for a map.
+    public var type: Int32 = 0
     public var epoch = ""
     public var offset: UInt64 = 0
     public var publications: [Publication] = []
     public var recovered = false
     public var wasRecovering = false
+    /// What of a map this is: 0 it is live from here, 1 the stream of changes, 2 a page of the state.
+    public var phase: Int32 = 0
     public var data: [UInt8] = []
     /// The channel's data format is binary: base64 strings in JSON.
     public var binaryData = false
+    /// Where the next page of a map's state begins; empty: this is the last.
+    public var cursor = ""
+    /// Entries of a map.
+    public var state: [Publication] = []
     public init() {}
   }
 

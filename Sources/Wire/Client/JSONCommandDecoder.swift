@@ -123,6 +123,16 @@ enum JSONCommandDecoder {
       case "recoverable": subscribe.recoverable = try seen.read(7, key, &scanner, flag) ?? false
       case "join_leave": subscribe.joinLeave = try seen.read(8, key, &scanner, flag) ?? false
       case "flag": subscribe.flag = Int64(try seen.read(9, key, &scanner, flagBits) ?? 0)
+      case "tf":
+        let node = try seen.read(10, key, &scanner) { (scanner, _) throws(CommandError) in
+          try JSONFilter.read(&scanner)
+        }
+        if let node { subscribe.setFilter(node) }
+      case "type": subscribe.type = try seen.read(11, key, &scanner, limit) ?? 0
+      case "phase": subscribe.phase = try seen.read(12, key, &scanner, limit) ?? 0
+      case "cursor": subscribe.cursor = try seen.read(13, key, &scanner, string) ?? ""
+      case "limit": subscribe.limit = try seen.read(14, key, &scanner, limit) ?? 0
+      case "asc": subscribe.asc = try seen.read(15, key, &scanner, flag) ?? false
       default: return false
       }
       return true
@@ -134,6 +144,8 @@ enum JSONCommandDecoder {
     _ scanner: inout JSONScanner, _: String
   ) throws(CommandError) -> ClientCommand.Publish {
     var publish = ClientCommand.Publish()
+    var (type, mapKey, removed): (Int32, String, Bool) = (0, "", false)
+    var score: Int64 = 0
     try object(&scanner) { (key, seen, scanner) throws(CommandError) in
       switch key {
       case "channel": publish.channel = try seen.read(0, key, &scanner, string) ?? ""
@@ -142,10 +154,15 @@ enum JSONCommandDecoder {
         // An empty key is no key, as in Protobuf, which cannot tell the two apart.
         let value = try seen.read(2, key, &scanner, string) ?? ""
         if !value.isEmpty { publish.idempotencyKey = value }
+      case "type": type = try seen.read(3, key, &scanner, limit) ?? 0
+      case "key": mapKey = try seen.read(4, key, &scanner, string) ?? ""
+      case "removed": removed = try seen.read(5, key, &scanner, flag) ?? false
+      case "score": score = try seen.read(6, key, &scanner, signed) ?? 0
       default: return false
       }
       return true
     }
+    publish.setMap(type: type, key: mapKey, removed: removed, score: score)
     return publish
   }
 
@@ -256,11 +273,18 @@ enum JSONCommandDecoder {
     try unsigned(&scanner, key, limit: UInt64(UInt32.max))
   }
 
-  /// How many publications: any negative number says the same, and a huge one is the server's to clamp.
+  /// How many publications: any negative number says the same, and a huge one is the server's to clamp. Also for numbers
+  /// of which few have a meaning.
   private static func limit(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> Int32 {
     let isNegative = scanner.consume(UInt8(ascii: "-"))
     let value = Int32(clamping: try unsigned(&scanner, key, limit: .max))
     return isNegative && value > 0 ? -1 : value
+  }
+
+  private static func signed(_ scanner: inout JSONScanner, _ key: String) throws(CommandError) -> Int64 {
+    let isNegative = scanner.consume(UInt8(ascii: "-"))
+    let magnitude = try unsigned(&scanner, key, limit: Int64.min.magnitude - (isNegative ? 0 : 1))
+    return Int64(truncatingIfNeeded: isNegative ? 0 &- magnitude : magnitude)
   }
 
   private static func position(_ scanner: inout JSONScanner, _: String) throws(CommandError) -> StreamPosition {

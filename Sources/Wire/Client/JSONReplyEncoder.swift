@@ -41,7 +41,7 @@ enum JSONReplyEncoder {
     case .history(let id, let result):
       writer.write("id", id)
       writer.object("history") { writer in
-        write(result.publications, result.binaryData, &writer)
+        write("publications", result.publications, result.binaryData, &writer)
         if !result.epoch.isEmpty { writer.write("epoch", result.epoch) }
         if result.offset > 0 { writer.write("offset", result.offset) }
       }
@@ -100,17 +100,23 @@ enum JSONReplyEncoder {
     expiry(result.expires, result.ttl, &writer)
     if result.recoverable { writer.write("recoverable", true) }
     if !result.epoch.isEmpty { writer.write("epoch", result.epoch) }
-    write(result.publications, result.binaryData, &writer)
+    write("publications", result.publications, result.binaryData, &writer)
     if result.recovered { writer.write("recovered", true) }
     if result.offset > 0 { writer.write("offset", result.offset) }
     if result.positioned { writer.write("positioned", true) }
     if !result.data.isEmpty { writer.write("data", raw: result.data) }
     if result.wasRecovering { writer.write("was_recovering", true) }
+    if result.type != 0 { writer.write("type", result.type) }
+    if result.phase != 0 { writer.write("phase", result.phase) }
+    if !result.cursor.isEmpty { writer.write("cursor", result.cursor) }
+    write("state", result.state, result.binaryData, &writer)
   }
 
-  private static func write(_ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter) {
+  private static func write(
+    _ key: StaticString, _ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter
+  ) {
     if publications.isEmpty { return }
-    writer.list("publications") { writer in
+    writer.list(key) { writer in
       for publication in publications { writer.object { $0.write(publication, binary: binary) } }
     }
   }

@@ -143,12 +143,18 @@ extension JSONWriter {
   public mutating func writeAbout(_ publication: Publication) {
     if let info = publication.info { object("info") { $0.write(info) } }
     if publication.offset > 0 { write("offset", publication.offset) }
-    if !publication.tags.isEmpty {
+    let tags = publication.visibleTags
+    if !tags.isEmpty {
       object("tags") { writer in
-        for (key, value) in publication.tags.sorted(by: { $0.key < $1.key }) { writer.write(named: key, value) }
+        for (key, value) in tags.sorted(by: { $0.key < $1.key }) { writer.write(named: key, value) }
       }
     }
     if publication.time > 0 { write("time", publication.time) }
+    if let change = publication.change {
+      if !change.key.isEmpty { write("key", change.key) }
+      if change.removed { write("removed", true) }
+      if change.score != 0 { write("score", change.score) }
+    }
   }
 
   public mutating func write(_ info: ClientInfo) {
@@ -156,6 +162,18 @@ extension JSONWriter {
     if !info.client.isEmpty { write("client", info.client) }
     if let connection = info.connectionInfo { write("conn_info", raw: connection) }
     if let channel = info.channelInfo { write("chan_info", raw: channel) }
+  }
+}
+
+extension Publication {
+  /// The tags as clients get them: on a map channel with what the publication does to its key, for those who know
+  /// nothing of maps.
+  var visibleTags: [String: String] {
+    guard let change else { return tags }
+    var tags = tags
+    tags[TagFilter.keyTag] = change.key
+    tags["removed"] = change.removed ? "true" : nil
+    return tags
   }
 }
 

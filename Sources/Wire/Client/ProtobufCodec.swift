@@ -122,7 +122,23 @@ enum ProtobufCommandDecoder {
     subscribe.recoverable = request.recoverable
     subscribe.joinLeave = request.joinLeave
     subscribe.flag = request.flag
+    if request.hasTf { subscribe.setFilter(Result { () throws(ClientError) in try filter(request.tf, depth: 1) }) }
+    subscribe.type = request.type
+    subscribe.phase = request.phase
+    subscribe.cursor = request.cursor
+    subscribe.limit = request.limit
+    subscribe.asc = request.asc
     return subscribe
+  }
+
+  private static func filter(_ message: ProtoFilterNode, depth: Int) throws(ClientError) -> FilterNode {
+    if depth > TagFilter.maximumDepth {
+      throw TagFilter.refusal("is nested deeper than \(TagFilter.maximumDepth) levels; flatten it")
+    }
+    var nodes: [FilterNode] = []
+    for child in message.nodes { nodes.append(try filter(child, depth: depth + 1)) }
+    return FilterNode(
+      op: message.op, key: message.key, cmp: message.cmp, val: message.val, vals: message.vals, nodes: nodes)
   }
 
   private static func publish(_ request: ProtoPublishRequest) -> ClientCommand.Publish {
@@ -130,6 +146,7 @@ enum ProtobufCommandDecoder {
     publish.channel = request.channel
     publish.data = Array(request.data)
     if !request.idempotencyKey.isEmpty { publish.idempotencyKey = request.idempotencyKey }
+    publish.setMap(type: request.type, key: request.key, removed: request.removed, score: request.score)
     return publish
   }
 
@@ -230,6 +247,10 @@ enum ProtobufReplyEncoder {
     message.recovered = result.recovered
     message.wasRecovering = result.wasRecovering
     message.data = Data(result.data)
+    message.type = result.type
+    message.phase = result.phase
+    message.cursor = result.cursor
+    message.state = result.state.map(publication)
     return message
   }
 
@@ -238,8 +259,13 @@ enum ProtobufReplyEncoder {
     message.data = Data(publication.data)
     if let info = publication.info { message.info = self.info(info) }
     message.offset = publication.offset
-    message.tags = publication.tags
+    message.tags = publication.visibleTags
     message.time = publication.time
+    if let change = publication.change {
+      message.key = change.key
+      message.removed = change.removed
+      message.score = change.score
+    }
     return message
   }
 

@@ -25,11 +25,30 @@
     _ publication: Publication, on channel: String, binaryData: Bool, _ format: WireFormat, asFrame: Bool,
     to bytes: inout [UInt8]
   ) {
+    if publication.change != nil {
+      return appendChange(
+        .push(.publication(channel: channel, publication, binaryData: binaryData)), format, asFrame: asFrame, to: &bytes
+      )
+    }
     with(publication, on: channel, binaryData: binaryData) { push in
       unsafe withUnsafePointer(to: push) { push in
         unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: asFrame))
       }
     }
+  }
+
+  /// On map channels, by way of the general writers.
+  @inline(never)
+  private static func appendChange(
+    _ push: ClientReply, _ format: WireFormat, asFrame: Bool, to bytes: inout [UInt8]
+  ) {
+    var payload: [UInt8] = []
+    switch format {
+    case .json: JSONReplyEncoder.encode(push, into: &payload)
+    case .protobuf: ProtobufReplyEncoder.encode(push, into: &payload)
+    }
+    if asFrame { ServerFrame.appendHeader(payloadBytes: payload.count, format: format, to: &bytes) }
+    bytes.append(contentsOf: payload)
   }
 
   @inline(__always)

@@ -1,0 +1,89 @@
+extension ClientCommand.Subscribe {
+  /// What a subscribe says about filters and maps. Shared between copies of one subscribe, and never changed.
+  final class Rare: Sendable, Equatable {
+    struct Values: Sendable, Equatable {
+      var filter: TagFilter?
+      var refusal: ClientError?
+      var type: Int32 = 0
+      var phase: Int32 = 0
+      var cursor = ""
+      var limit: Int32 = 0
+      var asc = false
+    }
+
+    let values: Values
+
+    init(_ values: Values) { self.values = values }
+
+    static func == (a: Rare, b: Rare) -> Bool { a === b || a.values == b.values }
+  }
+
+  var values: Rare.Values {
+    get { rare?.values ?? .init() }
+    set { rare = newValue == .init() ? nil : Rare(newValue) }
+  }
+
+  /// Only what passes it is wanted; nil: everything.
+  public var filter: TagFilter? {
+    get { rare?.values.filter }
+    set { values.filter = newValue }
+  }
+
+  /// Set where the request cannot be done, whoever asks: its filter makes no sense. To be answered with this error; the
+  /// connection stays, and ``filter`` says nothing.
+  public var refusal: ClientError? {
+    get { rare?.values.refusal }
+    set { values.refusal = newValue }
+  }
+
+  /// 0 for a stream, 1 for a map.
+  public var type: Int32 {
+    get { rare?.values.type ?? 0 }
+    set { values.type = newValue }
+  }
+
+  /// What of a map is asked for: 0 what comes live, 1 the stream of changes, 2 a page of the state.
+  public var phase: Int32 {
+    get { rare?.values.phase ?? 0 }
+    set { values.phase = newValue }
+  }
+
+  /// Where the page of a map begins, from the result before; empty: at the beginning.
+  public var cursor: String {
+    get { rare?.values.cursor ?? "" }
+    set { values.cursor = newValue }
+  }
+
+  /// Most entries of a page, or changes of the stream; 0: as many as the server likes.
+  public var limit: Int32 {
+    get { rare?.values.limit ?? 0 }
+    set { values.limit = newValue }
+  }
+
+  /// The page in ascending order.
+  public var asc: Bool {
+    get { rare?.values.asc ?? false }
+    set { values.asc = newValue }
+  }
+}
+
+/// What a client's publish does to a key of a map channel.
+///
+/// A class, so that publishes on stream channels, which have none, stay small.
+public final class MapWrite: Sendable, Equatable {
+  public let key: String
+  /// The key is to go; there need be no data then.
+  public let removed: Bool
+  /// Nil where the client names none.
+  public let score: Int64?
+
+  public init(key: String, removed: Bool = false, score: Int64? = nil) {
+    self.key = key
+    self.removed = removed
+    self.score = score
+  }
+
+  public static func == (a: MapWrite, b: MapWrite) -> Bool {
+    a.key.hasSameBytes(as: b.key) && a.removed == b.removed && a.score == b.score
+  }
+}
