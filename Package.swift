@@ -145,7 +145,7 @@ let package = Package(
       swiftSettings: base),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
+      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
     .testTarget(
       name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
     .testTarget(
@@ -155,7 +155,7 @@ let package = Package(
       name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: base),
     .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench"], swiftSettings: base),
     .testTarget(
-      name: "SimulationTests", dependencies: ["Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
+      name: "SimulationTests", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
     // Both start the server that was built beside them.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: base),
     .testTarget(

@@ -26,7 +26,9 @@ extension BrokerCore {
     if let write = request.write {
       change = try self.change(write, in: state, at: time)
       // What is to go is gone already.
-      if change == nil { return answerPublished(state.sequencer.top.offset, in: state, to: requester, at: time, into: &effects) }
+      if change == nil {
+        return answerPublished(state.sequencer.top.offset, in: state, to: requester, at: time, into: &effects)
+      }
     } else if state.map != nil {
       throw .badRequest.saying("\"\(state.name)\" is a map channel; publish with a key")
     }

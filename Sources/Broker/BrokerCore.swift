@@ -14,8 +14,8 @@ public final class BrokerCore {
   let memory: any LogStore
   let disk: any TransactionalStore
   /// In the order in which they were given, and by name.
-  let hosts: [AppHost]
-  let apps: [String: AppHost]
+  private(set) var hosts: [AppHost] = []
+  private(set) var apps: [String: AppHost] = [:]
   var mapExpiry = DueHeap<ExpiringEntry>()
   /// Lists of apps that were brought up to date since the broker began.
   var refreshedLists: Set<ChannelName> = []
@@ -34,23 +34,23 @@ public final class BrokerCore {
   /// - Parameters:
   ///   - memory: keeps namespaces whose durability is `memory`.
   ///   - disk: keeps the others, and what apps keep.
-  ///   - apps: their namespaces must be in the configuration's table (``NamespaceTable/add(_:)``).
-  /// - Throws: where the log cannot be read.
-  public init(
-    configuration: BrokerConfiguration, memory: any LogStore, disk: any TransactionalStore, apps: [any App] = []
-  ) throws(LogError) {
+  public init(configuration: BrokerConfiguration, memory: any LogStore, disk: any TransactionalStore) {
     self.configuration = configuration
     self.memory = memory
     self.disk = disk
-    var hosts: [AppHost] = []
-    for app in apps {
-      let channel = AppHost.recordsChannel(of: app)
-      let opened = try disk.open(channel, durability: .durable)
-      let state = ChannelState(name: channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
-      hosts.append(AppHost(app: app, recordsState: state))
-    }
-    self.hosts = hosts
-    self.apps = Dictionary(uniqueKeysWithValues: hosts.map { ($0.app.name, $0) })
+  }
+
+  /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else.
+  ///
+  /// - Throws: where its records cannot be read.
+  public func install(_ app: any App) throws(LogError) {
+    let channel = AppHost.recordsChannel(of: app)
+    let opened = try disk.open(channel, durability: .durable)
+    let state = ChannelState(
+      name: channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
+    let host = AppHost(app: app, recordsState: state)
+    hosts.append(host)
+    apps[app.name] = host
   }
 
   /// True while so much waits for the log that requests should stay in their pipes, where their senders feel it.

@@ -71,7 +71,9 @@ public final class MemoryStore: TransactionalStore {
     for entry in transaction {
       let before = tops[entry.channel] ?? channels[entry.channel]?.top ?? entry.publication.offset &- 1
       let isInEpoch = channels[entry.channel]?.epoch.hasSameBytes(as: entry.epoch) ?? true
-      guard isInEpoch, entry.publication.offset == before &+ 1 else { return .refused(isClosed ? .closed : .notContiguous) }
+      guard isInEpoch, entry.publication.offset == before &+ 1 else {
+        return .refused(isClosed ? .closed : .notContiguous)
+      }
       tops[entry.channel] = entry.publication.offset
     }
     for entry in transaction {
@@ -94,7 +96,7 @@ public final class MemoryStore: TransactionalStore {
   public func keys(
     of channel: ChannelName, expiringBy time: Int64, limit: Int
   ) throws(LogError) -> [ExpiringKey] {
-    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time }
+    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time && $0.expires != .max }
     return due.sorted { $0.expires < $1.expires }.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 
@@ -125,7 +127,9 @@ public final class MemoryStore: TransactionalStore {
       bytesKept += channel.kept.bytes - before
       channel.traces.expire(at: clock)
       if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
-      if channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty, channel.lastUse < now.minus(ttl: metaTTLMilliseconds) {
+      if channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty,
+        channel.lastUse < now.minus(ttl: metaTTLMilliseconds)
+      {
         channels[channel.name] = nil
         order.swapAt(cursor, order.count - 1)
         order.removeLast()

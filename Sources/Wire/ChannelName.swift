@@ -60,7 +60,9 @@ public struct ChannelName: Sendable, CustomStringConvertible {
   }
 
   /// What stands after the namespace and its `:`; the whole name where it has none.
-  public var rest: String { namespace.map { String(string.utf8.dropFirst($0.utf8.count + 1 + (isPrivate ? 1 : 0))) ?? "" } ?? string }
+  public var rest: String {
+    namespace.map { String(string.utf8.dropFirst($0.utf8.count + 1 + (isPrivate ? 1 : 0))) ?? "" } ?? string
+  }
 
   /// True for `$…`: nobody subscribes without a subscription token.
   public var isPrivate: Bool { string.utf8.first == UInt8(ascii: "$") }

@@ -129,8 +129,17 @@ public struct NamespaceTable: Sendable, Equatable {
   }
 
   private static func entries(of namespaces: [String: ChannelOptions]) -> [Entry] {
-    if namespaces.count > 16 { return [] }
+    if namespaces.count > 32 { return [] }
     return namespaces.sorted { $0.key < $1.key }.map { Entry(name: Array($0.key.utf8), options: $0.value) }
+  }
+
+  /// Apps that have a namespace here, in order.
+  public private(set) var apps: [String] = []
+
+  /// Adds the namespaces of an app.
+  public mutating func add(_ namespaces: [String: ChannelOptions], of app: String) {
+    apps.append(app)
+    self.namespaces.merge(namespaces) { _, apps in apps }
   }
 
   /// Nil where the channel's namespace is not configured: error 102 for whoever asked.

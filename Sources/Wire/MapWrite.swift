@@ -1,17 +1,24 @@
 /// What somebody wants to do to one key of a map channel.
-public struct MapWrite: Sendable, Equatable {
+///
+/// A class, so that publishes on stream channels, which have none, stay small.
+public final class MapWrite: Sendable, Equatable {
   /// Longest key, in bytes of UTF-8.
   public static let maximumKeyBytes = 255
 
-  public var key: String
-  public var removed: Bool
-  /// Where the key is to stand; nil: where it stands, or 0.
-  public var score: Int64?
+  public let key: String
+  /// The key is to go; there need be no data then.
+  public let removed: Bool
+  /// Nil where the client names none.
+  public let score: Int64?
 
   public init(key: String, removed: Bool = false, score: Int64? = nil) {
     self.key = key
     self.removed = removed
     self.score = score
+  }
+
+  public static func == (a: MapWrite, b: MapWrite) -> Bool {
+    a.key.hasSameBytes(as: b.key) && a.removed == b.removed && a.score == b.score
   }
 }
 

@@ -2,7 +2,8 @@ import Log
 import Testing
 import Wire
 
-@testable import Broker
+@testable import Apps
+import Broker
 
 /// What a gateway reads off the link, short enough to be compared with a literal.
 enum Heard: Equatable {
@@ -33,6 +34,8 @@ final class BrokerScene {
   private var sessions: [UInt64: UInt64] = [:]
   private var nextSequence: [UInt64: UInt64] = [:]
   private var expected: [UInt64: UInt64] = [:]
+  private(set) var discarded: [String] = []
+  private(set) var searches: [MessageSearch] = []
 
   /// - Parameter change: what this test needs otherwise.
   init(_ change: (inout BrokerConfiguration) -> Void = { _ in }) {
@@ -116,6 +119,8 @@ final class BrokerScene {
       case .answer(let tag, let response):
         #expect(answers[tag.number] == nil, "a service is answered once")
         answers[tag.number] = response
+      case .discardPictures(let pictures): discarded += pictures
+      case .search(let search, _): searches.append(search)
       }
     }
   }

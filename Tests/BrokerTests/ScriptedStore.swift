@@ -2,7 +2,7 @@ import Log
 import Wire
 
 /// A log that answers when the test says so, and how.
-final class ScriptedStore: LogStore {
+final class ScriptedStore: TransactionalStore {
   var position = StreamPosition(epoch: "disk", offset: 0)
   var keys: [IdempotencyRecord] = []
   var origins: [RequestOrigin: UInt64] = [:]
@@ -40,6 +40,24 @@ final class ScriptedStore: LogStore {
     return Array(kept.prefix(range.limit))
   }
 
+  func append(_ transaction: [LogEntry]) -> AppendOutcome {
+    if let refusal { return .refused(refusal) }
+    waiting += transaction
+    return .pending
+  }
+
+  func entries(of channel: ChannelName) throws(LogError) -> [Publication] {
+    if let readError { throw readError }
+    return []
+  }
+
+  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
+    if let readError { throw readError }
+    return nil
+  }
+
+  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] { [] }
+  func scrub() {}
   func removeHistory(of channel: ChannelName) throws(LogError) { written = [] }
   func sweep(now: Int64) {}
   func close() {}

@@ -318,7 +318,13 @@ final class RecordingHost: SessionHost {
     for (driver, tag) in all { driver.brokerAnswered(tag: tag, .at(0)) }
   }
 
-  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
+  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {
+    log.append("refilter \(channel)")
+  }
+
+  func attach(
+    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
+  ) {
     log.append("attach \(channel) after \(transport?.frames.count ?? 0) frames")
   }
   func detach(_ driver: SessionDriver, from channel: ChannelName) { log.append("detach \(channel)") }

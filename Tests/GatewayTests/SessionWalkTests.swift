@@ -293,7 +293,9 @@ struct SessionWalk {
       case .subRefresh(_, let channel): checks.append((tag, channel.string))
       default: checks.append((tag, name ?? "a"))
       }
-    case .attach(let channel, let flags):
+    case .refilter(let channel, _, _):
+      if !attached.contains(channel) { broken = "\(channel) is filtered but was not attached" }
+    case .attach(let channel, let flags, _, _):
       seen.insert(flags.contains(.held) ? "attach held" : "attach")
       if flags.contains(.held) { holds = true }
       if !attached.insert(channel).inserted { broken = "\(channel) is attached twice" }

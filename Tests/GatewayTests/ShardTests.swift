@@ -100,7 +100,7 @@ private final class ShardScene {
       load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
-    for member in members { shard.attach(member.driver, to: Fixed.channel, []) }
+    for member in members { shard.attach(member.driver, to: Fixed.channel, [], filter: nil, audience: nil) }
   }
 
   var endsOfTurn: [() -> Void] { turn.works }

@@ -14,6 +14,8 @@ final class SimulatedDisk {
     var keys: [IdempotencyRecord] = []
     var origins: [RequestOrigin: UInt64] = [:]
     var isRelaxed: Bool
+    /// Of a map channel.
+    var entries: [String: Publication] = [:]
   }
 
   var channels: [ChannelName: Channel] = [:]
@@ -33,12 +35,13 @@ final class SimulatedDisk {
 }
 
 /// The log of one broker's life on a simulated disk. The simulation decides when it commits, and when it fails.
-final class SimulatedLog: LogStore {
+final class SimulatedLog: TransactionalStore {
   private let disk: SimulatedDisk
   private let now: () -> Int64
   /// In memory and not on disk yet.
   private var tails: [ChannelName: [LogEntry]] = [:]
-  private var queue: [LogEntry] = []
+  /// What is written together stands together.
+  private var queue: [[LogEntry]] = []
   private var failedChannels: Set<ChannelName> = []
   var isFull = false
 
@@ -60,31 +63,43 @@ final class SimulatedLog: LogStore {
   }
 
   func append(_ entry: LogEntry) -> AppendOutcome {
-    queue.append(entry)
+    queue.append([entry])
     if entry.durability == .durable { return .pending }
     tails[entry.channel, default: []].append(entry)
     return .kept
   }
 
-  /// One group commit of the oldest `count` entries.
+  func append(_ transaction: [LogEntry]) -> AppendOutcome {
+    queue.append(transaction)
+    return .pending
+  }
+
+  /// One group commit of the oldest `count` entries and transactions.
   func commit(_ count: Int) -> [LogCompletion] {
     var completions: [LogCompletion] = []
     for _ in 0..<min(count, queue.count) {
-      let entry = queue.removeFirst()
-      let expected = (disk.channels[entry.channel]?.top ?? 0) + 1
-      if entry.durability == .durable && (isFull || entry.publication.offset != expected) {
+      let entries = queue[0]
+      let isDurable = entries[0].durability == .durable
+      if isFull && !isDurable { break }
+      queue.removeFirst()
+      if isDurable && (isFull || !follow(entries)) {
         let error: LogError = isFull ? .full("simulated") : .notContiguous
-        completions.append(LogCompletion(ticket: entry.ticket, error: error))
+        completions += entries.map { LogCompletion(ticket: $0.ticket, error: error) }
         continue
       }
-      if isFull {
-        queue.insert(entry, at: 0)
-        break
-      }
-      write(entry)
-      if entry.durability == .durable { completions.append(LogCompletion(ticket: entry.ticket)) }
+      for entry in entries { write(entry) }
+      if isDurable { completions += entries.map { LogCompletion(ticket: $0.ticket) } }
     }
     return completions
+  }
+
+  private func follow(_ entries: [LogEntry]) -> Bool {
+    var tops: [ChannelName: UInt64] = [:]
+    return entries.allSatisfy { entry in
+      let expected = (tops[entry.channel] ?? disk.channels[entry.channel]?.top ?? 0) + 1
+      tops[entry.channel] = expected
+      return entry.publication.offset == expected
+    }
   }
 
   private func write(_ entry: LogEntry) {
@@ -94,6 +109,12 @@ final class SimulatedLog: LogStore {
     stored.kept.append(entry.publication)
     stored.written.append(entry.publication)
     stored.kept = Array(stored.kept.suffix(entry.historySize))
+    if entry.writesMap, let change = entry.publication.change {
+      stored.entries[change.key] = change.removed ? nil : entry.publication
+    }
+    if let edit = entry.edit, let index = stored.kept.firstIndex(where: { $0.offset == edit.replacement.offset }) {
+      stored.kept[index] = edit.replacement
+    }
     if let key = entry.idempotency { stored.keys.append(key) }
     if let origin = entry.origin { stored.origins[origin] = entry.publication.offset }
     disk.channels[entry.channel] = stored
@@ -108,6 +129,23 @@ final class SimulatedLog: LogStore {
     }
     return Array(kept.filter { $0.offset > range.since ?? 0 }.prefix(range.limit))
   }
+
+  func entries(of channel: ChannelName) throws(LogError) -> [Publication] {
+    disk.channels[channel].map { $0.entries.sorted { $0.key < $1.key }.map(\.value) } ?? []
+  }
+
+  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
+    disk.channels[channel]?.entries[key]
+  }
+
+  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] {
+    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time && $0.expires != .max }
+    return due.sorted { ($0.expires, $0.key) < ($1.expires, $1.key) }.prefix(limit).map {
+      ExpiringKey(key: $0.key, expires: $0.expires)
+    }
+  }
+
+  func scrub() {}
 
   func removeHistory(of channel: ChannelName) throws(LogError) { disk.channels[channel]?.kept = [] }
 

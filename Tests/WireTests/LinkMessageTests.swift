@@ -21,20 +21,12 @@ struct LinkMessageTests {
     let publications = [
       Publication(offset: 1, time: -1, data: [0, 255], info: full, tags: ["a": "", "b": "\u{1F600}"]),
       Publication(offset: .max, time: .max, data: [], info: bare),
+      Publication(offset: 3, data: [1], change: KeyChange(key: "k", score: -5, expires: 1)),
+      Publication(offset: 4, data: [], change: KeyChange(key: "\u{1F600}", removed: true)),
     ]
+    let filter = TagFilter.all([.not(.exists(key: "only")), .oneOf(key: "user", ["a", "b"])])
     var examples: [Example] = []
-    let requests: [BrokerRequest] = [
-      .publish(.init(channel: channel, data: [1, 2], info: full, tags: ["k": "v"], idempotencyKey: "key")),
-      .publish(.init(channel: channel, data: [])),
-      .subscribe(.init(channel: channel, since: position, recoveryLimit: .max, member: full)),
-      .subscribe(.init(channel: channel)),
-      .unsubscribe(.init(channel: channel, member: bare, keepsInterest: true)),
-      .unsubscribe(.init(channel: channel, member: nil, keepsInterest: false)),
-      .history(.init(channel: channel, limit: 7, since: position, reverse: true)),
-      .history(.init(channel: channel, limit: .max)),
-      .historyRemove(channel), .presence(channel), .presenceStats(channel), .channels(prefix: ""),
-      .channels(prefix: "chat:"),
-    ]
+    let requests = makeRequests(channel, other, full, bare, position)
     for (index, request) in requests.enumerated() {
       let message = LinkRequest(
         id: UInt64(index) << 40, oldestPending: 3, isRetry: index % 2 == 0, isResync: index % 3 == 0, request: request)
@@ -48,6 +40,10 @@ struct LinkMessageTests {
       .subscribed(.init(position: .init(epoch: "", offset: 0))), .done,
       .history(.init(position: position, publications: publications)), .presence([full, bare]), .presence([]),
       .presenceStats(clients: .max, users: 0), .channels([channel, other]), .channels([]),
+      .subscribed(.init(position: position, entries: publications, audience: filter)),
+      .mapPage(MapPage(phase: .state, position: position, entries: publications, cursor: "3:k")),
+      .mapPage(MapPage(phase: .stream, position: position, changes: publications)),
+      .unread([0, .max]), .unread([]), .result([]), .result(Array("{}".utf8)),
       .failed(.tooManyRequests), .failed(.badRequest.saying("\u{0}\n")),
     ]
     for (index, response) in responses.enumerated() {
@@ -65,12 +61,50 @@ struct LinkMessageTests {
     return examples + smallExamples(channel, full)
   }
 
+  private static func makeRequests(
+    _ channel: ChannelName, _ other: ChannelName, _ full: ClientInfo, _ bare: ClientInfo, _ position: StreamPosition
+  ) -> [BrokerRequest] {
+    [
+      .publish(.init(channel: channel, data: [1, 2], info: full, tags: ["k": "v"], idempotencyKey: "key")),
+      .publish(.init(channel: channel, data: [])),
+      .subscribe(.init(channel: channel, since: position, recoveryLimit: .max, member: full)),
+      .subscribe(.init(channel: channel)),
+      .unsubscribe(.init(channel: channel, member: bare, keepsInterest: true)),
+      .unsubscribe(.init(channel: channel, member: nil, keepsInterest: false)),
+      .history(.init(channel: channel, limit: 7, since: position, reverse: true)),
+      .history(.init(channel: channel, limit: .max)),
+      .historyRemove(channel), .presence(channel), .presenceStats(channel), .channels(prefix: ""),
+      .channels(prefix: "chat:"), .presence(channel, viewer: "u"), .presenceStats(channel, viewer: ""),
+      .publish(.init(channel: channel, data: [1], write: MapWrite(key: "k", score: .min))),
+      .publish(.init(channel: channel, data: [], write: MapWrite(key: "\u{E9}", removed: true))),
+      .subscribe(
+        .init(
+          channel: channel, member: full, isPresent: false,
+          map: MapRead(phase: .state, cursor: "3:k", limit: .max, isReversed: true))),
+      .history(.init(channel: channel, limit: 1, viewer: "u")),
+      .edit(.init(channel: channel, offset: .max, data: nil, editor: full)),
+      .edit(.init(channel: channel, offset: 1, data: [], editor: nil)),
+      .readMap(.init(channel: channel, key: "k", read: MapRead(phase: .stream), viewer: "u")),
+      .readMap(.init(channel: channel, read: MapRead(phase: .state, limit: 3))),
+      .receipt(.init(channel: channel, delivered: 7, read: .max, reader: bare)),
+      .unread(user: "u", [channel, other]), .unread(user: "", []),
+      .call(.init(method: "clique.send", data: [0x7B, 0x7D], caller: full)),
+      .call(.init(method: "", data: [], caller: bare, isGateways: true)),
+    ]
+  }
+
   private static func smallExamples(_ channel: ChannelName, _ full: ClientInfo) -> [Example] {
     var examples: [Example] = []
     examples.append(
       Example(name: "presence event", bytes: LinkPresenceEvent(channel: channel, member: full).bytes) {
         (bytes) throws(MalformedMessage) in try LinkPresenceEvent(bytes: bytes).bytes
       })
+    let filter = TagFilter.not(.hasPrefix(key: "user", "a"))
+    examples.append(
+      Example(
+        name: "audience",
+        bytes: LinkAudience(channel: channel, user: "u", isAdmitted: true, audience: filter).bytes
+      ) { (bytes) throws(MalformedMessage) in try LinkAudience(bytes: bytes).bytes })
     examples.append(
       Example(name: "hello", bytes: LinkHello(gateway: .max - 1).bytes) { (bytes) throws(MalformedMessage) in
         try LinkHello(bytes: bytes).bytes
@@ -157,17 +191,17 @@ struct LinkMessageTests {
     #expect(throws: MalformedMessage.self) { try GatewayHeartbeat(bytes: long + [0x02]) }
     #expect(throws: MalformedMessage.self) { try GatewayHeartbeat(bytes: long + [0x81, 0x00]) }
     #expect(throws: Never.self) { try GatewayHeartbeat(bytes: long + [0x01]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 2, 0, 6, 1, 0x61]) }
-    #expect(throws: Never.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0x61]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0xC3]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 1, 0x00]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 6, 0]) }
-    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 9, 1, 0x61]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 2, 0, 5, 1, 0x61]) }
+    #expect(throws: Never.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0x61]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0xC3]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 1, 0x00]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 5, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkRequest(bytes: [1, 1, 1, 0, 99, 1, 0x61]) }
   }
 
   @Test("another version's hello, another length's header and an unknown kind are malformed")
   func foreign() {
-    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [2, 0, 0, 0, 0, 0, 0, 0, 0]) }
+    #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0]) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [6] + Array(repeating: 0, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }

@@ -118,11 +118,13 @@ extension BrokerCore {
     let most = min(limit, configuration.maximumPageSize)
     let size = read.limit == 0 ? most : min(read.limit, most)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: .max) {
-    case .impossible: throw .unrecoverablePosition.saying("what changed since cannot be had; read the map from its start")
+    case .impossible:
+      throw .unrecoverablePosition.saying("what changed since cannot be had; read the map from its start")
     case .upToDate: return .live(.init(position: top, recovered: true))
     case .read(let offset, let count):
       let range = LogRange(
-        since: offset, through: top.offset, limit: Int(min(count, UInt64(size))), notBefore: oldest(in: state, at: time))
+        since: offset, through: top.offset, limit: Int(min(count, UInt64(size))), notBefore: oldest(in: state, at: time)
+      )
       let found = Array(withinPageBytes(try self.read(range, of: state)))
       guard let last = found.last, isWhole(found, after: offset, through: last.offset) else {
         throw .unrecoverablePosition.saying("what changed since is not kept any more; read the map from its start")

@@ -90,7 +90,10 @@ private final class SilentHost: SessionHost {
   let time = SessionTime(monotonic: 0, wall: 0)
   func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {}
   func requestsComplete() {}
-  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {}
+  func attach(
+    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
+  ) {}
+  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {}
   func detach(_ driver: SessionDriver, from channel: ChannelName) {}
   func releaseHeld(for driver: SessionDriver) {}
   func discardHeld(for driver: SessionDriver) {}

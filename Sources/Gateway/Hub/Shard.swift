@@ -136,6 +136,7 @@ final class Shard: SessionHost {
         if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
       case .presenceFrames(let channel, let frames): hub.deliverPresence(frames, on: channel)
       case .lost(let channel): hub.lose(channel)
+      case .audience(let change): apply(change)
       case .holdPublishers(let hold): holdPublishers(hold)
       }
     }
@@ -145,6 +146,17 @@ final class Shard: SessionHost {
     // Publications first: who published waits for an answer, others wait for what was published.
     for driver in answered { driver.flushReplies() }
     answered.removeAll(keepingCapacity: true)
+  }
+
+  /// The broker lets a user see more or less of a channel.
+  private func apply(_ change: LinkAudience) {
+    for driver in Array(sessions.values) where driver.user.hasSameBytes(as: change.user) {
+      if change.isAdmitted {
+        driver.audienceChanged(change.channel, change.audience)
+      } else {
+        driver.removeSubscription(change.channel, .server)
+      }
+    }
   }
 
   /// What stands on the tapes goes out, for as long as a slice lasts.
@@ -167,9 +179,13 @@ final class Shard: SessionHost {
 
   // MARK: The hub
 
-  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
+  func attach(
+    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
+  ) {
     hub.attach(driver, to: channel, flags)
   }
+
+  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {}
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) { hub.detach(driver, from: channel) }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }

@@ -12,33 +12,55 @@ struct ChannelAccess {
   /// Whether the connection has a live subscription to the channel, from whichever side.
   let isSubscribed: Bool
   let personalChannelPrefix: String?
+  /// To the channel that this one belongs to (``ChannelOptions/followsChannel``); nil: it belongs to none.
+  var subject: Subject?
+
+  /// What the user may do with the channel that another belongs to.
+  struct Subject {
+    var isSubscribed: Bool
+    var maySubscribeWithoutToken: Bool
+  }
 
   var maySubscribeWithoutToken: Bool {
+    // The broker asks the app, and refuses whom the app does not admit.
+    if options.app != nil { return !user.isEmpty }
+    if options.followsChannel { return subject.map { $0.isSubscribed || $0.maySubscribeWithoutToken } ?? false }
     guard isOpenByName else { return false }
     if channel.limitedToUsers != nil { return true }
     return user.isEmpty ? options.allowSubscribeForAnonymous : options.allowSubscribeForClient
   }
 
   var mayPublish: Bool {
-    allows(
+    if options.app != nil { return false }
+    return allows(
       subscriber: options.allowPublishForSubscriber, client: options.allowPublishForClient,
       anonymous: options.allowPublishForAnonymous)
   }
 
   var mayReadHistory: Bool {
-    allows(
+    if options.app != nil { return !user.isEmpty }
+    return allows(
       subscriber: options.allowHistoryForSubscriber, client: options.allowHistoryForClient,
       anonymous: options.allowHistoryForAnonymous)
   }
 
   var maySeePresence: Bool {
-    allows(
+    if options.app != nil { return !user.isEmpty }
+    return allows(
       subscriber: options.allowPresenceForSubscriber, client: options.allowPresenceForClient,
       anonymous: options.allowPresenceForAnonymous)
   }
 
+  /// Whoever may publish may change what they published.
+  var mayEdit: Bool { options.app != nil ? options.allowEditForAuthor : options.allowEditForAuthor && mayPublish }
+
+  /// A map can be read without subscribing to it by whoever may subscribe.
+  var mayReadMap: Bool { isSubscribed || maySubscribeWithoutToken }
+
   private func allows(subscriber: Bool, client: Bool, anonymous: Bool) -> Bool {
     if isSubscribed && subscriber { return true }
+    // Whoever is on the channel may write its receipts, subscribed to them or not.
+    if options.followsChannel { return subscriber && subject?.isSubscribed == true }
     guard isSubscribed || isOpenByName else { return false }
     return user.isEmpty ? anonymous : client
   }

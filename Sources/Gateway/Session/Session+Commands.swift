@@ -28,10 +28,9 @@ extension Session {
     case _ where id == 0: return end(.badRequest("a command other than send and pong needs an id above 0"))
     case .connect: return end(.secondConnect)
     case .ping: return send(.ping(id: id))
-    case .rpc(let method, _): return fail(id, .methodNotFound.saying("there is no method \(excerpt(of: method))"))
     case .unknown: return fail(id, .methodNotFound.saying("the command names no method that this server knows"))
     case .unsubscribe(let channel): return unsubscribe(id, channel)
-    case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh: break
+    case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc: break
     }
     guard pending.count < configuration.maximumPendingCommands else {
       return fail(id, .tooManyRequests.saying("too many commands wait for an answer; send the next one after a reply"))
@@ -44,7 +43,8 @@ extension Session {
     case .history(let ask): history(id, ask)
     case .refresh(let token): refresh(id, token)
     case .subRefresh(let channel, let token): subRefresh(id, channel, token)
-    case .pong, .send, .connect, .ping, .rpc, .unknown, .unsubscribe: break  // Done above.
+    case .rpc(let method, let data): call(id, method, data)
+    case .pong, .send, .connect, .ping, .unknown, .unsubscribe: break  // Done above.
     }
   }
 
@@ -66,6 +66,7 @@ extension Session {
       send(.presence(id: id, byClient))
     case (.presenceStats(let id), .presenceStats(let clients, let users)):
       send(.presenceStats(id: id, clients: clients, users: users))
+    case (.call(let id, let answer), _): called(id, answer, response)
     case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
     case (.connect, _), (.subscriptionToken, _), (.refresh, _), (.subRefresh, _):
@@ -101,9 +102,18 @@ extension Session {
   }
 
   func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: Subscription?) -> ChannelAccess {
-    ChannelAccess(
+    var access = ChannelAccess(
       channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)
+    if options.followsChannel { access.subject = subject(of: channel) }
+    return access
+  }
+
+  /// Not followed further: the channel that one belongs to belongs to none itself.
+  private func subject(of channel: ChannelName) -> ChannelAccess.Subject? {
+    guard case .success((let name, let options)) = parse(channel.rest), !options.followsChannel else { return nil }
+    let access = access(to: name, options, subscriptions[name])
+    return .init(isSubscribed: access.isSubscribed, maySubscribeWithoutToken: access.maySubscribeWithoutToken)
   }
 
   private func historyResult(_ page: HistoryPage, _ binaryData: Bool) -> ClientReply.HistoryResult {

@@ -5,8 +5,9 @@ extension Session {
   mutating func publish(_ id: UInt32, _ ask: ClientCommand.Publish) {
     guard let (channel, options) = resolve(id, ask.channel) else { return }
     let subscription = subscriptions[channel]
-    guard access(to: channel, options, subscription).mayPublish else { return fail(id, .permissionDenied) }
-    switch payload(ask.data, options.dataFormat) {
+    guard access(to: channel, options, subscription).mayPublish else { return fail(id, refusal(options)) }
+    if options.kind == .map || ask.map != nil { return publishKey(id, ask, channel, options, subscription) }
+    switch payload(ask.data, options.dataFormat, from: format) {
     case .failure(let error): fail(id, error)
     case .success(let data):
       let key = ask.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 }
@@ -21,7 +22,9 @@ extension Session {
   }
 
   /// The bytes to publish. JSON clients send JSON always, also where the channel holds other bytes.
-  private func payload(_ data: [UInt8], _ dataFormat: DataFormat) -> Result<[UInt8], ClientError> {
+  func payload(
+    _ data: [UInt8], _ dataFormat: DataFormat, from format: WireFormat
+  ) -> Result<[UInt8], ClientError> {
     var payload = data
     switch (dataFormat, format) {
     case (.json, .json), (.binary, .protobuf): break
@@ -47,7 +50,9 @@ extension Session {
     guard access(to: channel, options).mayReadHistory else { return fail(id, .permissionDenied) }
     let most = configuration.maximumHistoryLimit
     let limit = ask.limit < 0 ? most : min(UInt32(clamping: ask.limit), most)
-    let request = BrokerRequest.HistoryRequest(channel: channel, limit: limit, since: ask.since, reverse: ask.reverse)
+    let request = BrokerRequest.HistoryRequest(
+      channel: channel, limit: limit, since: ask.since, reverse: ask.reverse,
+      viewer: options.app == nil ? nil : user)
     self.ask(.history(request), then: .history(id: id, binaryData: options.dataFormat == .binary))
   }
 
@@ -59,9 +64,9 @@ extension Session {
     }
     guard access(to: channel, options).maySeePresence else { return fail(id, .permissionDenied) }
     if case .presenceStats = operation {
-      ask(.presenceStats(channel), then: operation)
+      ask(.presenceStats(channel, viewer: options.app == nil ? nil : user), then: operation)
     } else {
-      ask(.presence(channel), then: operation)
+      ask(.presence(channel, viewer: options.app == nil ? nil : user), then: operation)
     }
   }
 }

@@ -5,7 +5,9 @@ extension Session {
   /// The order of the checks: name, namespace, already subscribed, number of channels, permission.
   mutating func subscribe(_ command: QueuedSubscribe) {
     let (id, ask) = (command.id, command.ask)
+    if let refusal = ask.refusal { return fail(id, refusal) }
     guard let (channel, options) = resolve(id, ask.channel) else { return }
+    if ask.type != 0, let refusal = mapRefusal(ask, options) { return fail(id, refusal) }
     if let subscription = subscriptions[channel] {
       guard case .abandoned(next: nil) = subscription.phase else { return fail(id, .alreadySubscribed) }
       subscriptions[channel]?.phase = .abandoned(next: command)
@@ -33,6 +35,12 @@ extension Session {
     }
   }
 
+  private func mapRefusal(_ ask: ClientCommand.Subscribe, _ options: ChannelOptions) -> ClientError? {
+    if options.kind != .map { return .badRequest.saying("the channel is not a map; subscribe to it without a type") }
+    if ask.type != 1 { return .badRequest.saying("there is no subscription type \(ask.type); a map's is 1") }
+    return (0...2).contains(ask.phase) ? nil : .badRequest.saying("there is no phase \(ask.phase) of a map")
+  }
+
   /// A valid token opens the channel, whatever the namespace allows to those without.
   private mutating func subscribeTokenChecked(
     _ command: QueuedSubscribe, _ channel: ChannelName, _ result: Result<SubscriptionClaims, TokenError>
@@ -58,20 +66,28 @@ extension Session {
 
   /// Spares the broker a subscribe that could only be rejected.
   private mutating func order(_ order: SubscribeOrder) {
-    if order.rejectsUnrecovered && order.since == nil { return fail(order.id, .unrecoverablePosition) }
+    if order.map == nil && order.rejectsUnrecovered && order.since == nil {
+      return fail(order.id, .unrecoverablePosition)
+    }
     subscribeAtBroker(order)
   }
 
   mutating func subscribeAtBroker(_ order: SubscribeOrder) {
-    let member = order.sendsMember ? memberInfo(order.grant.info) : nil
+    // Apps must know who asks, shown to others or not.
+    let member = order.sendsMember || order.isApps ? memberInfo(order.grant.info) : nil
     let request = BrokerRequest.SubscribeRequest(
-      channel: order.channel, since: order.since, recoveryLimit: configuration.recoveryLimit, member: member)
+      channel: order.channel, since: order.since, recoveryLimit: configuration.recoveryLimit, member: member,
+      isPresent: order.sendsMember, map: order.map)
     let tag = ask(.subscribe(request), then: .subscribe(order))
     subscriptions[order.channel] = order.subscription(.subscribing(tag: tag))
   }
 
   /// Answer first, then the hub: this order is the whole of "no gap, no double".
   mutating func subscribed(_ order: SubscribeOrder, _ response: BrokerResponse) {
+    if case .mapPage(let page) = response {
+      subscriptions[order.channel] = nil
+      return send(.subscribe(id: order.id, order.result(page)))
+    }
     guard case .subscribed(let answer) = response else {
       subscriptions[order.channel] = nil
       return fail(order.id, response.error)
@@ -84,7 +100,7 @@ extension Session {
     }
     subscriptions[order.channel]?.phase = .live
     send(.subscribe(id: order.id, order.result(answer, at: time)))
-    out.append(.attach(order.channel, order.hubFlags))
+    out.append(.attach(order.channel, order.hubFlags, filter: order.filter, audience: answer.audience))
     if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
   }
 

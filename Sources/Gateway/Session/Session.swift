@@ -111,6 +111,7 @@ public struct Session {
     case .shutdown: end(.shutdown)
     case .kick(let code): end(code)
     case .removeSubscription(let channel, let code): removeSubscription(channel, code)
+    case .audienceChanged(let channel, let audience): audienceChanged(channel, audience)
     }
   }
 
@@ -144,6 +145,7 @@ enum PendingOperation {
   case history(id: UInt32, binaryData: Bool)
   case presence(id: UInt32)
   case presenceStats(id: UInt32)
+  case call(id: UInt32, CallAnswer)
   case refresh(id: UInt32)
   indirect case subRefresh(id: UInt32, ChannelName)
 }

@@ -166,6 +166,8 @@ final class SessionDriver {
     feed(.removeSubscription(channel, code))
   }
 
+  func audienceChanged(_ channel: ChannelName, _ audience: TagFilter?) { feed(.audienceChanged(channel, audience)) }
+
   /// The broker is behind, or no longer: commands are read later.
   func holdInput(_ holds: Bool) {
     guard holds != hostHoldsInput else { return }
@@ -219,9 +221,11 @@ final class SessionDriver {
     case .request(let tag, let request): host.request(request, tag: tag, from: self)
     case .checkConnectionToken(let tag, let token): checkConnectionToken(tag, token)
     case .checkSubscriptionToken(let tag, let token): checkSubscriptionToken(tag, token)
-    case .attach(let channel, let flags):
+    case .attach(let channel, let flags, let filter, let audience):
       flush()
-      host.attach(self, to: channel, flags)
+      host.attach(self, to: channel, flags, filter: filter, audience: audience)
+    case .refilter(let channel, let filter, let audience):
+      host.refilter(self, on: channel, filter: filter, audience: audience)
     case .detach(let channel): host.detach(self, from: channel)
     case .releaseHeld:
       flush()

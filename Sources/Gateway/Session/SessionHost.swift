@@ -30,7 +30,10 @@ protocol SessionHost: AnyObject {
   /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
-  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags)
+  func attach(
+    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?)
+  /// From here on, other publications of the channel pass.
+  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?)
   /// The frames of the channel that are held for this driver are dropped.
   func detach(_ driver: SessionDriver, from channel: ChannelName)
   /// Writes what is held for this driver, in order, and holds no more.

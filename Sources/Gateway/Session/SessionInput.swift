@@ -27,6 +27,8 @@ public enum SessionInput: Sendable {
   case kick(DisconnectCode)
   /// Somebody ends a subscription through the server API.
   case removeSubscription(ChannelName, UnsubscribeCode)
+  /// The broker lets the user see another part of a channel from now on.
+  case audienceChanged(ChannelName, TagFilter?)
 }
 
 /// What the driver is to do, in order.
@@ -38,8 +40,11 @@ public enum SessionAction: Sendable, Equatable {
   case request(tag: UInt64, BrokerRequest)
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
-  /// From now on the hub writes the channel's frames to this connection.
-  case attach(ChannelName, HubFlags)
+  /// From now on the hub writes the channel's frames to this connection: those that pass what the client wants to see
+  /// and what the broker lets it see.
+  case attach(ChannelName, HubFlags, filter: TagFilter? = nil, audience: TagFilter? = nil)
+  /// From here on other frames of the channel pass.
+  case refilter(ChannelName, filter: TagFilter?, audience: TagFilter?)
   /// The end of it. Frames of the channel that are still held are dropped.
   case detach(ChannelName)
   /// Writes the frames that the hub holds for this connection, in the order in which they came, and holds no more.

@@ -27,6 +27,8 @@ struct Subscription {
     static let positioned = Traits(rawValue: 2)
     /// The broker knows who subscribed, so the unsubscribe names them again.
     static let member = Traits(rawValue: 4)
+    /// The broker knows, but shows nobody.
+    static let hidden = Traits(rawValue: 8)
   }
 
   var phase: Phase
@@ -35,6 +37,8 @@ struct Subscription {
   var channelInfo: [UInt8]?
   /// Seconds since 1970; `Int64.max`: never.
   var expiresAt = Int64.max
+  /// What the client wants to see of the channel; nil: everything.
+  var filter: TagFilter?
 
   var isLive: Bool { if case .live = phase { true } else { false } }
 }
@@ -57,11 +61,18 @@ struct SubscribeOrder {
   var pushesJoinLeave: Bool
   /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
   var since: StreamPosition?
+  /// The client said so; the stream of a map is read from a position in any case.
+  var asksToRecover: Bool
   var rejectsUnrecovered: Bool
   var binaryData: Bool
   var grant: SubscriptionGrant
   /// Seconds since 1970; nil: never.
   var expiresAt: Int64?
+  /// What the client wants to see of the channel; nil: everything.
+  var filter: TagFilter?
+  /// What of a map is read along with it; nil: the channel is taken as a stream.
+  var map: MapRead?
+  var isApps: Bool
 
   /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
   init(
@@ -79,11 +90,20 @@ struct SubscribeOrder {
     // Gaps are meant in a low lane: nobody may count offsets there, whatever a token or the client says.
     let hasNoGaps = !options.lane.isConflated
     recoverable = hasNoGaps && options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
-    positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned)
+    // Whoever holds a map must hear when changes of it are missing, also where there is no stream to recover from.
+    let holdsMap = options.kind == .map && ask.type != 0
+    positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned || holdsMap || options.app != nil)
+    filter = ask.filter
+    isApps = options.app != nil
+    map = holdsMap ? MapRead(ask) : nil
     let joinLeave = grant.joinLeave ?? options.joinLeave
     sendsMember = joinLeave || (grant.presence ?? options.presence)
     pushesJoinLeave = joinLeave && (ask.joinLeave || (grant.forcePushJoinLeave ?? options.forcePushJoinLeave))
-    since = ask.recover && recoverable ? StreamPosition(epoch: ask.epoch, offset: ask.offset) : nil
+    let readsStream = map?.phase == .stream || map?.cursor.isEmpty == false
+    since =
+      (ask.recover || readsStream) && (recoverable || readsStream)
+      ? StreamPosition(epoch: ask.epoch, offset: ask.offset) : nil
+    asksToRecover = ask.recover
     rejectsUnrecovered =
       !serverSide && ask.recover && ask.flag & ClientCommand.Subscribe.rejectUnrecovered != 0
   }
@@ -102,7 +122,12 @@ struct SubscribeOrder {
     if positioned { traits.insert(.positioned) }
     if sendsMember { traits.insert(.member) }
     return Subscription(
-      phase: phase, traits: traits, channelInfo: grant.info, expiresAt: expiresAt ?? Int64.max)
+      phase: phase, traits: traits, channelInfo: grant.info, expiresAt: expiresAt ?? Int64.max, filter: filter)
+  }
+
+  /// What reaches the client of what the broker answers.
+  func passes(_ publication: Publication, _ audience: TagFilter?) -> Bool {
+    (audience?.matches(publication) ?? true) && (filter?.matches(publication) ?? true)
   }
 
   /// What the client is told. A recovery that is not whole gives no publications at all.
@@ -117,7 +142,13 @@ struct SubscribeOrder {
     if since != nil {
       result.wasRecovering = true
       result.recovered = answer.recovered
-      result.publications = answer.recovered ? answer.publications : []
+      result.publications = answer.recovered ? answer.publications.filter { passes($0, answer.audience) } : []
+    }
+    if map != nil {
+      result.type = 1
+      // The stream after a snapshot completes it; it is a recovery only where the client said so.
+      if !asksToRecover { (result.wasRecovering, result.recovered) = (false, false) }
+      result.state = answer.entries.filter { passes($0, answer.audience) }
     }
     if let expiresAt {
       result.expires = true
@@ -126,6 +157,32 @@ struct SubscribeOrder {
     result.data = grant.data ?? []
     result.binaryData = binaryData
     return result
+  }
+}
+
+extension SubscribeOrder {
+  /// What the client is told of a part of a map, before it is subscribed.
+  func result(_ page: MapPage) -> ClientReply.SubscribeResult {
+    var result = ClientReply.SubscribeResult()
+    result.type = 1
+    result.phase = Int32(page.phase.rawValue)
+    result.recoverable = recoverable
+    result.epoch = page.position.epoch
+    result.offset = page.position.offset
+    result.cursor = page.cursor
+    result.state = page.entries.filter { passes($0, nil) }
+    result.publications = page.changes.filter { passes($0, nil) }
+    result.binaryData = binaryData
+    return result
+  }
+}
+
+extension MapRead {
+  /// A client that asks for a map as it comes live has read none of it yet: it gets the first page along.
+  init(_ ask: ClientCommand.Subscribe) {
+    self.init(
+      phase: ask.phase == 1 || ask.phase == 0 && ask.recover ? .stream : .state, cursor: ask.cursor,
+      limit: UInt32(clamping: ask.limit), isReversed: ask.asc)
   }
 }
 

@@ -133,7 +133,8 @@ extension LinkRequest: ByteEncodable {
       return .subscribe(
         .init(
           channel: try reader.readChannel(), since: try reader.readOptionalPosition(),
-          recoveryLimit: try reader.readLimit(), member: try reader.readOptionalInfo(), isPresent: try reader.readFlag(),
+          recoveryLimit: try reader.readLimit(), member: try reader.readOptionalInfo(),
+          isPresent: try reader.readFlag(),
           map: try reader.readFlag() ? try reader.readMapRead() : nil))
     case .unsubscribe:
       return .unsubscribe(

@@ -56,6 +56,14 @@ public struct JSONWriter {
     needsComma = true
   }
 
+  public mutating func write(named key: String, _ value: some FixedWidthInteger) {
+    separate(nil)
+    quote(key)
+    bytes.append(UInt8(ascii: ":"))
+    digits(value)
+    needsComma = true
+  }
+
   public mutating func write(element value: String) {
     separate(nil)
     quote(value)
