@@ -40,21 +40,48 @@ public enum EmbeddedDefault {
             "allow_publish_for_subscriber": true,
             "allow_history_for_subscriber": true,
             "allow_presence_for_subscriber": true,
+            "allow_user_limited_channels": true,
+            "allow_edit_for_author": true
+          },
+          {
+            "name": "receipts",
+            "kind": "map",
+            "map_mode": "persistent",
+            "map_key_is_user": true,
+            "follows_channel": true,
+            "allow_publish_for_subscriber": true
+          },
+          {
+            "name": "typing",
+            "kind": "map",
+            "map_ttl": "5s",
+            "map_key_is_user": true,
+            "follows_channel": true,
+            "allow_publish_for_subscriber": true,
+            "publish_interval": "2s",
+            "lane": "typing"
+          },
+          {
+            "name": "journal",
+            "kind": "map",
+            "map_mode": "persistent",
+            "map_order": "descending",
+            "map_score": "created",
+            "map_max_entries": 10000,
+            "allow_publish_for_client": true,
             "allow_user_limited_channels": true
           },
           {
-            "name": "state",
-            "durability": "relaxed",
-            "history_size": 100,
-            "history_ttl": "24h",
-            "force_recovery": true,
-            "allow_publish_for_subscriber": true,
-            "allow_history_for_subscriber": true,
+            "name": "favorites",
+            "kind": "map",
+            "map_mode": "persistent",
+            "map_order": "ascending",
+            "map_max_entries": 50,
+            "allow_publish_for_client": true,
             "allow_user_limited_channels": true
           }
         ]
       }
     }
-
     """
 }

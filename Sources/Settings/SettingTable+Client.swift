@@ -89,5 +89,35 @@ extension SettingTable {
       "lane", .choice(Lane.allCases.map(\.name)), .string(Lane.publications.name),
       "publications: nothing is left out for a reader; receipts, then typing: go out later, and a reader that lags gets the newest per key only, so neither goes with history or positioning."
     ),
+    SettingKey(
+      "publish_interval", .duration(0...minutes(10)), .int(0),
+      "What one client publishes sooner than this after its last publication on a channel is acknowledged and left out."
+    ),
+    SettingKey(
+      "allow_edit_for_author", .bool, .bool(false),
+      "Whoever may publish may replace and remove what they published; needs history."),
+    SettingKey(
+      "follows_channel", .bool, .bool(false),
+      "Channels belong to the one named after the namespace, receipts:chat:42 to chat:42: who may subscribe there may subscribe here, and who is subscribed there may publish here where allow_publish_for_subscriber is on."
+    ),
+    SettingKey(
+      "kind", .choice(ChannelKind.allCases.map(\.rawValue)), .string(ChannelKind.stream.rawValue),
+      "stream: publications one after another; map: the last value of each key."),
+    SettingKey(
+      "map_mode", .choice(MapMode.allCases.map(\.rawValue)), .string(MapMode.ephemeral.rawValue),
+      "ephemeral: in memory, read anew by whoever was away; recoverable: in memory, with changes to recover from; persistent: the same on disk, and acknowledged means on disk."
+    ),
+    SettingKey(
+      "map_order", .choice(MapOrder.allCases.map(\.rawValue)), .string(MapOrder.key.rawValue),
+      "Order of a map's entries: by key, or by score, ascending or descending."),
+    SettingKey(
+      "map_score", .choice(MapScore.allCases.map(\.rawValue)), .string(MapScore.client.rawValue),
+      "Where an entry's score comes from: the client, or the time at which its key was created or updated."),
+    SettingKey(
+      "map_ttl", .duration(0...hours(24 * 366)), .int(0),
+      "Time after which an entry goes that nobody writes again; 0: never."),
+    SettingKey(
+      "map_max_entries", .integer(1...100_000), .int(1000), "Entries of one map; a new key beyond it is refused."),
+    SettingKey("map_key_is_user", .bool, .bool(false), "Clients write the key of their own user id alone."),
   ]
 }

@@ -105,7 +105,29 @@ struct SettingsReader {
     options.durability = choice(path + ["durability"])
     options.dataFormat = choice(path + ["publication_data_format"])
     options.lane = found(path + ["lane"], Lane(name: string(path + ["lane"])))
+    options.publishIntervalMilliseconds = Int64(int(path + ["publish_interval"]))
+    options.allowEditForAuthor = flag("allow_edit_for_author")
+    options.followsChannel = flag("follows_channel")
+    options.kind = choice(path + ["kind"])
+    if options.kind == .map { readMap(path, into: &options) }
     return options
+  }
+
+  private func readMap(_ path: [String], into options: inout ChannelOptions) {
+    options.mapMode = choice(path + ["map_mode"])
+    options.mapOrder = choice(path + ["map_order"])
+    options.mapScore = choice(path + ["map_score"])
+    options.mapTTLMilliseconds = Int64(int(path + ["map_ttl"]))
+    options.mapMaximumEntries = int(path + ["map_max_entries"])
+    options.mapKeyIsUser = bool(path + ["map_key_is_user"])
+    guard options.mapMode != .ephemeral else { return }
+    // The mode says it all; the changes that are kept are for those who were away for a while.
+    if options.mapMode == .persistent { options.durability = .durable }
+    if options.historySize == 0 && options.historyTTLMilliseconds == 0 {
+      options.historySize = 100
+      options.historyTTLMilliseconds = 10 * 60 * 1000
+    }
+    options.forceRecovery = true
   }
 
   // Every key has a default in the last layer, of the type that the table gives it: a miss is a key that this file

@@ -194,6 +194,40 @@ struct SettingsRules {
       report("\(place).force_push_join_leave", "is true, but join_leave is not; add \"join_leave\": true")
     }
     checkLane(options, at: place)
+    checkMap(options, at: place)
+  }
+
+  private mutating func checkMap(_ options: ChannelOptions, at place: String) {
+    if options.allowEditForAuthor, options.kind == .map || !options.keepsHistory {
+      report(
+        "\(place).allow_edit_for_author",
+        "is true, but nothing is kept that could be changed; set history_size and history_ttl on a stream, or leave it out"
+      )
+    }
+    if options.followsChannel, place == "channel.without_namespace" {
+      report(
+        "\(place).follows_channel",
+        "is true, but channels without a namespace name no other channel; write it in a namespace")
+    }
+    guard options.kind == .map else { return }
+    if options.mapMode == .ephemeral, options.durability != .memory || options.historySize > 0 {
+      report(
+        "\(place).map_mode",
+        "is \"ephemeral\", which keeps nothing; write \"recoverable\" or \"persistent\", or leave durability and history_size out"
+      )
+    }
+    if options.mapMode == .recoverable, options.durability != .memory {
+      report(
+        "\(place).map_mode", "is \"recoverable\", which is in memory; write \"persistent\", or leave durability out")
+    }
+    if options.mapMode != .ephemeral, options.lane.isConflated {
+      report(
+        "\(place).lane",
+        "is \"\(options.lane.name)\", which leaves changes out; write \"map_mode\": \"ephemeral\" with it")
+    }
+    if options.mapScore != .client, options.mapOrder == .key {
+      report("\(place).map_score", "is set, but map_order is \"key\"; write \"ascending\" or \"descending\"")
+    }
   }
 
   /// A lagging reader's gaps in a low lane are meant. To somebody who counts offsets they would be loss.

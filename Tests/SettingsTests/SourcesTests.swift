@@ -131,7 +131,7 @@ struct SourcesTests {
     let chat = try #require(settings.channels.namespaces["chat"])
     #expect(chat.durability == .durable && chat.historySize == 1000 && chat.allowUserLimitedChannels)
     #expect(chat.historyTTLMilliseconds == 168 * 3_600_000)
-    #expect(settings.channels.namespaces["state"]?.durability == .relaxed)
+    #expect(settings.channels.namespaces["journal"]?.durability == .durable)
     #expect(!settings.client.allowAnonymousConnectWithoutToken)
   }
 

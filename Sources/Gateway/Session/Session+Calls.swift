@@ -88,6 +88,9 @@ extension Session {
     guard let key = parameters.key else { throw .badRequest.saying("name the key") }
     let write = MapWrite(key: key, removed: removes, score: parameters.score)
     try checkKey(write, options)
+    if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: removes) {
+      return send(.rpc(id: id, data: Array("{}".utf8)))
+    }
     var data = Array("null".utf8)
     if !removes {
       guard let given = parameters.data else { throw .badRequest.saying("say what data the key is to hold") }
@@ -159,6 +162,9 @@ extension Session {
           : .badRequest.saying("the channel is not a map; publish without a key")
       }
       try checkKey(write, options)
+      if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: write.removed) {
+        return send(.publish(id: id))
+      }
       let data = write.removed ? Array("null".utf8) : try payload(ask.data, options.dataFormat, from: format).get()
       let request = BrokerRequest.PublishRequest(
         channel: channel, data: data, info: memberInfo(subscription?.channelInfo),

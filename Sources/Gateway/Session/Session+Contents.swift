@@ -7,6 +7,9 @@ extension Session {
     let subscription = subscriptions[channel]
     guard access(to: channel, options, subscription).mayPublish else { return fail(id, refusal(options)) }
     if options.kind == .map || ask.map != nil { return publishKey(id, ask, channel, options, subscription) }
+    if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: false) {
+      return send(.publish(id: id))
+    }
     switch payload(ask.data, options.dataFormat, from: format) {
     case .failure(let error): fail(id, error)
     case .success(let data):
@@ -19,6 +22,23 @@ extension Session {
         channel: channel, data: data, info: memberInfo(subscription?.channelInfo), idempotencyKey: key)
       self.ask(.publish(request), then: .publish(id: id))
     }
+  }
+
+  /// What comes too soon would only say the same again. That something is over is always said.
+  mutating func isTooSoon(_ channel: ChannelName, _ options: ChannelOptions, isRemoval: Bool) -> Bool {
+    let interval = options.publishIntervalMilliseconds
+    guard !isRemoval else {
+      lastPublished[channel] = nil
+      return false
+    }
+    if let last = lastPublished[channel], time.monotonic - last < interval { return true }
+    if lastPublished.count >= configuration.maximumChannels {
+      let now = time.monotonic
+      lastPublished = lastPublished.filter { now - $0.value < interval }
+      if lastPublished.count >= configuration.maximumChannels { return true }
+    }
+    lastPublished[channel] = time.monotonic
+    return false
   }
 
   /// The bytes to publish. JSON clients send JSON always, also where the channel holds other bytes.

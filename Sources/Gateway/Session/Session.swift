@@ -49,6 +49,8 @@ public struct Session {
   var attempt: ConnectAttempt?
   var subscriptions: [ChannelName: Subscription] = [:]
   var pending = PendingOperations()
+  /// When the client last published where that is limited, in monotonic milliseconds.
+  var lastPublished: [ChannelName: Int64] = [:]
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
   /// Pings without a pong. More than one only while input is held.

@@ -1,0 +1,229 @@
+import Auth
+import Foundation
+import Synchronization
+import TestSupport
+
+/// One device of somebody, on the JSON protocol: asks, and remembers what it was told. Map channels are kept as the
+/// maps that they are.
+final class Phone: Sendable {
+  struct Fault: Error, Equatable, CustomStringConvertible {
+    var code: Int
+    var message: String
+    var description: String { "\(message) (error \(code))" }
+  }
+
+  private struct State {
+    var nextID = 1
+    var replies: [Int: JSON] = [:]
+    var publications: [String: [JSON]] = [:]
+    var maps: [String: [String: JSON]] = [:]
+    var pushes: [JSON] = []
+    var errors: [String] = []
+  }
+
+  private final class Memory: Sendable {
+    let state = Mutex(State())
+  }
+
+  private let memory = Memory()
+  private let socket: WebSocketPeer
+
+  init(_ url: String) throws {
+    let (memory, mailbox) = (memory, Mailman())
+    socket = try WebSocketPeer(url) { message in
+      for line in message.split(separator: "\n") {
+        guard let json = try? JSON(String(line)) else {
+          memory.state.withLock { $0.errors.append("no JSON: \(line)") }
+          continue
+        }
+        if json.keys.isEmpty { mailbox.send("{}") } else { Self.take(json, memory) }
+      }
+    }
+    mailbox.use(socket)
+  }
+
+  /// Answers pings, from the thread that reads.
+  private final class Mailman: Sendable {
+    private let socket = Mutex<WebSocketPeer?>(nil)
+    func use(_ peer: WebSocketPeer) { socket.withLock { $0 = peer } }
+    func send(_ text: String) {
+      _ = socket.withLock { $0 }?.send(text)
+    }
+    func release() { socket.withLock { $0 = nil } }
+  }
+
+  private static func take(_ message: JSON, _ memory: Memory) {
+    memory.state.withLock { state in
+      if let id = message["id"].int {
+        state.replies[id] = message
+        return
+      }
+      let push = message["push"]
+      state.pushes.append(push)
+      guard let channel = push["channel"].string, !push["pub"].isNull else { return }
+      state.publications[channel, default: []].append(push["pub"])
+      apply(push["pub"], to: channel, &state)
+    }
+  }
+
+  private static func apply(_ publication: JSON, to channel: String, _ state: inout State) {
+    guard let key = publication["key"].string else { return }
+    state.maps[channel, default: [:]][key] = publication["removed"].bool ? nil : publication
+  }
+
+  // MARK: Asking
+
+  /// - Parameter request: `"publish":{…}`.
+  @discardableResult
+  func ask(_ request: String) async throws -> JSON {
+    let id = memory.state.withLock { state in
+      defer { state.nextID += 1 }
+      return state.nextID
+    }
+    socket.send("{\"id\":\(id),\(request)}")
+    let answered = await eventually(within: .seconds(30)) {
+      self.memory.state.withLock { $0.replies[id] != nil } || self.socket.closing != nil
+    }
+    guard answered, let reply = memory.state.withLock({ $0.replies.removeValue(forKey: id) }) else {
+      throw Failure("no answer to \(request): \(String(describing: socket.closing))")
+    }
+    if let code = reply["error"]["code"].int {
+      throw Fault(code: code, message: reply["error"]["message"].string ?? "")
+    }
+    return reply
+  }
+
+  func connect(_ token: String) async throws { try await ask("\"connect\":{\"token\":\"\(token)\"}") }
+
+  /// The result of a call: whatever JSON it is.
+  @discardableResult
+  func call(_ method: String, _ data: String = "{}") async throws -> JSON {
+    try await ask("\"rpc\":{\"method\":\"\(method)\",\"data\":\(data)}")["rpc"]["data"]
+  }
+
+  @discardableResult
+  func subscribe(_ channel: String, _ more: String = "") async throws -> JSON {
+    let result = try await ask("\"subscribe\":{\"channel\":\(JSON.quoted(channel))\(more)}")["subscribe"]
+    memory.state.withLock { state in
+      for publication in result["publications"].array {
+        state.publications[channel, default: []].append(publication)
+        Self.apply(publication, to: channel, &state)
+      }
+    }
+    return result
+  }
+
+  /// Subscribes to a map as centrifuge-js does: the state page by page, then the stream, until it is live.
+  @discardableResult
+  func subscribeMap(_ channel: String, pageSize: Int = 0, recover: (epoch: String, offset: Int)? = nil) async throws
+    -> JSON
+  {
+    let page = pageSize > 0 ? ",\"limit\":\(pageSize)" : ""
+    var position = recover
+    var cursor = ""
+    var isState = recover == nil
+    var entries: [JSON] = []
+    while true {
+      var more = ",\"type\":1,\"phase\":\(isState ? 2 : 1)\(page)"
+      if !cursor.isEmpty { more += ",\"cursor\":\(JSON.quoted(cursor))" }
+      if let position { more += ",\"epoch\":\"\(position.epoch)\",\"offset\":\(position.offset)" }
+      if recover != nil { more += ",\"recover\":true" }
+      let result = try await ask("\"subscribe\":{\"channel\":\(JSON.quoted(channel))\(more)}")["subscribe"]
+      entries += result["state"].array + result["publications"].array
+      cursor = result["cursor"].string ?? ""
+      if position == nil || !isState { position = (result["epoch"].string ?? "", result["offset"].int ?? 0) }
+      if isState && result["phase"].int == 2 && cursor.isEmpty { isState = false }
+      guard (result["phase"].int ?? 0) == 0 else { continue }
+      memory.state.withLock { state in
+        if recover == nil { state.maps[channel] = [:] }
+        for entry in entries { Self.apply(entry, to: channel, &state) }
+      }
+      return result
+    }
+  }
+
+  // MARK: Looking
+
+  func publications(_ channel: String) -> [JSON] { memory.state.withLock { $0.publications[channel] ?? [] } }
+  /// Of each key the payload that it holds.
+  func map(_ channel: String) -> [String: JSON] {
+    memory.state.withLock { $0.maps[channel] ?? [:] }.mapValues { $0["data"] }
+  }
+  func entry(_ channel: String, _ key: String) -> JSON { JSON.null(memory.state.withLock { $0.maps[channel]?[key] }) }
+  var pushes: [JSON] { memory.state.withLock { $0.pushes } }
+  /// The code of the last unsubscribe push of a channel.
+  func unsubscribed(_ channel: String) -> Int? {
+    pushes.last { $0["channel"].string == channel && !$0["unsubscribe"].isNull }?["unsubscribe"]["code"].int
+  }
+  var closing: WebSocketPeer.Closing? { socket.closing }
+
+  func cut() { socket.cut() }
+}
+
+extension JSON {
+  fileprivate static func null(_ value: JSON?) -> JSON { value ?? JSON(nil) }
+}
+
+/// A server with the configuration that it comes with, and phones on it.
+final class PhoneHall: Sendable {
+  private let directory: URL
+  private let settings: [String]
+  private let minter: TokenMinter
+  private let process: Mutex<FanfareProcess>
+
+  static func with(_ settings: [String] = [], _ body: (PhoneHall) async throws -> Void) async throws {
+    await Turn.shared.take()
+    defer { Turn.shared.giveBack() }
+    try await withTemporaryDirectory { directory in
+      let hall = try await PhoneHall(directory, settings)
+      do { try await body(hall) } catch {
+        await hall.server.kill()
+        throw error
+      }
+      await hall.server.kill()
+    }
+  }
+
+  private init(_ directory: URL, _ settings: [String]) async throws {
+    self.directory = directory
+    self.settings =
+      [
+        "token.hmac_secret=\(Deployment.secret)", "broker.services.commands=tcp://127.0.0.1:*",
+        "broker.services.tap=tcp://127.0.0.1:*",
+      ] + settings
+    minter = try await TokenMinter(hmacSecret: Deployment.secret)
+    let configuration = directory.appendingPathComponent("fanfare.json")
+    try FileManager.default.copyItem(at: Self.shippedConfiguration, to: configuration)
+    process = Mutex(
+      try await FanfareProcess(
+        .serve, in: directory.appendingPathComponent("data"), configuration: configuration, settings: self.settings))
+  }
+
+  private static var shippedConfiguration: URL {
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
+    return root.appendingPathComponent("config/fanfare.json")
+  }
+
+  var server: FanfareProcess { process.withLock { $0 } }
+  var data: URL { directory.appendingPathComponent("data") }
+  var url: String { server.endpoints.websocket ?? "" }
+  func service() -> Service { Service(server.endpoints.commands ?? "") }
+  func token(_ user: String) throws -> String { try minter.connectionToken(user: user, expiresIn: 3600) }
+
+  func phone(of user: String) async throws -> Phone {
+    let phone = try Phone(url)
+    try await phone.connect(token(user))
+    return phone
+  }
+
+  /// SIGKILL, and the same data again.
+  func killAndRestart(_ more: [String] = []) async throws {
+    let port = URL(string: url)?.port ?? 0
+    await server.kill()
+    let next = try await FanfareProcess(
+      .serve, in: data, configuration: directory.appendingPathComponent("fanfare.json"),
+      settings: settings + ["server.port=\(port)"] + more)
+    process.withLock { $0 = next }
+  }
+}
