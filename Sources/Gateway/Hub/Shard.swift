@@ -81,9 +81,10 @@ final class Shard: SessionHost {
 
   // MARK: To the broker
 
-  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {
+  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
-    let message = UplinkMessage.request(GatewayRequest(source: source, format: driver.format, request: request))
+    let message = UplinkMessage.request(
+      GatewayRequest(source: source, format: driver.format, request: request, filter: filter))
     var cost = 256
     switch request {
     case .publish(let publish):
@@ -134,7 +135,10 @@ final class Shard: SessionHost {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response):
         if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
-      case .presenceFrames(let channel, let frames): hub.deliverPresence(frames, on: channel)
+      case .filteredFrames(let channel, let frames, let filters): hub.deliver(frames, on: channel, to: filters)
+      case .presenceFrames(let channel, let frames, let member):
+        hub.deliverPresence(frames, of: member, on: channel)
+      case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
       case .holdPublishers(let hold): holdPublishers(hold)
       }
@@ -167,8 +171,18 @@ final class Shard: SessionHost {
 
   // MARK: The hub
 
-  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
-    hub.attach(driver, to: channel, flags)
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
+    hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
+  }
+
+  private func changeAudience(_ change: LinkAudience) {
+    let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
+    if change.isAdmitted {
+      return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
+    }
+    for driver in hub.sessions(on: change.channel) where isMeant(driver) {
+      driver.removeSubscription(change.channel, .server)
+    }
   }
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) { hub.detach(driver, from: channel) }

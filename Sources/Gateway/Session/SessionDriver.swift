@@ -216,12 +216,14 @@ final class SessionDriver {
     case .close(let code):
       flush()
       transport?.close(code)
-    case .request(let tag, let request): host.request(request, tag: tag, from: self)
+    case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
+    case .subscribe(let tag, let request, let filter):
+      host.request(.subscribe(request), tag: tag, filter: filter, from: self)
     case .checkConnectionToken(let tag, let token): checkConnectionToken(tag, token)
     case .checkSubscriptionToken(let tag, let token): checkSubscriptionToken(tag, token)
-    case .attach(let channel, let flags):
+    case .attach(let channel, let flags, let filters):
       flush()
-      host.attach(self, to: channel, flags)
+      host.attach(self, to: channel, flags, filters)
     case .detach(let channel): host.detach(self, from: channel)
     case .releaseHeld:
       flush()

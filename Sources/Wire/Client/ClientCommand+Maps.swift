@@ -66,24 +66,3 @@ extension ClientCommand.Subscribe {
     set { values.asc = newValue }
   }
 }
-
-/// What a client's publish does to a key of a map channel.
-///
-/// A class, so that publishes on stream channels, which have none, stay small.
-public final class MapWrite: Sendable, Equatable {
-  public let key: String
-  /// The key is to go; there need be no data then.
-  public let removed: Bool
-  /// Nil where the client names none.
-  public let score: Int64?
-
-  public init(key: String, removed: Bool = false, score: Int64? = nil) {
-    self.key = key
-    self.removed = removed
-    self.score = score
-  }
-
-  public static func == (a: MapWrite, b: MapWrite) -> Bool {
-    a.key.hasSameBytes(as: b.key) && a.removed == b.removed && a.score == b.score
-  }
-}
