@@ -83,5 +83,6 @@ public enum EmbeddedDefault {
         ]
       }
     }
+
     """
 }

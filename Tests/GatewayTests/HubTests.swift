@@ -86,7 +86,7 @@ struct HubTests {
     let joins = member(2)
     hub.attach(plain.driver, to: a, [])
     hub.attach(joins.driver, to: a, .joinLeave)
-    hub.deliverPresence(frames("j"), on: a)
+    hub.deliverPresence(frames("j"), of: ClientInfo(user: "u", client: "c"), on: a)
     fanOut.runSlice()
     #expect(plain.transport.frames.isEmpty)
     #expect(joins.transport.frames == [[0x6A]])

@@ -299,7 +299,7 @@ final class RecordingHost: SessionHost {
   var kept: SessionDriver?
   private var waiting: [(SessionDriver, UInt64)] = []
 
-  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {
+  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     switch request {
     case .subscribe(let subscribe):
       log.append("subscribe \(subscribe.channel)")
@@ -318,13 +318,7 @@ final class RecordingHost: SessionHost {
     for (driver, tag) in all { driver.brokerAnswered(tag: tag, .at(0)) }
   }
 
-  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {
-    log.append("refilter \(channel)")
-  }
-
-  func attach(
-    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
-  ) {
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     log.append("attach \(channel) after \(transport?.frames.count ?? 0) frames")
   }
   func detach(_ driver: SessionDriver, from channel: ChannelName) { log.append("detach \(channel)") }

@@ -285,6 +285,7 @@ struct SessionWalk {
       closeWasSent = true
       seen.insert("close \(code.code)")
     case .request(let tag, let request): asked.append((tag, request))
+    case .subscribe(let tag, let request, _): asked.append((tag, .subscribe(request)))
     case .checkConnectionToken(let tag, _): checks.append((tag, nil))
     case .checkSubscriptionToken(let tag, _):
       let held = bench.session.pending[tag]
@@ -293,9 +294,7 @@ struct SessionWalk {
       case .subRefresh(_, let channel): checks.append((tag, channel.string))
       default: checks.append((tag, name ?? "a"))
       }
-    case .refilter(let channel, _, _):
-      if !attached.contains(channel) { broken = "\(channel) is filtered but was not attached" }
-    case .attach(let channel, let flags, _, _):
+    case .attach(let channel, let flags, _):
       seen.insert(flags.contains(.held) ? "attach held" : "attach")
       if flags.contains(.held) { holds = true }
       if !attached.insert(channel).inserted { broken = "\(channel) is attached twice" }

@@ -33,6 +33,29 @@ struct ShardTests {
     #expect(scene.egress.turns == 0)
   }
 
+  @Test("what a user may see changes where it stands among the publications, for that user alone")
+  func audience() throws {
+    let scene = try ShardScene(members: 2)
+    let red = TagFilter.equal(key: "color", "red")
+    func change(_ user: String, _ audience: TagFilter?) -> Handover {
+      .audience(LinkAudience(channel: Fixed.channel, user: user, isAdmitted: true, audience: audience))
+    }
+    func frames(_ number: UInt8, to filters: [ChannelFilter] = []) -> Handover {
+      let frames = EncodedFrames(json: [number], protobuf: nil)
+      return filters.isEmpty ? .frames(Fixed.channel, frames) : .filteredFrames(Fixed.channel, frames, to: filters)
+    }
+    // Nobody has signed in here, so that the user is the empty one.
+    scene.shard.take([
+      frames(1), change("ann", red), frames(2), change("", red), frames(3), frames(4, to: [ChannelFilter(red)]),
+      change("", nil), frames(5),
+    ])
+    scene.egress.runToEnd()
+    for member in scene.members {
+      member.read(scene.egress)
+      #expect(member.received == [1, 2, 4, 5])
+    }
+  }
+
   @Test("the backbone is woken once for all requests of a turn, and in between when they are many")
   func wakesOnce() throws {
     let scene = try ShardScene(members: 1)
@@ -100,7 +123,7 @@ private final class ShardScene {
       load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
-    for member in members { shard.attach(member.driver, to: Fixed.channel, [], filter: nil, audience: nil) }
+    for member in members { shard.attach(member.driver, to: Fixed.channel, [], HubFilters()) }
   }
 
   var endsOfTurn: [() -> Void] { turn.works }
@@ -116,7 +139,7 @@ private final class ShardScene {
   }
 
   func publish() {
-    shard.request(.presence(Fixed.channel), tag: 1, from: members[0].driver)
+    shard.request(.presence(Fixed.channel), tag: 1, filter: nil, from: members[0].driver)
   }
 
   func reached() -> Int {

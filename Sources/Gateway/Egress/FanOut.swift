@@ -199,7 +199,7 @@ final class FanOut {
     }
     if tape.seats[place].state.contains(.held) || !outlet.isClear {
       tape.lag(place, outlet)
-      if outlet.laggingBytes + outlet.queuedBytes > limits.queueBytes { closeSlow(outlet) }
+      checkSpeed(of: outlet)
       return false
     }
     sendPending(place, of: tape, outlet)
@@ -278,6 +278,30 @@ final class FanOut {
       tape.lag(place, outlet)
     }
     tape.trimAfterCatchUp()
+  }
+
+  /// The subscriber goes over to another tape of its channel.
+  ///
+  /// - Returns: what waits for it on the first, to be handed to it before anything that comes from the second.
+  func move(_ session: SessionDriver, from tape: Tape, to next: Tape) -> [UInt8] {
+    let outlet = session.outlet
+    guard tape !== next, let place = tape.place(of: outlet.id) else { return [] }
+    let seat = tape.seats[place]
+    let pending = outlet.isOpen ? tape.pending(at: place) : []
+    next.sit(session, held: seat.state.contains(.held), positioned: seat.state.contains(.positioned))
+    leave(outlet, tape)
+    return pending
+  }
+
+  /// Whole frames that go out behind all that waits in the connection's own queue.
+  func hand(_ frames: [UInt8], to outlet: Outlet) {
+    unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) }
+    checkSpeed(of: outlet)
+  }
+
+  /// A reader for whom too much waits is too slow.
+  func checkSpeed(of outlet: Outlet) {
+    if outlet.isOpen && outlet.laggingBytes + outlet.queuedBytes > limits.queueBytes { closeSlow(outlet) }
   }
 
   /// The subscriber gets no more; what waits for it is dropped.

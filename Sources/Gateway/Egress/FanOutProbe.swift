@@ -88,12 +88,9 @@ private final class Member: SessionTransport, OutletOwner {
 private final class SilentHost: SessionHost {
   let verifier: any TokenVerifier = NoTokens()
   let time = SessionTime(monotonic: 0, wall: 0)
-  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {}
+  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {}
   func requestsComplete() {}
-  func attach(
-    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
-  ) {}
-  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {}
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {}
   func detach(_ driver: SessionDriver, from channel: ChannelName) {}
   func releaseHeld(for driver: SessionDriver) {}
   func discardHeld(for driver: SessionDriver) {}

@@ -246,6 +246,15 @@ import Wire
 
   // MARK: Progress and lag
 
+  /// Copies what the seat's connection has not been handed yet.
+  func pending(at place: Int) -> [UInt8] {
+    let seat = seats[place]
+    if isConflated && (seat.state.contains(.lagging) || seat.cursor < base) {
+      return conflated.newest(after: versions[place]).flatMap(\.frame)
+    }
+    return unsafe Array(bytes(seat.cursor, Int(end - seat.cursor)))
+  }
+
   /// The seat's connection took everything up to the position, or keeps it.
   func advance(_ place: Int, to position: UInt64) {
     seats[place].cursor = position

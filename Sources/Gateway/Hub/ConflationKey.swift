@@ -31,10 +31,10 @@ struct ConflationKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// The publication's tag `key` if it has one, an empty one too; else its publisher's user, else its publisher's
+  /// On a map channel the key; else the publication's tag `key` if it has one, an empty one too; else its publisher's user, else its publisher's
   /// client, else one key for the whole channel.
   init(_ publication: Publication) {
-    if let tag = publication.tags[Self.tag] {
+    if let tag = publication.change?.key ?? publication.tags[Self.tag] {
       self.init(.tag, tag)
     } else if let info = publication.info, !info.user.isEmpty {
       self.init(.user, info.user)

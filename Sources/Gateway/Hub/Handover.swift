@@ -5,13 +5,26 @@ enum Handover: Sendable {
   case answer(connection: UInt64, tag: UInt64, BrokerResponse)
   /// Frames that every subscriber of the channel on this loop gets, encoded once for all loops.
   case frames(ChannelName, EncodedFrames)
-  /// Frames for those subscribers only that asked for joins and leaves.
-  case presenceFrames(ChannelName, EncodedFrames)
+  /// The same on a channel of which some subscribers get only a part: those without a filter get them, and those with
+  /// one of these.
+  case filteredFrames(ChannelName, EncodedFrames, to: [ChannelFilter])
+  /// Frames for those subscribers only that asked for joins and leaves. Apart, so that publications stay small.
+  indirect case presenceFrames(ChannelName, EncodedFrames, of: ClientInfo)
   case lost(ChannelName)
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
   /// The broker is behind: read client sockets later, or again.
   case holdPublishers(Bool)
+}
+
+extension Handover {
+  /// - Parameter loop: one that the publication reaches.
+  static func frames(
+    _ channel: ChannelName, _ frames: EncodedFrames, for audience: FilteredAudience, loop: Int
+  ) -> Handover {
+    let filters = loop < audience.filters.count ? audience.filters[loop] : []
+    return filters.isEmpty ? .frames(channel, frames) : .filteredFrames(channel, frames, to: filters)
+  }
 }
 
 /// One message in the encodings that somebody wants.

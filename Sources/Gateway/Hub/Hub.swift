@@ -4,35 +4,16 @@ import Wire
 ///
 /// The hub knows channels and who is on them; how frames get to their sockets is the ``FanOut``'s business.
 final class Hub {
-  /// A channel's tapes: made when somebody first sits on them.
-  private struct HubChannel {
-    var json: Tape?
-    var protobuf: Tape?
-    /// Joins and leaves, for those who asked for them.
-    var jsonPresence: Tape?
-    var protobufPresence: Tape?
-
-    var isEmpty: Bool { json == nil && protobuf == nil }
-
-    func tape(_ format: WireFormat) -> Tape? { format == .json ? json : protobuf }
-
-    func presenceTape(_ format: WireFormat) -> Tape? { format == .json ? jsonPresence : protobufPresence }
-
-    mutating func vacate(_ format: WireFormat) {
-      switch format {
-      case .json:
-        if json?.isEmpty == true { json = nil }
-        if jsonPresence?.isEmpty == true { jsonPresence = nil }
-      case .protobuf:
-        if protobuf?.isEmpty == true { protobuf = nil }
-        if protobufPresence?.isEmpty == true { protobufPresence = nil }
-      }
-    }
+  /// What waited for a session on a tape that it left for another before its connect result was out.
+  private struct Carried {
+    let channel: ChannelName
+    let bytes: [UInt8]
   }
 
   private var channels: [ChannelName: HubChannel] = [:]
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
+  private var carried: [UInt64: [Carried]] = [:]
   private let fanOut: FanOut
   private let namespaces: NamespaceTable
   private let conflationLimitBytes: Int
@@ -46,21 +27,28 @@ final class Hub {
 
   // MARK: Subscribers
 
-  func attach(_ session: SessionDriver, to channel: ChannelName, _ flags: HubFlags) {
+  /// - Parameters:
+  ///   - filter: what the client asked for; nil: everything.
+  ///   - audience: what the server lets it see, of joins and leaves too; nil: everything.
+  func attach(
+    _ session: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter? = nil,
+    audience: TagFilter? = nil
+  ) {
     let isHeld = flags.contains(.held)
     var entry = channels[channel] ?? HubChannel()
-    let lane = namespaces.options(for: channel)?.lane ?? .publications
-    let tape = entry.tape(session.format) ?? makeTape(lane)
+    let seat = FilteredTapes.Seat(own: filter, audience: audience)
+    let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.positioned))
-    if session.format == .json { entry.json = tape } else { entry.protobuf = tape }
     if flags.contains(.joinLeave) {
-      let presence = entry.presenceTape(session.format) ?? makeTape(.lowest)
+      let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)
-      if session.format == .json { entry.jsonPresence = presence } else { entry.protobufPresence = presence }
     }
+    entry.note(seat, of: session)
     channels[channel] = entry
     if isHeld { held[session.id, default: []].append(channel) }
   }
+
+  private func lane(of channel: ChannelName) -> Lane { namespaces.options(for: channel)?.lane ?? .publications }
 
   private func makeTape(_ lane: Lane) -> Tape {
     Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
@@ -70,45 +58,134 @@ final class Hub {
     guard var entry = channels[channel] else { return }
     // Taken out while it changes, so that nothing is copied.
     channels[channel] = nil
-    if let tape = entry.tape(session.format) { fanOut.leave(session.outlet, tape) }
-    if let tape = entry.presenceTape(session.format) { fanOut.leave(session.outlet, tape) }
-    entry.vacate(session.format)
+    let seat = entry.seat(of: session)
+    for tape in entry.tapes(of: session) { fanOut.leave(session.outlet, tape) }
+    entry.note(FilteredTapes.Seat(), of: session)
+    entry.vacate(session.format, seat)
     if !entry.isEmpty { channels[channel] = entry }
     held[session.id]?.removeAll { $0 == channel }
+    dropCarried(for: session) { $0.channel == channel }
   }
 
   func releaseHeld(for session: SessionDriver) {
+    // What was published before a subscriber's filter changed goes before what came after.
+    for carried in takeCarried(for: session) { fanOut.hand(carried.bytes, to: session.outlet) }
     for channel in held.removeValue(forKey: session.id) ?? [] {
       guard let entry = channels[channel] else { continue }
-      if let tape = entry.tape(session.format) { fanOut.release(session.outlet, on: tape) }
-      if let tape = entry.presenceTape(session.format) { fanOut.release(session.outlet, on: tape) }
+      for tape in entry.tapes(of: session) { fanOut.release(session.outlet, on: tape) }
     }
   }
 
   /// The session ends before its connect result: it gets nothing, and leaves its channels next.
-  func discardHeld(for session: SessionDriver) { held[session.id] = nil }
+  func discardHeld(for session: SessionDriver) {
+    held[session.id] = nil
+    dropCarried(for: session) { _ in true }
+  }
+
+  // MARK: Filters
+
+  /// What some may see of a channel has changed. Each moves to another tape, with all that waits for it on the present
+  /// one: nothing is missed, and nothing comes twice.
+  func refilter(on channel: ChannelName, audience: TagFilter?, where isMeant: (SessionDriver) -> Bool) {
+    guard var entry = channels[channel] else { return }
+    var pending: [(SessionDriver, [UInt8])] = []
+    for session in entry.sessions where isMeant(session) {
+      let bytes = move(session, to: audience, in: &entry, of: channel)
+      if !bytes.isEmpty { pending.append((session, bytes)) }
+    }
+    channels[channel] = entry
+    // Last: whoever writes may find that a connection is gone, and that ends what it is subscribed to.
+    for (session, bytes) in pending {
+      if held[session.id]?.contains(channel) == true {
+        carry(bytes, for: session, on: channel)
+      } else {
+        fanOut.hand(bytes, to: session.outlet)
+      }
+    }
+  }
+
+  /// - Returns: what waited for the session.
+  private func move(
+    _ session: SessionDriver, to audience: TagFilter?, in entry: inout HubChannel, of channel: ChannelName
+  ) -> [UInt8] {
+    let before = entry.seat(of: session)
+    guard audience != before.audience else { return [] }
+    var seat = before
+    seat.audience = audience
+    let tapes = entry.tapes(of: session)
+    entry.note(seat, of: session)
+    var pending: [UInt8] = []
+    if let tape = tapes.first {
+      let next = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
+      pending += fanOut.move(session, from: tape, to: next)
+    }
+    if tapes.count > 1 {
+      let next = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
+      pending += fanOut.move(session, from: tapes[1], to: next)
+    }
+    entry.vacate(session.format, before)
+    return pending
+  }
+
+  private func carry(_ bytes: [UInt8], for session: SessionDriver, on channel: ChannelName) {
+    session.outlet.laggingBytes += bytes.count
+    carried[session.id, default: []].append(Carried(channel: channel, bytes: bytes))
+    fanOut.checkSpeed(of: session.outlet)
+  }
+
+  private func takeCarried(for session: SessionDriver) -> [Carried] {
+    guard !carried.isEmpty, let taken = carried.removeValue(forKey: session.id) else { return [] }
+    for carried in taken { session.outlet.laggingBytes -= carried.bytes.count }
+    return taken
+  }
+
+  private func dropCarried(for session: SessionDriver, where isDropped: (Carried) -> Bool) {
+    let kept = takeCarried(for: session).filter { !isDropped($0) }
+    guard !kept.isEmpty else { return }
+    for carried in kept { session.outlet.laggingBytes += carried.bytes.count }
+    carried[session.id] = kept
+  }
+
+  func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
+
+  /// How many tapes the channel has here.
+  func tapeCount(on channel: ChannelName) -> Int { channels[channel]?.tapeCount ?? 0 }
 
   // MARK: Frames
 
-  /// They go out with the fan-out's next slice.
+  /// They go out with the fan-out's next slice, to those without a filter.
   func deliver(_ frames: EncodedFrames, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    if let frame = frames.json, let tape = entry.json { fanOut.append(frame, key: frames.key, to: tape) }
-    if let frame = frames.protobuf, let tape = entry.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
+    if let frame = frames.json, let tape = entry.tape(.json) { fanOut.append(frame, key: frames.key, to: tape) }
+    if let frame = frames.protobuf, let tape = entry.tape(.protobuf) { fanOut.append(frame, key: frames.key, to: tape) }
   }
 
-  func deliverPresence(_ frames: EncodedFrames, on channel: ChannelName) {
+  /// The same, and to those with one of the filters.
+  func deliver(_ frames: EncodedFrames, on channel: ChannelName, to filters: [ChannelFilter]) {
+    deliver(frames, on: channel)
+    guard let filtered = channels[channel]?.filtered else { return }
+    for filter in filters {
+      let tapes = filtered.tapes(for: filter)
+      if let frame = frames.json, let tape = tapes.json { fanOut.append(frame, key: frames.key, to: tape) }
+      if let frame = frames.protobuf, let tape = tapes.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
+    }
+  }
+
+  /// - Parameter member: who came or went. Those who may not see it do not hear of it.
+  func deliverPresence(_ frames: EncodedFrames, of member: ClientInfo, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    if let frame = frames.json, let tape = entry.jsonPresence { fanOut.append(frame, key: frames.key, to: tape) }
-    if let frame = frames.protobuf, let tape = entry.protobufPresence {
+    for format in WireFormat.allCases {
+      guard let frame = frames[format], let tape = entry.presenceTape(format) else { continue }
       fanOut.append(frame, key: frames.key, to: tape)
+    }
+    entry.filtered?.forEachPresenceTape(seeing: member) { tape, format in
+      if let frame = frames[format] { fanOut.append(frame, key: frames.key, to: tape) }
     }
   }
 
   /// Tells those who count on every offset.
   func lose(_ channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    let sessions = (entry.json?.positionedSessions ?? []) + (entry.protobuf?.positionedSessions ?? [])
-    for session in sessions { session.channelLost(channel) }
+    for session in entry.positionedSessions { session.channelLost(channel) }
   }
 }

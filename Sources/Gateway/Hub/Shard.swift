@@ -81,9 +81,10 @@ final class Shard: SessionHost {
 
   // MARK: To the broker
 
-  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver) {
+  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
-    let message = UplinkMessage.request(GatewayRequest(source: source, format: driver.format, request: request))
+    let message = UplinkMessage.request(
+      GatewayRequest(source: source, format: driver.format, request: request, filter: filter))
     var cost = 256
     switch request {
     case .publish(let publish):
@@ -134,9 +135,11 @@ final class Shard: SessionHost {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response):
         if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
-      case .presenceFrames(let channel, let frames): hub.deliverPresence(frames, on: channel)
+      case .filteredFrames(let channel, let frames, let filters): hub.deliver(frames, on: channel, to: filters)
+      case .presenceFrames(let channel, let frames, let member):
+        hub.deliverPresence(frames, of: member, on: channel)
+      case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
-      case .audience(let change): apply(change)
       case .holdPublishers(let hold): holdPublishers(hold)
       }
     }
@@ -146,17 +149,6 @@ final class Shard: SessionHost {
     // Publications first: who published waits for an answer, others wait for what was published.
     for driver in answered { driver.flushReplies() }
     answered.removeAll(keepingCapacity: true)
-  }
-
-  /// The broker lets a user see more or less of a channel.
-  private func apply(_ change: LinkAudience) {
-    for driver in Array(sessions.values) where driver.user.hasSameBytes(as: change.user) {
-      if change.isAdmitted {
-        driver.audienceChanged(change.channel, change.audience)
-      } else {
-        driver.removeSubscription(change.channel, .server)
-      }
-    }
   }
 
   /// What stands on the tapes goes out, for as long as a slice lasts.
@@ -179,13 +171,19 @@ final class Shard: SessionHost {
 
   // MARK: The hub
 
-  func attach(
-    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?
-  ) {
-    hub.attach(driver, to: channel, flags)
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
+    hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
   }
 
-  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?) {}
+  private func changeAudience(_ change: LinkAudience) {
+    let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
+    if change.isAdmitted {
+      return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
+    }
+    for driver in hub.sessions(on: change.channel) where isMeant(driver) {
+      driver.removeSubscription(change.channel, .server)
+    }
+  }
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) { hub.detach(driver, from: channel) }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }

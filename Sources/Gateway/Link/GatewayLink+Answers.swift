@@ -14,7 +14,9 @@ extension GatewayLink {
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
-        settle(subscribe, reply.response, for: source, format, at: now, into: &effects)
+        settle(
+          subscribe, reply.response, for: source, format, filter: filtersUnderWay.removeValue(forKey: request.id),
+          at: now, into: &effects)
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
@@ -42,7 +44,7 @@ extension GatewayLink {
 
   func settle(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
-    _ format: WireFormat, at now: Int64, into effects: inout [GatewayLinkEffect]
+    _ format: WireFormat, filter: TagFilter?, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
     let channel = channel(subscribe.channel)
     channel.underWay -= 1
@@ -54,7 +56,7 @@ extension GatewayLink {
     catchUp(subscribe.channel, channel, with: subscribed.position, into: &effects)
     if let member = subscribe.member { channel.lateMembers.remove(member.client) }
     channel.position = subscribed.position
-    channel.add(loop: source.loop, format: format)
+    channel.add(source, format, user: subscribe.member?.user, own: filter, allowed: subscribed.audience)
     if let member = subscribe.member { channel.members[member.client] = member }
   }
 
@@ -114,9 +116,11 @@ extension GatewayLink {
   func settleResync(
     _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
   ) {
-    guard case .subscribe(let subscribe) = request.request, subscribe.member == nil,
-      let channel = channels[subscribe.channel], let position = channel.position
-    else { return }
+    guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }
+    if let member = subscribe.member {
+      return readmit(member.user, to: subscribe.channel, response, into: &effects)
+    }
+    guard let position = channel.position else { return }
     guard case .subscribed(let subscribed) = response else {
       if case .failed(let error) = response, !error.temporary {
         // Asking again would not help: those who count on the channel subscribe anew, and hear why it fails.
@@ -132,10 +136,24 @@ extension GatewayLink {
       counters.channelsRefilled += 1
       // What came live since it was asked for has been handed on already.
       for publication in subscribed.publications where channel.hasSubscribers && publication.offset > position.offset {
-        effects.append(.publication(subscribe.channel, publication, audience: channel.audience))
+        handOn(publication, on: subscribe.channel, channel, into: &effects)
       }
     } else if position != subscribed.position {
       lose(subscribe.channel, channel, into: &effects)
+    }
+  }
+
+  /// What a member may see can have changed while the link was down, and nobody could be told.
+  func readmit(
+    _ user: String, to channel: ChannelName, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
+  ) {
+    switch response {
+    case .subscribed(let subscribed):
+      changeAudience(
+        LinkAudience(channel: channel, user: user, isAdmitted: true, audience: subscribed.audience), into: &effects)
+    case .failed(let error) where error.code == ClientError.permissionDenied.code:
+      changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
+    default: return
     }
   }
 }

@@ -55,6 +55,8 @@ public final class GatewayLink {
   var channels: [ChannelName: LinkChannel] = [:]
   /// Channels that the broker refused to bring up to date: asked again with the next tick.
   var channelsBehind: [ChannelName] = []
+  /// What the subscribers of requests under way want, by request, where they do not want everything.
+  var filtersUnderWay: [UInt64: TagFilter] = [:]
 
   /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
@@ -81,13 +83,13 @@ public final class GatewayLink {
   /// A session's request. It gets exactly one answer.
   public func submit(_ request: GatewayRequest, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     var body = request.request
-    let loop = request.source.loop
     switch body {
     case .subscribe(let subscribe):
       channel(subscribe.channel).underWay += 1
+      if let filter = request.filter { filtersUnderWay[pending.nextID] = filter }
     case .unsubscribe(var unsubscribe):
       let channel = channel(unsubscribe.channel)
-      channel.remove(loop: loop, format: request.format)
+      channel.remove(request.source, request.format)
       if let member = unsubscribe.member { channel.members[member.client] = nil }
       unsubscribe.keepsInterest = channel.isInUse
       if !channel.isInUse { channels[unsubscribe.channel] = nil }
@@ -184,9 +186,7 @@ public final class GatewayLink {
           ? .joined(event.channel, event.member, audience: audience)
           : .left(event.channel, event.member, audience: audience))
     case .audience:
-      let change = try LinkAudience(bytes: message.body)
-      guard let audience = channels[change.channel]?.audience, audience.loops != 0 else { return }
-      effects.append(.audienceChanged(change, audience: audience))
+      changeAudience(try LinkAudience(bytes: message.body), into: &effects)
     case .brokerHeartbeat: break
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .reset: throw MalformedMessage()
     }
@@ -200,7 +200,28 @@ public final class GatewayLink {
     guard position.offset < .max, message.publication.offset == position.offset + 1 else { throw MalformedMessage() }
     channel.position?.offset = message.publication.offset
     guard channel.hasSubscribers else { return }
-    effects.append(.publication(message.channel, message.publication, audience: channel.audience))
+    handOn(message.publication, on: message.channel, channel, into: &effects)
+  }
+
+  /// - Parameter channel: has subscribers.
+  @inline(__always)
+  func handOn(
+    _ publication: Publication, on name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]
+  ) {
+    if channel.isFiltered {
+      guard let audience = channel.filteredAudience(of: publication) else { return }
+      effects.append(.filteredPublication(name, publication, audience: audience))
+    } else {
+      effects.append(.publication(name, publication, audience: channel.audience))
+    }
+  }
+
+  /// From here on what comes is held against the new filter, here and on the event loops: both see the change at the
+  /// same place in the stream.
+  func changeAudience(_ change: LinkAudience, into effects: inout [GatewayLinkEffect]) {
+    guard let channel = channels[change.channel], channel.hasSubscribers else { return }
+    if change.isAdmitted && !channel.refilter(change.user, allowed: change.audience) { return }
+    effects.append(.audienceChanged(change, audience: channel.audience))
   }
 
   // MARK: Time
@@ -247,6 +268,7 @@ public final class GatewayLink {
   /// The session is told; what the broker makes of the request later is undone or ignored.
   func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
     guard case .session(let source, _) = request.purpose else { return }
+    filtersUnderWay[request.id] = nil
     switch request.request {
     case .unsubscribe: return  // Nothing to give up: it is done when the link is back, by itself.
     case .subscribe where request.wasSent: pending.abandon(request.id)

@@ -19,11 +19,14 @@ public struct GatewayRequest: Sendable {
   /// In what encoding a subscriber wants its publications.
   public var format: WireFormat
   public var request: BrokerRequest
+  /// Of a subscribe: what the subscriber wants of the channel; nil: everything.
+  public var filter: TagFilter?
 
-  public init(source: RequestSource, format: WireFormat, request: BrokerRequest) {
+  public init(source: RequestSource, format: WireFormat, request: BrokerRequest, filter: TagFilter? = nil) {
     self.source = source
     self.format = format
     self.request = request
+    self.filter = filter
   }
 }
 
@@ -34,6 +37,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case send(LinkMessage)
   case answer(RequestSource, BrokerResponse)
   case publication(ChannelName, Publication, audience: Audience)
+  /// The same on a channel of which some subscribers get only a part.
+  case filteredPublication(ChannelName, Publication, audience: FilteredAudience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.
@@ -54,6 +59,14 @@ public struct Audience: Sendable, Equatable {
   public init() {}
 
   public func includes(loop: Int) -> Bool { loops & (1 << UInt64(loop)) != 0 }
+
+  func union(_ other: Audience) -> Audience {
+    var union = self
+    union.loops |= other.loops
+    union.json = json || other.json
+    union.protobuf = protobuf || other.protobuf
+    return union
+  }
 }
 
 /// What an operator watches.

@@ -26,11 +26,11 @@ enum UplinkMessage: Sendable {
 final class GatewayLoop: LoopParticipant {
   private let link: GatewayLink
   private let dealer: Socket
-  private let rules: SessionRules
   private let shards: [ShardMailbox]
   private let logger: Logger
   private unowned let loop: Loop
   private var effects: [GatewayLinkEffect] = []
+  private var encoder: FrameEncoder
   private var frames: [[UInt8]] = []
   private var batches: [[Handover]]
   private var batchBytes: [Int]
@@ -44,7 +44,7 @@ final class GatewayLoop: LoopParticipant {
     loop: Loop, uplink: Mailbox<UplinkMessage>, logger: Logger
   ) throws {
     self.link = link
-    self.rules = rules
+    encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
     self.loop = loop
     self.logger = logger
@@ -104,6 +104,8 @@ final class GatewayLoop: LoopParticipant {
       case .answer(let source, let response):
         add(.answer(connection: source.connection, tag: source.tag, response), bytes: 64, to: source.loop)
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
+      case .filteredPublication(let channel, let publication, let audience):
+        encode(publication, on: channel, for: audience)
       case .joined(let channel, let info, let audience):
         addPresence(.join(channel: channel.string, info), channel, info, audience)
       case .left(let channel, let info, let audience):
@@ -123,25 +125,23 @@ final class GatewayLoop: LoopParticipant {
     try? dealer.send(multipart: [message.header.bytes, message.body])
   }
 
-  /// Encoded here, once for all event loops, in the encodings that somebody wants.
   private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
-    guard let options = rules.namespaces.options(for: channel) else { return }
-    var publication = publication
-    // Without history there is nothing to recover, and an SDK that is told an offset would believe that there is.
-    if !options.keepsHistory { publication.offset = 0 }
-    let push = ClientReply.push(
-      .publication(channel: channel.string, publication, binaryData: options.dataFormat == .binary))
-    var frames = EncodedFrames(push, for: audience)
-    frames.lane = options.lane
-    if options.lane != .publications { frames.key = ConflationKey(publication) }
+    guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
     add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
+  }
+
+  private func encode(_ publication: Publication, on channel: ChannelName, for audience: FilteredAudience) {
+    guard let frames = encoder.frames(of: publication, on: channel, for: audience.reached) else { return }
+    for shard in shards.indices where audience.reached.includes(loop: shard) {
+      add(.frames(channel, frames, for: audience, loop: shard), bytes: frames.byteCount, to: shard)
+    }
   }
 
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
     var frames = EncodedFrames(.push(push), for: audience)
     frames.lane = .lowest
     frames.key = ConflationKey(presenceOf: info)
-    add(.presenceFrames(channel, frames), bytes: frames.byteCount, to: audience)
+    add(.presenceFrames(channel, frames, of: info), bytes: frames.byteCount, to: audience)
   }
 
   private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
@@ -204,12 +204,4 @@ final class GatewayLoop: LoopParticipant {
   }
 
   private static func now() -> Int64 { Int64(MonotonicClock.now() / 1_000_000) }
-}
-
-extension EncodedFrames {
-  init(_ reply: ClientReply, for audience: Audience) {
-    self.init(
-      json: audience.json ? ClientCodec.frame(for: [reply], format: .json) : nil,
-      protobuf: audience.protobuf ? ClientCodec.frame(for: [reply], format: .protobuf) : nil)
-  }
 }

@@ -185,12 +185,6 @@ extension Session {
     guard let app = options.app else { return .permissionDenied }
     return .permissionDenied.saying("the channel is written by the app alone; call a method of \(app)")
   }
-
-  /// What the user may see has changed: what the client wants of it stays.
-  mutating func audienceChanged(_ channel: ChannelName, _ audience: TagFilter?) {
-    guard let subscription = subscriptions[channel], subscription.isLive else { return }
-    out.append(.refilter(channel, filter: subscription.filter, audience: audience))
-  }
 }
 
 /// Calls that belong to no app.

@@ -93,7 +93,7 @@ extension Session {
     subscriptions[order.channel]?.phase = .live
     attempt?.subs[order.channel.string] = order.result(answer, at: time)
     attempt?.unanswered -= 1
-    out.append(.attach(order.channel, order.hubFlags, filter: order.filter, audience: answer.audience))
+    out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     if attempt?.unanswered == 0 { welcome() }
   }
 

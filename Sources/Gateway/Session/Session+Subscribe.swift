@@ -78,7 +78,13 @@ extension Session {
     let request = BrokerRequest.SubscribeRequest(
       channel: order.channel, since: order.since, recoveryLimit: configuration.recoveryLimit, member: member,
       isPresent: order.sendsMember, map: order.map)
-    let tag = ask(.subscribe(request), then: .subscribe(order))
+    let tag: UInt64
+    if let filter = order.filter {
+      tag = remember(.subscribe(order))
+      out.append(.subscribe(tag: tag, request, filter: filter))
+    } else {
+      tag = ask(.subscribe(request), then: .subscribe(order))
+    }
     subscriptions[order.channel] = order.subscription(.subscribing(tag: tag))
   }
 
@@ -100,7 +106,7 @@ extension Session {
     }
     subscriptions[order.channel]?.phase = .live
     send(.subscribe(id: order.id, order.result(answer, at: time)))
-    out.append(.attach(order.channel, order.hubFlags, filter: order.filter, audience: answer.audience))
+    out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
   }
 

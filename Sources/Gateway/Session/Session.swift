@@ -113,7 +113,6 @@ public struct Session {
     case .shutdown: end(.shutdown)
     case .kick(let code): end(code)
     case .removeSubscription(let channel, let code): removeSubscription(channel, code)
-    case .audienceChanged(let channel, let audience): audienceChanged(channel, audience)
     }
   }
 

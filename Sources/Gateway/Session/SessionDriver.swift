@@ -166,8 +166,6 @@ final class SessionDriver {
     feed(.removeSubscription(channel, code))
   }
 
-  func audienceChanged(_ channel: ChannelName, _ audience: TagFilter?) { feed(.audienceChanged(channel, audience)) }
-
   /// The broker is behind, or no longer: commands are read later.
   func holdInput(_ holds: Bool) {
     guard holds != hostHoldsInput else { return }
@@ -218,14 +216,14 @@ final class SessionDriver {
     case .close(let code):
       flush()
       transport?.close(code)
-    case .request(let tag, let request): host.request(request, tag: tag, from: self)
+    case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
+    case .subscribe(let tag, let request, let filter):
+      host.request(.subscribe(request), tag: tag, filter: filter, from: self)
     case .checkConnectionToken(let tag, let token): checkConnectionToken(tag, token)
     case .checkSubscriptionToken(let tag, let token): checkSubscriptionToken(tag, token)
-    case .attach(let channel, let flags, let filter, let audience):
+    case .attach(let channel, let flags, let filters):
       flush()
-      host.attach(self, to: channel, flags, filter: filter, audience: audience)
-    case .refilter(let channel, let filter, let audience):
-      host.refilter(self, on: channel, filter: filter, audience: audience)
+      host.attach(self, to: channel, flags, filters)
     case .detach(let channel): host.detach(self, from: channel)
     case .releaseHeld:
       flush()

@@ -26,14 +26,13 @@ protocol SessionHost: AnyObject {
   var time: SessionTime { get }
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
   /// and also when the broker does not answer. Answers come in the order in which they stand among the publications.
-  func request(_ request: BrokerRequest, tag: UInt64, from driver: SessionDriver)
+  ///
+  /// - Parameter filter: of a subscribe: what the client wants of the channel; nil: everything.
+  func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver)
   /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
-  func attach(
-    _ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter?, audience: TagFilter?)
-  /// From here on, other publications of the channel pass.
-  func refilter(_ driver: SessionDriver, on channel: ChannelName, filter: TagFilter?, audience: TagFilter?)
+  func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters)
   /// The frames of the channel that are held for this driver are dropped.
   func detach(_ driver: SessionDriver, from channel: ChannelName)
   /// Writes what is held for this driver, in order, and holds no more.

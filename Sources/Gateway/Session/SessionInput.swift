@@ -27,8 +27,6 @@ public enum SessionInput: Sendable {
   case kick(DisconnectCode)
   /// Somebody ends a subscription through the server API.
   case removeSubscription(ChannelName, UnsubscribeCode)
-  /// The broker lets the user see another part of a channel from now on.
-  case audienceChanged(ChannelName, TagFilter?)
 }
 
 /// What the driver is to do, in order.
@@ -38,19 +36,31 @@ public enum SessionAction: Sendable, Equatable {
   case close(DisconnectCode)
   /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are ignored.
   case request(tag: UInt64, BrokerRequest)
+  /// The same of a subscriber who wants only what passes a filter.
+  case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, filter: TagFilter)
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
-  /// From now on the hub writes the channel's frames to this connection: those that pass what the client wants to see
-  /// and what the broker lets it see.
-  case attach(ChannelName, HubFlags, filter: TagFilter? = nil, audience: TagFilter? = nil)
-  /// From here on other frames of the channel pass.
-  case refilter(ChannelName, filter: TagFilter?, audience: TagFilter?)
+  /// From now on the hub writes the channel's frames to this connection.
+  case attach(ChannelName, HubFlags, HubFilters = .init())
   /// The end of it. Frames of the channel that are still held are dropped.
   case detach(ChannelName)
   /// Writes the frames that the hub holds for this connection, in the order in which they came, and holds no more.
   case releaseHeld
   /// Drops the frames that the hub holds for this connection, and holds no more.
   case discardHeld
+}
+
+/// Which part of a channel a connection gets.
+public struct HubFilters: Sendable, Hashable {
+  /// What the client asked for; nil: everything.
+  public var own: TagFilter?
+  /// What the server lets it see, of joins and leaves too; nil: everything.
+  public var audience: TagFilter?
+
+  public init(own: TagFilter? = nil, audience: TagFilter? = nil) {
+    self.own = own
+    self.audience = audience
+  }
 }
 
 /// How a connection is attached to a channel.

@@ -1,0 +1,114 @@
+import Wire
+
+/// A channel's tapes on one event loop: made when somebody first sits on them.
+struct HubChannel {
+  private var json: Tape?
+  private var protobuf: Tape?
+  /// Joins and leaves, for those who asked for them.
+  private var jsonPresence: Tape?
+  private var protobufPresence: Tape?
+  /// Nil where nobody has a filter, as on most channels.
+  private(set) var filtered: FilteredTapes?
+
+  var isEmpty: Bool {
+    json == nil && protobuf == nil && jsonPresence == nil && protobufPresence == nil && filtered == nil
+  }
+
+  // MARK: Tapes
+
+  @inline(__always)
+  func tape(_ format: WireFormat) -> Tape? { format == .json ? json : protobuf }
+
+  func presenceTape(_ format: WireFormat) -> Tape? { format == .json ? jsonPresence : protobufPresence }
+
+  /// - Parameter filter: nil: everything.
+  mutating func tape(_ format: WireFormat, _ filter: TagFilter?, make: () -> Tape) -> Tape {
+    guard let filter else {
+      let tape = tape(format) ?? make()
+      if format == .json { json = tape } else { protobuf = tape }
+      return tape
+    }
+    let filtered = filtered ?? FilteredTapes()
+    self.filtered = filtered
+    if let tape = filtered.tape(format, filter) { return tape }
+    let tape = make()
+    filtered.add(tape, format, filter)
+    return tape
+  }
+
+  mutating func presenceTape(_ format: WireFormat, _ audience: TagFilter?, make: () -> Tape) -> Tape {
+    guard let audience else {
+      let tape = presenceTape(format) ?? make()
+      if format == .json { jsonPresence = tape } else { protobufPresence = tape }
+      return tape
+    }
+    let filtered = filtered ?? FilteredTapes()
+    self.filtered = filtered
+    if let tape = filtered.presenceTape(format, audience) { return tape }
+    let tape = make()
+    filtered.addPresence(tape, format, audience)
+    return tape
+  }
+
+  // MARK: Subscribers
+
+  func seat(of session: SessionDriver) -> FilteredTapes.Seat { filtered?.seats[session.id] ?? FilteredTapes.Seat() }
+
+  mutating func note(_ seat: FilteredTapes.Seat, of session: SessionDriver) {
+    if seat.filter == nil {
+      filtered?.seats[session.id] = nil
+      return
+    }
+    let filtered = filtered ?? FilteredTapes()
+    self.filtered = filtered
+    filtered.seats[session.id] = seat
+  }
+
+  /// Where a subscriber's publications stand, and its joins and leaves where it gets them.
+  func tapes(of session: SessionDriver) -> [Tape] {
+    let seat = seat(of: session)
+    let (tape, presence): (Tape?, Tape?)
+    if let filter = seat.filter {
+      tape = filtered?.tape(session.format, filter)
+    } else {
+      tape = self.tape(session.format)
+    }
+    if let audience = seat.audience {
+      presence = filtered?.presenceTape(session.format, audience)
+    } else {
+      presence = presenceTape(session.format)
+    }
+    return [tape, presence].compactMap { $0 }.filter { $0.place(of: session.id) != nil }
+  }
+
+  var tapeCount: Int {
+    [json, protobuf, jsonPresence, protobufPresence].count { $0 != nil } + (filtered?.tapeCount ?? 0)
+  }
+
+  /// Everybody on the channel.
+  var sessions: [SessionDriver] {
+    var sessions = Array(json?.sessions ?? []) + Array(protobuf?.sessions ?? [])
+    if let filtered { for tape in filtered.allTapes { sessions += tape.sessions } }
+    return sessions
+  }
+
+  var positionedSessions: [SessionDriver] {
+    var sessions = (json?.positionedSessions ?? []) + (protobuf?.positionedSessions ?? [])
+    if let filtered { for tape in filtered.allTapes { sessions += tape.positionedSessions } }
+    return sessions
+  }
+
+  /// Lets go of the tapes that nobody sits on any more.
+  mutating func vacate(_ format: WireFormat, _ seat: FilteredTapes.Seat) {
+    if format == .json {
+      if json?.isEmpty == true { json = nil }
+      if jsonPresence?.isEmpty == true { jsonPresence = nil }
+    } else {
+      if protobuf?.isEmpty == true { protobuf = nil }
+      if protobufPresence?.isEmpty == true { protobufPresence = nil }
+    }
+    guard let filtered else { return }
+    filtered.vacate(format, seat)
+    if filtered.isEmpty { self.filtered = nil }
+  }
+}
