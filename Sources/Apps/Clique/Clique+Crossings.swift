@@ -7,7 +7,8 @@ extension Clique {
   ) throws(ClientError) -> AppDecision {
     let order = try arguments.string("order") ?? "recent"
     guard order == "recent" || order == "time" else {
-      throw ClientError.badRequest.saying("`order` is \"recent\", for seen last first, or \"time\", for most time together")
+      throw ClientError.badRequest.saying(
+        "`order` is \"recent\", for seen last first, or \"time\", for most time together")
     }
     let limit = Int(clamping: min(try arguments.number("limit") ?? 100, 500))
     var found: [(user: String, crossing: Crossing)] = []

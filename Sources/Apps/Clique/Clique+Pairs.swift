@@ -124,7 +124,8 @@ extension Clique {
       if now == .asking {
         if person.asking >= rules.maximumRequestsOut, was != .blocked {
           throw ClientError.limitExceeded.saying(
-            "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect")
+            "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
+          )
         }
         person.asking += 1
       }

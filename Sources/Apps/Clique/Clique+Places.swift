@@ -66,7 +66,8 @@ extension Clique {
       throw ClientError.badRequest.saying("`place` is missing or empty; name the geofence")
     }
     if name.utf8.count > 100 || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-      throw ClientError.badRequest.saying("`place` has at most 100 bytes and no control characters; choose another name")
+      throw ClientError.badRequest.saying(
+        "`place` has at most 100 bytes and no control characters; choose another name")
     }
     return name
   }

@@ -41,7 +41,8 @@ struct CliqueArguments {
     var reader = Reader(bytes: data)
     reader.skipWhitespace()
     guard reader.consume(UInt8(ascii: "{")) else {
-      throw ClientError.badRequest.saying("the data of a clique command is a JSON object, for example {\"text\":\"hi\"}")
+      throw ClientError.badRequest.saying(
+        "the data of a clique command is a JSON object, for example {\"text\":\"hi\"}")
     }
     reader.skipWhitespace()
     if reader.consume(UInt8(ascii: "}")) { return }

@@ -69,7 +69,8 @@ extension Clique {
     func settled(_ now: Int64) -> Pair {
       var pair = self
       while let due = pair.due, due <= now {
-        let timer: PairState.Event = pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
+        let timer: PairState.Event =
+          pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
         let step = pair.state.after(timer, by: .a)
         // Each timer leaves a state that waits for less: two rounds at most. Were it not so, this would never end.
         guard step.outcome == .changed else { break }

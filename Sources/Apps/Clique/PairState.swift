@@ -92,6 +92,11 @@ public enum PairState: Sendable, Hashable, Codable {
   public struct Step: Sendable, Hashable {
     public var state: PairState
     public var outcome: Outcome
+
+    public init(state: PairState, outcome: Outcome) {
+      self.state = state
+      self.outcome = outcome
+    }
   }
 
   /// What one of the two sees of it.
