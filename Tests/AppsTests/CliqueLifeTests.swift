@@ -173,6 +173,50 @@ struct CliqueLifeTests {
     #expect(Clique.Key.person(composed) == "person/%C3%A9")
   }
 
+  @Test("no client writes to a channel of clique, and each belongs to the app")
+  func namespaces() {
+    let namespaces = Clique().namespaces
+    #expect(namespaces.count == 6)
+    for (name, options) in namespaces {
+      #expect(name.hasPrefix("clique.") && options.app == "clique")
+      #expect(
+        !options.allowPublishForClient && !options.allowPublishForSubscriber && !options.allowPublishForAnonymous)
+      #expect(!options.allowHistoryForClient && !options.allowPresenceForClient)
+    }
+  }
+
+  @Test("who has had too many requests is shown no more, and their senders cannot tell")
+  func flooded() throws {
+    var rules = CliqueRules()
+    (rules.maximumRequestsIn, rules.maximumRequestsOut) = (2, 2)
+    let scene = CliqueScene(rules)
+    for user in ["eve", "joe", "ann"] { try scene.call(user, "send", #"{"to":"bob","text":"hi"}"#) }
+    #expect(try scene.entries("bob", "list").count == 2)
+    #expect(try scene.state("ann", scene.pair("ann", "bob")) == "request_out")
+    try scene.call("ann", "send", #"{"to":"kim","text":"hi"}"#)
+    #expect(try scene.said("ann", "send", #"{"to":"tom","text":"hi"}"#).contains("2 of your requests wait"))
+    try scene.call("eve", "disconnect", #"{"person":"bob"}"#)
+    try scene.call("ann", "send", #"{"to":"bob","text":"again"}"#)
+    #expect(try scene.field("last", "bob", scene.pair("ann", "bob")) == "again")
+    try scene.call("bob", "accept", #"{"person":"ann"}"#)
+    #expect(try scene.chat("bob", scene.pair("ann", "bob")) == ["again"])
+    #expect(try scene.chat("ann", scene.pair("ann", "bob")) == ["hi", "again"])
+  }
+
+  @Test("messages that only others may not see do not count, however many they are")
+  func manyUnseen() throws {
+    let scene = CliqueScene()
+    let id = try scene.befriend("ann", "bob")
+    try scene.call("bob", "block", #"{"person":"ann"}"#)
+    for number in 0..<150 { try scene.call("ann", "send", #"{"to":"bob","text":"\#(number)"}"#) }
+    try scene.call("bob", "unblock", #"{"person":"ann"}"#)
+    #expect(try scene.field("unread", "bob", id) == "0")
+    #expect(try scene.field("last", "bob", id) == "hello")
+    for _ in 0..<130 { try scene.call("ann", "send", #"{"to":"bob","text":"heard"}"#) }
+    #expect(try scene.field("unread", "bob", id) == "100")
+    #expect(try scene.field("unread", "ann", id) == "0")
+  }
+
   @Test("ids are the first half of SHA-256")
   func digest() {
     #expect(CliqueIdentifier.digest(Array("abc".utf8)).prefix(3) == [0xba78_16bf, 0x8f01_cfea, 0x4141_40de])
