@@ -150,7 +150,14 @@ struct CliquePropertyTests {
     let side = try #require(pair.side(of: user))
     let sight = pair.state.sight(of: side)
     let mayRead = state == "active" || state == "ended"
-    #expect(try scene.isAdmitted(user, "clique.chat:\(id)") == mayRead)
+    let channel = try ChannelName("clique.chat:\(id)")
+    #expect(try scene.isAdmitted(user, channel.string) == mayRead)
+    if mayRead {
+      let audience = try scene.app.admit(user, to: channel, scene).audience
+      for message in scene.streams[channel] ?? [] where audience?.passes(message) ?? true {
+        #expect(message.tags["only"] == nil || message.info?.user == user)
+      }
+    }
     #expect(try scene.isAdmitted(user, "clique.typing:\(id)") == (state == "active"))
     #expect((try scene.entry(user, "blocked", other) != nil) == (sight == .blocked))
     if sight == .blocked { #expect(state == "blocked" || state == "-") }

@@ -25,7 +25,7 @@ extension Clique {
     else { throw Self.notAdmitted }
     let sight = pair.state.sight(of: side)
     guard isChat ? sight.mayRead : sight == .active else { throw Self.notAdmitted }
-    return AppAdmission(audience: isChat ? Self.notForOthers(user) : nil)
+    return AppAdmission(audience: isChat && pair.hasUnseen ? Self.notForOthers(user) : nil)
   }
 
   private func admit(
@@ -34,6 +34,7 @@ extension Clique {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
     else { throw Self.notAdmitted }
     let hidden = group.hidden(from: user)
+    if !group.hadBlocks { return AppAdmission() }
     if !isChat { return AppAdmission(audience: hidden.isEmpty ? nil : .not(.oneOf(key: "key", hidden))) }
     let messages = Self.notHiddenFrom(user)
     if hidden.isEmpty { return AppAdmission(audience: messages) }

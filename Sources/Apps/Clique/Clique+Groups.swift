@@ -41,6 +41,7 @@ extension Clique {
       }
       draft.refresh(try Channels.list(user), key: id, .atomically)
     }
+    group.hadBlocks = !group.blocks.isEmpty
     draft.write(Key.group(id), group)
     return draft.decision(reply: Self.conversation(id))
   }

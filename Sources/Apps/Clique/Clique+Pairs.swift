@@ -144,7 +144,10 @@ extension Clique {
         group.index(of: other) != nil
       else { continue }
       group.blocks.removeAll { $0.by.hasSameBytes(as: user) && $0.of.hasSameBytes(as: other) }
-      if isBlocked { group.blocks.append(Group.Block(by: user, of: other)) }
+      if isBlocked {
+        group.blocks.append(Group.Block(by: user, of: other))
+        group.hadBlocks = true
+      }
       draft.write(Key.group(id), group)
       for member in [user, other] { try readmit(member, toGroup: id, draft) }
     }

@@ -55,6 +55,7 @@ extension Clique {
       return draft.decision(reply: Self.waits(id, count: pair.waiting.count))
     case .delivered(let seen):
       try check(text, isRequest: false)
+      if !seen { pair.hasUnseen = true }
       let offset = try publish(text, key, seen: seen, call, id: id, after: view.top(of: Channels.chat(id)), draft)
       try commit(stored, pair, id: id, draft)
       draft.refresh(try Channels.list(call.user), key: id, .soon)
@@ -64,7 +65,7 @@ extension Clique {
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
       let offset = try publish(text, key, seen: seen, call, id: id, after: top, draft)
       pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
-      if seen { pair[mark: side.other].last = pair[mark: side].last }
+      if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
@@ -120,7 +121,7 @@ extension Clique {
           idempotencyKey: MessageKey(own: message.key, user: user).published))
       let last = preview(message.text, from: user, time: message.time, offset: top)
       pair[mark: asker].last = last
-      if message.seen { pair[mark: side].last = last }
+      if message.seen { pair[mark: side].last = last } else { pair.hasUnseen = true }
     }
     // Who answers has read what is answered.
     pair[mark: side].read = top

@@ -15,6 +15,9 @@ extension Clique {
     /// When the conversation was last opened; 0: never.
     var openedAt: Int64 = 0
     var endedAt: Int64 = 0
+    /// Something was published for its author alone. From then on each reader needs an audience; until then none
+    /// does. Whoever is not to get it is not admitted while it is published, so nobody reads on without.
+    var hasUnseen = false
     var markA = Mark()
     var markB = Mark()
 
@@ -154,6 +157,8 @@ extension Clique {
     var createdAt: Int64
     /// Those of its members against one another.
     var blocks: [Block] = []
+    /// There was one, ever: what was sent then stays hidden.
+    var hadBlocks = false
 
     var due: Int64? { nil }
 
