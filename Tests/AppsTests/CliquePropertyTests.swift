@@ -50,10 +50,9 @@ struct CliquePropertyTests {
     }
   }
 
-  @Test("bob cannot tell whether ann is silent, declines or blocks", arguments: 0..<120)
+  @Test("bob cannot tell whether ann is silent, declines or blocks", arguments: 0..<80)
   func indistinguishable(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed))
-    // Ann's request must not run out while she decides: that would be another world, not another answer.
     let (silent, other) = (CliqueScene(), CliqueScene())
     for scene in [silent, other] { try begin(scene, seed % 4) }
     let id = silent.pair("ann", "bob")
@@ -65,7 +64,7 @@ struct CliquePropertyTests {
         _ = try other.said("ann", method, #"{"person":"bob"}"#)
         if other.records.mapValues(\.data) != before { hostile += 1 }
       } else if Int.random(in: 0..<8, using: &random) == 0 {
-        let time = random.pick([Self.hour, 24 * Self.hour, 15 * 24 * Self.hour])
+        let time = random.pick([1, 24, 4 * 24, 9 * 24, 15 * 24]) * Self.hour
         try silent.pass(time)
         try other.pass(time)
       } else {
@@ -103,7 +102,7 @@ struct CliquePropertyTests {
     ["-", "request_out"], ["active", "active"], ["ended", "-"], ["-", "ended"],
   ]
 
-  @Test("both sides' lists, channels and counts fit together at each step", arguments: 0..<120)
+  @Test("both sides' lists, channels and counts fit together at each step", arguments: 0..<80)
   func consistent(seed: Int) throws {
     var random = CliqueRandom(seed: UInt64(seed) + 1000)
     let scene = CliqueScene()
@@ -115,7 +114,9 @@ struct CliquePropertyTests {
       let pair = try scene.record(Clique.Pair.self, Clique.Key.pair(id)) ?? Clique.Pair("ann", "bob")
       let states = try ["ann", "bob"].map { try scene.state($0, id) ?? "-" }
       if pair.state.isBlocked {
-        for message in (scene.streams.values.first ?? []).dropFirst(known) where message.tags["only"] != nil {
+        for message in (scene.streams.values.first ?? []).dropFirst(known) {
+          let author = try #require(pair.side(of: message.info?.user ?? ""))
+          if !pair.state.isBlocked(by: author.other) { continue }
           unheard.insert(String(decoding: message.data, as: UTF8.self))
         }
       } else {
