@@ -1,0 +1,93 @@
+public import Wire
+
+extension Clique {
+  public func admit(
+    _ user: String, to channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> AppAdmission {
+    let (namespace, rest) = Self.parts(of: channel)
+    if user.isEmpty || rest.isEmpty { throw Self.notAdmitted }
+    switch namespace {
+    case "clique.list", "clique.crossings", "clique.blocked":
+      guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
+      return AppAdmission()
+    case "clique.chat", "clique.receipts", "clique.typing":
+      let isChat = namespace == "clique.chat"
+      return Self.isGroup(rest)
+        ? try admit(user, toGroup: rest, isChat: isChat, view) : try admit(user, toPair: rest, isChat: isChat, view)
+    default: throw Self.notAdmitted
+    }
+  }
+
+  private func admit(
+    _ user: String, toPair id: String, isChat: Bool, _ view: any AppView
+  ) throws(ClientError) -> AppAdmission {
+    guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user)
+    else { throw Self.notAdmitted }
+    let sight = pair.state.sight(of: side)
+    guard isChat ? sight.mayRead : sight == .active else { throw Self.notAdmitted }
+    return AppAdmission(audience: isChat && pair.hasUnseen ? Self.notForOthers(user) : nil)
+  }
+
+  private func admit(
+    _ user: String, toGroup id: String, isChat: Bool, _ view: any AppView
+  ) throws(ClientError) -> AppAdmission {
+    guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
+    else { throw Self.notAdmitted }
+    let hidden = group.hidden(from: user)
+    if !group.hadBlocks { return AppAdmission() }
+    if !isChat { return AppAdmission(audience: hidden.isEmpty ? nil : .not(.oneOf(key: "key", hidden))) }
+    let messages = Self.notHiddenFrom(user)
+    if hidden.isEmpty { return AppAdmission(audience: messages) }
+    // What was said before a block stays: publications have the tag, joins and members have not.
+    return AppAdmission(
+      audience: .all([messages, .any([.exists(key: Tag.hidden), .not(.oneOf(key: "user", hidden))])]))
+  }
+
+  static func notForOthers(_ user: String) -> TagFilter {
+    .any([.not(.exists(key: Tag.only)), .equal(key: Tag.only, user)])
+  }
+
+  static func notHiddenFrom(_ user: String) -> TagFilter { .not(.contains(key: Tag.hidden, Tag.bars(user))) }
+
+  /// The same whether it exists or not.
+  private static let notAdmitted = ClientError.permissionDenied.saying(
+    "this channel is not yours; subscribe to conversations of your list, and to your own lists")
+
+  /// The namespace, and all that follows its colon: a user id may hold colons.
+  static func parts(of channel: ChannelName) -> (namespace: String, rest: String) {
+    let bytes = channel.string.utf8
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return ("", "") }
+    return (String(channel.string[..<colon]), String(channel.string[bytes.index(after: colon)...]))
+  }
+
+  // MARK: Search
+
+  /// `{"text": …, "person": user, "conversation": id}`: in one's own conversations.
+  func search(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
+    guard let text = try arguments.string("text"), text.utf8.contains(where: { $0 > 0x20 }) else {
+      throw ClientError.badRequest.saying("`text` is missing or empty; send the words to look for")
+    }
+    if text.utf8.count > Self.maximumSearchBytes {
+      throw ClientError.limitExceeded.saying("`text` has at most \(Self.maximumSearchBytes) bytes; send fewer words")
+    }
+    let publisher = try arguments.string("person")
+    let limit = min(try arguments.number("limit") ?? 50, 100)
+    let me = try view.record(Person.self, Key.person(call.user)) ?? Person()
+    var ids = me.open + me.groups
+    if let id = try arguments.string("conversation") {
+      guard ids.holds(id) else { throw Self.noConversation }
+      ids = [id]
+    }
+    // Whom one has blocked is found no more.
+    if let publisher, me.blocked.holds(publisher) { ids = [] }
+    var channels: [ChannelName] = []
+    for id in ids { channels.append(try Channels.chat(id)) }
+    var audience: [TagFilter] = [Self.notForOthers(call.user), Self.notHiddenFrom(call.user)]
+    if !me.blocked.isEmpty { audience.append(.not(.oneOf(key: "user", me.blocked))) }
+    return AppDecision(
+      search: MessageSearch(
+        channels: channels, text: text, publisher: publisher, audience: .all(audience), limit: Int(limit)))
+  }
+
+  private static let maximumSearchBytes = 256
+}

@@ -1,0 +1,193 @@
+public import Wire
+
+extension Clique {
+  public func entry(
+    _ key: String, of channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> AppEntry? {
+    let (namespace, rest) = Self.parts(of: channel)
+    switch namespace {
+    case "clique.list":
+      return Self.isGroup(key) ? try groupEntry(rest, key, view) : try pairEntry(rest, key, view)
+    case "clique.blocked": return try blockedEntry(rest, key, view)
+    case "clique.crossings": return try crossingEntry(rest, key, view)
+    case "clique.receipts": return try receiptEntry(rest, key, view)
+    case "clique.typing":
+      // It is asked for when somebody types alone, and goes by itself.
+      guard try isMember(key, rest, view) else { return nil }
+      return AppEntry(data: Array("{}".utf8), score: view.now, expires: view.now + rules.typingLifetime)
+    default: return nil
+    }
+  }
+
+  // MARK: The list
+
+  private func pairEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
+    guard let pair = try view.record(Pair.self, Key.pair(id))?.settled(view.now), let side = pair.side(of: user)
+    else { return nil }
+    let other = pair.user(side.other)
+    let sight = pair.state.sight(of: side)
+    var writer = JSONWriter()
+    writer.open()
+    writer.write("conversation", id)
+    writer.write("with", other)
+    switch sight {
+    case .nothing: return nil
+    case .asking, .asked:
+      let messages = pair.waiting(for: side)
+      guard let last = messages.last else { return nil }
+      writer.write("state", sight == .asking ? "request_out" : "request_in")
+      write(preview(last.text, from: sight == .asking ? user : other, time: last.time, offset: 0), &writer)
+      writer.write("unread", sight == .asking ? 0 : messages.count)
+      writer.list("messages") { writer in
+        for message in messages {
+          writer.object { writer in
+            writer.write("text", message.text)
+            writer.write("time", message.time)
+            if sight == .asking, !message.key.isEmpty { writer.write("key", message.key) }
+          }
+        }
+      }
+      try writeCrossing(user, other, id, &writer, view)
+      writer.close()
+      return AppEntry(data: writer.bytes, score: last.time)
+    case .active, .ended:
+      let mark = pair[mark: side]
+      let newest = try newest(
+        try Channels.chat(id), seenBy: user, after: mark.unreadFrom, counting: sight == .active, view)
+      let last = later(mark.last, newest.last)
+      writer.write("state", sight == .active ? "active" : "ended")
+      if let last { write(last, &writer) }
+      writer.write("unread", newest.unread)
+      writer.write("read", mark.unreadFrom)
+      if sight == .active { try writeCrossing(user, other, id, &writer, view) }
+      writer.close()
+      let changed = sight == .active ? pair.openedAt : pair.endedAt
+      return AppEntry(data: writer.bytes, score: max(changed, last?.time ?? 0))
+    case .blocked:
+      guard pair[mark: side].listed else { return nil }
+      writer.write("state", "blocked")
+      writer.write("unread", 0)
+      writer.close()
+      return AppEntry(data: writer.bytes, score: pair[mark: side].blockedAt)
+    }
+  }
+
+  private func groupEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
+    guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user)
+    else { return nil }
+    let mark = group.members[index].mark
+    let newest = try newest(try Channels.chat(id), seenBy: user, after: mark.unreadFrom, counting: true, view)
+    var writer = JSONWriter()
+    writer.open()
+    writer.write("conversation", id)
+    writer.write("state", "active")
+    writer.write("group", true)
+    if !group.name.isEmpty { writer.write("name", group.name) }
+    writer.list("members") { writer in for member in group.members { writer.write(element: member.user) } }
+    let last = newest.last.map(preview(of:))
+    if let last { write(last, &writer) }
+    writer.write("unread", newest.unread)
+    writer.write("read", mark.unreadFrom)
+    writer.close()
+    return AppEntry(data: writer.bytes, score: max(group.createdAt, last?.time ?? 0))
+  }
+
+  private func write(_ last: Preview, _ writer: inout JSONWriter) {
+    writer.write("last", cut(last.text))
+    writer.write("from", last.from)
+    writer.write("time", last.time)
+  }
+
+  /// What was snapped when the conversation changed may be newer than what is on disk.
+  private func later(_ snapped: Preview?, _ published: Publication?) -> Preview? {
+    guard let published else { return snapped }
+    if let snapped, snapped.offset > published.offset { return snapped }
+    return preview(of: published)
+  }
+
+  func preview(of publication: Publication) -> Preview {
+    var (text, sent): (String, Int64?) = ("", nil)
+    if let arguments = try? CliqueArguments(publication.data) {
+      text = (try? arguments.string("text")) ?? ""
+      sent = (try? arguments.number("sent")) ?? nil
+    }
+    return preview(
+      text, from: publication.info?.user ?? "", time: sent ?? publication.time, offset: publication.offset)
+  }
+
+  // MARK: Unread
+
+  /// Counted so far; that many mean so many or more.
+  static let maximumUnread = 100
+
+  /// The last message that somebody sees, and how many of others follow the last that they read or wrote: who
+  /// answers has read. It looks at few messages, for a conversation that both read: this is worked out after each.
+  func newest(
+    _ channel: ChannelName, seenBy user: String, after read: UInt64, counting: Bool, _ view: any AppView
+  ) throws(ClientError) -> (last: Publication?, unread: Int) {
+    var count = 8
+    while true {
+      var last: Publication?
+      var unread = 0
+      let publications = try view.newest(count, of: channel)
+      for publication in publications where Self.isSeen(publication, by: user) {
+        if last == nil { last = publication }
+        let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false
+        if isOwn || publication.offset <= read || !counting { return (last, unread) }
+        unread += 1
+      }
+      let isAll = publications.count < count || publications.last?.offset ?? 0 <= read
+      if isAll && last != nil || publications.count < count || count == Self.maximumUnread { return (last, unread) }
+      count = Self.maximumUnread
+    }
+  }
+
+  private static func isSeen(_ publication: Publication, by user: String) -> Bool {
+    if publication.tags.isEmpty { return true }
+    if let only = publication.tags[Tag.only], !only.hasSameBytes(as: user) { return false }
+    guard let hidden = publication.tags[Tag.hidden], !hidden.isEmpty else { return true }
+    // Each name stands between bars, which no name holds.
+    let plain = Key.plain(user)
+    return !hidden.split(separator: "|").contains { $0.hasSameBytes(as: plain) }
+  }
+
+  // MARK: The small ones
+
+  private func blockedEntry(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
+    let blank = Pair(user, other)
+    guard let pair = try view.record(Pair.self, Key.pair(blank.id)), let side = pair.side(of: user),
+      pair.state.isBlocked(by: side)
+    else { return nil }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("user", other)
+      writer.write("time", pair[mark: side].blockedAt)
+    }
+    return AppEntry(data: writer.bytes, score: pair[mark: side].blockedAt)
+  }
+
+  private func receiptEntry(_ id: String, _ user: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
+    let mark: Mark
+    if Self.isGroup(id) {
+      guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user)
+      else { return nil }
+      mark = group.members[index].mark
+    } else {
+      guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user) else { return nil }
+      mark = pair[mark: side]
+    }
+    if mark.delivered == 0 { return nil }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("read", mark.read)
+      writer.write("delivered", mark.delivered)
+    }
+    return AppEntry(data: writer.bytes, score: Int64(clamping: mark.delivered))
+  }
+
+  private func isMember(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> Bool {
+    if Self.isGroup(id) { return try view.record(Group.self, Key.group(id))?.index(of: user) != nil }
+    guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user) else { return false }
+    return pair.state.sight(of: side) == .active
+  }
+}

@@ -1,0 +1,118 @@
+import Wire
+
+extension Clique {
+  /// `{"members": [user, …], "name": …}`: the caller, and people who have an open conversation with the caller.
+  func createGroup(
+    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    let users = try members(call, arguments)
+    let name = try arguments.string("name") ?? ""
+    if name.unicodeScalars.count > rules.previewCharacters {
+      throw ClientError.limitExceeded.saying("the name of a group has at most \(rules.previewCharacters) characters")
+    }
+    let draft = CliqueDraft(view)
+    let founded = try draft.person(call.user).groupsFounded
+    let id = CliqueIdentifier.group(by: call.user, key: call.key.isEmpty ? "\(founded)" : "k" + call.key)
+    if let known = try view.record(Group.self, Key.group(id)) {
+      // Asked again; the same key with other members is a mistake of the phone.
+      if known.members.map(\.user) == [call.user] + users { return AppDecision(reply: Self.conversation(id)) }
+      throw ClientError.idempotencyConflict.saying("this key has founded another group; use a new one")
+    }
+    var group = Group(founder: call.user, name: name, members: [.init(user: call.user)], createdAt: view.now)
+    for user in users {
+      let blank = Pair(call.user, user)
+      guard let pair = try view.record(Pair.self, Key.pair(blank.id)), let side = pair.side(of: call.user),
+        pair.state.sight(of: side) == .active
+      else {
+        throw ClientError.permissionDenied.saying(
+          "a group is of people who have an open conversation with you; one of these has not")
+      }
+      group.members.append(.init(user: user, absent: pair.state.isBlocked))
+    }
+    let present = group.members.filter { !$0.absent }.map(\.user)
+    for user in present {
+      try draft.update(user) { person throws(ClientError) in
+        if person.groups.count >= rules.maximumGroups {
+          throw ClientError.limitExceeded.saying("one of them is in \(rules.maximumGroups) groups, as many as one can")
+        }
+        person.groups.append(id)
+        if user.hasSameBytes(as: call.user) { person.groupsFounded += 1 }
+        for other in person.blocked where present.holds(other) { group.blocks.append(.init(by: user, of: other)) }
+      }
+      draft.refresh(try Channels.list(user), key: id, .atomically)
+    }
+    group.hadBlocks = !group.blocks.isEmpty
+    draft.write(Key.group(id), group)
+    return draft.decision(reply: Self.conversation(id))
+  }
+
+  private func members(_ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> [String] {
+    var users: [String] = []
+    for user in try arguments.strings("members") ?? [] {
+      let user = try Self.checked(user: user)
+      if !user.hasSameBytes(as: call.user), !users.holds(user) { users.append(user) }
+    }
+    if users.isEmpty { throw ClientError.badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    if users.count >= rules.groupSize {
+      throw ClientError.limitExceeded.saying("a group has at most \(rules.groupSize) members, yourself among them")
+    }
+    return users
+  }
+
+  /// `{"conversation": id}`
+  func leaveGroup(
+    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    guard let id = try arguments.string("conversation"), var group = try view.record(Group.self, Key.group(id)),
+      let index = group.index(of: call.user)
+    else { throw Self.noConversation }
+    let draft = CliqueDraft(view)
+    let hidden = group.hidden(from: call.user)
+    group.members.remove(at: index)
+    group.blocks.removeAll { $0.by.hasSameBytes(as: call.user) || $0.of.hasSameBytes(as: call.user) }
+    try draft.update(call.user) { person in person.groups.drop(id) }
+    draft.refresh(try Channels.list(call.user), key: id, .atomically)
+    try readmit(call.user, toGroup: id, draft)
+    let present = group.members.filter { !$0.absent }
+    if present.isEmpty {
+      draft.erase(Key.group(id))
+      return draft.decision()
+    }
+    draft.write(Key.group(id), group)
+    var data = JSONWriter()
+    data.object { writer in
+      writer.write("event", "left")
+      writer.write("user", call.user)
+    }
+    draft.publish(
+      AppPublication(
+        channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: hidden)))
+    for member in present { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
+    return draft.decision()
+  }
+
+  func sendToGroup(
+    _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
+    else { throw Self.noConversation }
+    try check(text, isRequest: false)
+    let channel = try Channels.chat(id)
+    let hidden = group.hidden(from: call.user)
+    var effects: [AppEffect] = [
+      .publish(
+        AppPublication(
+          channel: channel, data: Self.data(text, key), info: call.caller, tags: Self.tags(hiddenFrom: hidden),
+          idempotencyKey: key.published))
+    ]
+    for member in group.members where !member.absent && (hidden.isEmpty || !hidden.holds(member.user)) {
+      effects.append(.refresh(try Channels.list(member.user), key: id, .soon))
+    }
+    return AppDecision(effects, reply: Self.sent(id, offset: try view.top(of: channel) + 1))
+  }
+
+  /// Each publication of a group has the tag, so that an audience can tell it from a join.
+  private static func tags(hiddenFrom users: [String]) -> [String: String] {
+    [Tag.hidden: users.map(Tag.bars).joined()]
+  }
+}

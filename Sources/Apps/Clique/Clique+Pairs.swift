@@ -1,0 +1,166 @@
+import Wire
+
+extension Clique {
+  /// Accept, decline and disconnect: `{"person": user | "conversation": id}`
+  func answer(
+    _ event: PairState.Event, _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    var (pair, id, side, stored) = try pair(call, arguments, view)
+    let draft = CliqueDraft(view)
+    let step = pair.state.after(event, by: side)
+    switch step.outcome {
+    case .refused(let reason): throw refusal(reason)
+    case .opened: _ = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
+    case .changed:
+      if case .declined(_, .asking) = step.state.standing { pair.coolUntil = view.now + rules.declineCooldown }
+      if case .ended = step.state.standing { pair.endedAt = view.now }
+      pair.take(step.state)
+    case .unchanged, .waits, .delivered, .openedAndDelivered: break
+    }
+    try commit(stored, pair, id: id, draft)
+    return draft.decision(reply: Self.conversation(id))
+  }
+
+  /// `{"person": user | "conversation": id}`
+  func block(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
+    var (pair, id, side, stored) = try pair(call, arguments, view)
+    let other = pair.user(side.other)
+    let draft = CliqueDraft(view)
+    let step = pair.state.after(.block, by: side)
+    if step.outcome == .changed {
+      let sight = pair.state.sight(of: side)
+      pair[mark: side].listed = sight != .nothing
+      pair[mark: side].blockedAt = view.now
+      if sight == .active || sight == .ended {
+        let newest = try newest(try Channels.chat(id), seenBy: call.user, after: 0, counting: false, view)
+        if let last = newest.last, last.offset >= pair[mark: side].last?.offset ?? 0 {
+          pair[mark: side].last = preview(of: last)
+        }
+      }
+      pair.take(step.state)
+      try draft.update(call.user) { person throws(ClientError) in
+        if person.blocked.count >= rules.maximumBlocked {
+          throw ClientError.limitExceeded.saying("you block \(rules.maximumBlocked) people; unblock somebody first")
+        }
+        person.blocked.append(other)
+      }
+      try forgetCrossing(of: pair, id: id, draft)
+      try setGroupBlock(by: call.user, of: other, true, draft)
+    }
+    try commit(stored, pair, id: id, draft)
+    return draft.decision()
+  }
+
+  /// `{"person": user | "conversation": id}`
+  func unblock(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
+    var (pair, id, side, stored) = try pair(call, arguments, view)
+    let other = pair.user(side.other)
+    let draft = CliqueDraft(view)
+    let step = pair.state.after(.unblock, by: side)
+    if step.outcome == .changed {
+      pair.take(step.state)
+      // What came meanwhile is not unread, and nobody is told that it was read.
+      pair[mark: side].base = try view.top(of: Channels.chat(id))
+      pair[mark: side].blockedAt = 0
+      pair[mark: side].listed = false
+      try draft.update(call.user) { person in person.blocked.drop(other) }
+      try setGroupBlock(by: call.user, of: other, false, draft)
+    }
+    try commit(stored, pair, id: id, draft)
+    return draft.decision()
+  }
+
+  static func conversation(_ id: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { $0.write("conversation", id) }
+    return writer.bytes
+  }
+
+  // MARK: What follows from a change
+
+  /// Writes a pair, and tells each side of what has changed for that side: nothing tells somebody of a change that
+  /// they do not see.
+  func commit(_ stored: Pair?, _ new: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    let old = stored ?? Pair(new.a, new.b)
+    for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
+    if new == old { return }
+    if !new.isBlank {
+      draft.write(Key.pair(id), new)
+    } else if stored != nil {
+      draft.erase(Key.pair(id))
+    }
+  }
+
+  private func commit(
+    _ old: Pair, _ new: Pair, _ side: PairState.Side, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let user = new.user(side)
+    let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
+    let isListChanged =
+      switch now {
+      case .asking, .asked: was != now || old.waiting(for: side) != new.waiting(for: side)
+      case .nothing, .active, .ended, .blocked: was != now
+      }
+    if isListChanged { draft.refresh(try Channels.list(user), key: id, .atomically) }
+    if (was == .blocked) != (now == .blocked) {
+      draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
+    }
+    if was == now { return }
+    if was.mayRead != now.mayRead { draft.readmit(user, try Channels.chat(id)) }
+    if (was == .active) != (now == .active) {
+      draft.readmit(user, try Channels.receipts(id))
+      draft.readmit(user, try Channels.typing(id))
+    }
+    try draft.update(user) { person throws(ClientError) in
+      if was.mayRead { person.open.drop(id) }
+      if now.mayRead {
+        // What only comes back, from under a block, is not refused.
+        if person.open.count >= rules.maximumConversations, was != .blocked { throw Self.tooManyConversations }
+        person.open.append(id)
+      }
+      if was == .asking { person.asking = max(0, person.asking - 1) }
+      if was == .asked { person.asked = max(0, person.asked - 1) }
+      if now == .asked { person.asked += 1 }
+      if now == .asking {
+        if person.asking >= rules.maximumRequestsOut, was != .blocked {
+          throw ClientError.limitExceeded.saying(
+            "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
+          )
+        }
+        person.asking += 1
+      }
+    }
+  }
+
+  private static let tooManyConversations = ClientError.limitExceeded.saying(
+    "one of you has as many conversations as one can have; end one with clique.disconnect first")
+
+  /// Both are members of some groups, where neither gets the other's messages from now on, or again.
+  private func setGroupBlock(
+    by user: String, of other: String, _ isBlocked: Bool, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    for id in try draft.person(user).groups {
+      guard var group = try draft.read(Group.self, Key.group(id)), group.index(of: user) != nil,
+        group.index(of: other) != nil
+      else { continue }
+      group.blocks.removeAll { $0.by.hasSameBytes(as: user) && $0.of.hasSameBytes(as: other) }
+      if isBlocked {
+        group.blocks.append(Group.Block(by: user, of: other))
+        group.hadBlocks = true
+      }
+      draft.write(Key.group(id), group)
+      for member in [user, other] { try readmit(member, toGroup: id, draft) }
+    }
+  }
+
+  func readmit(_ user: String, toGroup id: String, _ draft: CliqueDraft) throws(ClientError) {
+    draft.readmit(user, try Channels.chat(id))
+    draft.readmit(user, try Channels.receipts(id))
+    draft.readmit(user, try Channels.typing(id))
+  }
+}
+
+extension PairState.Sight {
+  /// What was said stays readable when the other has left.
+  var mayRead: Bool { self == .active || self == .ended }
+}

@@ -1,0 +1,225 @@
+import Wire
+
+extension Clique {
+  /// `{"to": user | "conversation": id, "text": …, "key": …}`
+  func send(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
+    guard let text = try arguments.text("text"), !text.raw.isEmpty else {
+      throw ClientError.badRequest.saying("`text` is missing or empty; send what you want to say")
+    }
+    let key = try messageKey(call, arguments)
+    if let id = try arguments.string("conversation"), Self.isGroup(id) {
+      return try sendToGroup(id, text, key, call, view)
+    }
+    let (pair, id, side, stored) = try pair(call, arguments, person: "to", view)
+    if pair.state == .unblocked(.active) { return try sendToActive(pair, id, text, key, call, view) }
+    return try sendByTable(pair, id, side, stored, text, key, call, view)
+  }
+
+  /// The way of nearly all messages: one record read, none written.
+  private func sendToActive(
+    _ pair: Pair, _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    try check(text, isRequest: false)
+    let channel = try Channels.chat(id)
+    let publication = AppPublication(
+      channel: channel, data: Self.data(text, key), info: call.caller, idempotencyKey: key.published)
+    return AppDecision(
+      [
+        .publish(publication), .refresh(try Channels.list(pair.a), key: id, .soon),
+        .refresh(try Channels.list(pair.b), key: id, .soon),
+      ],
+      reply: Self.sent(id, offset: try view.top(of: channel) + 1))
+  }
+
+  private func sendByTable(
+    _ old: Pair, _ id: String, _ side: PairState.Side, _ stored: Pair?, _ text: CliqueArguments.Text,
+    _ key: MessageKey, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    let draft = CliqueDraft(view)
+    var heard = true
+    if old.state.sight(of: side) == .nothing, !old.state.isBlocked {
+      heard = try draft.person(old.user(side.other)).asked < rules.maximumRequestsIn
+    }
+    let step = old.state.after(.message, by: side, heard: heard)
+    var pair = old
+    switch step.outcome {
+    case .refused(let reason): throw refusal(reason)
+    case .waits(let seen):
+      try check(text, isRequest: true)
+      if !key.own.isEmpty, old.state.asker == side, old.waiting.contains(where: { $0.key.hasSameBytes(as: key.own) }) {
+        return AppDecision(reply: Self.waits(id, count: old.waiting.count))
+      }
+      pair.take(step.state)
+      try wait(text, key, seen: seen, call, in: &pair, now: view.now)
+      try commit(stored, pair, id: id, draft)
+      return draft.decision(reply: Self.waits(id, count: pair.waiting.count))
+    case .delivered(let seen):
+      try check(text, isRequest: false)
+      if !seen { pair.hasUnseen = true }
+      let offset = try publish(text, key, seen: seen, call, id: id, after: view.top(of: Channels.chat(id)), draft)
+      try commit(stored, pair, id: id, draft)
+      draft.refresh(try Channels.list(call.user), key: id, .soon)
+      return draft.decision(reply: Self.sent(id, offset: offset))
+    case .openedAndDelivered(let seen):
+      try check(text, isRequest: false)
+      let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
+      let offset = try publish(text, key, seen: seen, call, id: id, after: top, draft)
+      pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
+      if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
+      try commit(stored, pair, id: id, draft)
+      return draft.decision(reply: Self.sent(id, offset: offset))
+    case .unchanged, .changed, .opened: return AppDecision()
+    }
+  }
+
+  private func wait(
+    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
+  ) throws(ClientError) {
+    if pair.waiting.count >= rules.requestMessages {
+      throw ClientError.limitExceeded.saying(
+        "\(rules.requestMessages) messages wait already; more can be sent when the request is accepted")
+    }
+    pair.waiting.append(
+      Waiting(
+        text: text.string, time: now, key: key.own, seen: seen, client: call.caller.client,
+        about: call.caller.connectionInfo.map { String(decoding: $0, as: UTF8.self) }))
+    pair.requestEnds = now + rules.requestLifetime
+  }
+
+  private func publish(
+    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, id: String, after top: UInt64,
+    _ draft: CliqueDraft
+  ) throws(ClientError) -> UInt64 {
+    draft.publish(
+      AppPublication(
+        channel: try Channels.chat(id), data: Self.data(text, key), info: call.caller,
+        tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: key.published))
+    return top + 1
+  }
+
+  /// Publishes what waited, in its order, and returns the offset of the last of it.
+  func open(
+    _ pair: inout Pair, id: String, to state: PairState, answeredBy side: PairState.Side, _ draft: CliqueDraft
+  ) throws(ClientError) -> UInt64 {
+    let channel = try Channels.chat(id)
+    var top = try draft.view.top(of: channel)
+    let asker = side.other
+    let user = pair.user(asker)
+    for message in pair.waiting {
+      top += 1
+      var data = JSONWriter()
+      data.object { writer in
+        writer.write("text", message.text)
+        if !message.key.isEmpty { writer.write("key", message.key) }
+        writer.write("from", user)
+        writer.write("sent", message.time)
+      }
+      let info = ClientInfo(user: user, client: message.client, connectionInfo: message.about.map { Array($0.utf8) })
+      draft.publish(
+        AppPublication(
+          channel: channel, data: data.bytes, info: info, tags: message.seen ? [:] : [Tag.only: user],
+          idempotencyKey: MessageKey(own: message.key, user: user).published))
+      let last = preview(message.text, from: user, time: message.time, offset: top)
+      pair[mark: asker].last = last
+      if message.seen { pair[mark: side].last = last } else { pair.hasUnseen = true }
+    }
+    // Who answers has read what is answered.
+    pair[mark: side].read = top
+    pair[mark: side].delivered = top
+    pair.openedAt = draft.now
+    pair.take(state)
+    draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
+    return top
+  }
+
+  // MARK: Texts
+
+  func check(_ text: CliqueArguments.Text, isRequest: Bool) throws(ClientError) {
+    let limit = isRequest ? rules.requestCharacters : rules.messageCharacters
+    // A character has at least a byte between the quotes.
+    if text.raw.count <= limit { return }
+    let count = text.characters
+    if count > limit {
+      throw ClientError.limitExceeded.saying(
+        "the text has \(count) characters; \(isRequest ? "in a request" : "here") at most \(limit) are allowed")
+    }
+  }
+
+  func preview(_ text: String, from user: String, time: Int64, offset: UInt64) -> Preview {
+    Preview(text: cut(text), from: user, time: time, offset: offset)
+  }
+
+  func cut(_ text: String) -> String {
+    if text.utf8.count <= rules.previewCharacters { return text }
+    return String(String.UnicodeScalarView(text.unicodeScalars.prefix(rules.previewCharacters)))
+  }
+
+  /// The text goes in as it came where nothing in it is escaped.
+  static func data(_ text: CliqueArguments.Text, _ key: MessageKey) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      if text.hasEscapes {
+        writer.write("text", text.string)
+      } else {
+        writer.write("text", raw: [UInt8(ascii: "\"")] + text.raw + [UInt8(ascii: "\"")])
+      }
+      if !key.own.isEmpty { writer.write("key", key.own) }
+    }
+    return writer.bytes
+  }
+
+  static func sent(_ id: String, offset: UInt64) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("conversation", id)
+      writer.write("offset", offset)
+    }
+    return writer.bytes
+  }
+
+  private static func waits(_ id: String, count: Int) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("conversation", id)
+      writer.write("waiting", count)
+    }
+    return writer.bytes
+  }
+}
+
+extension Clique {
+  /// Tags of publications, for audiences. Who gets a publication must not be shown them: an `only` would tell
+  /// somebody that they are blocked.
+  enum Tag {
+    /// The only user who gets it.
+    static let only = "only"
+    /// In groups: who does not get it, each between bars.
+    static let hidden = "hidden"
+
+    static func bars(_ user: String) -> String { "|" + Key.plain(user) + "|" }
+  }
+
+  /// What tells a message that is sent again from a new one.
+  struct MessageKey {
+    /// The client's.
+    var own: String
+    /// Per user: nobody can take another's key before they do.
+    var published: String?
+
+    init(own: String, call: String = "", user: String) {
+      self.own = own
+      let key = own.isEmpty ? call : own
+      if key.isEmpty { return }
+      let whole = "\(user.utf8.count):\(user):\(key)"
+      published = whole.utf8.count <= 255 ? whole : CliqueIdentifier.hex([user, key])
+    }
+  }
+
+  func messageKey(_ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> MessageKey {
+    let own = try arguments.string("key") ?? ""
+    if own.utf8.count > Self.maximumKeyBytes {
+      throw ClientError.badRequest.saying("`key` has at most \(Self.maximumKeyBytes) bytes; draw a shorter one")
+    }
+    return MessageKey(own: own, call: call.key, user: call.user)
+  }
+}

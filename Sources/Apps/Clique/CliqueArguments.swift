@@ -1,0 +1,301 @@
+import Wire
+
+/// The fields of a command's JSON object, read in one pass.
+///
+/// Not Foundation's decoder: this stands in the way of each message. It takes the contract's word that the bytes are
+/// valid JSON for what they mean, but not for its own safety: whatever the bytes, it ends, and with an error at worst.
+struct CliqueArguments {
+  /// A string as it stands between its quotes.
+  struct Text {
+    var raw: ArraySlice<UInt8>
+    var hasEscapes: Bool
+
+    var string: String {
+      hasEscapes ? CliqueArguments.unescaped(raw) : String(decoding: raw, as: UTF8.self)
+    }
+
+    /// Unicode code points.
+    var characters: Int {
+      if hasEscapes { return string.unicodeScalars.count }
+      return raw.reduce(into: 0) { count, byte in if byte & 0xC0 != 0x80 { count += 1 } }
+    }
+  }
+
+  enum Value {
+    case text(Text)
+    case number(Int64)
+    case boolean(Bool)
+    case list([Text])
+    case null
+    case other
+  }
+
+  private var fields: [(name: Text, value: Value)] = []
+
+  /// More than any command has; what a client sends beyond is a mistake.
+  private static let maximumFields = 16
+  private static let maximumElements = 1000
+
+  init(_ data: [UInt8]) throws(ClientError) {
+    if data.isEmpty { return }
+    var reader = Reader(bytes: data)
+    reader.skipWhitespace()
+    guard reader.consume(UInt8(ascii: "{")) else {
+      throw ClientError.badRequest.saying(
+        "the data of a clique command is a JSON object, for example {\"text\":\"hi\"}")
+    }
+    reader.skipWhitespace()
+    if reader.consume(UInt8(ascii: "}")) { return }
+    repeat {
+      reader.skipWhitespace()
+      guard let name = reader.text() else { throw Self.malformed }
+      reader.skipWhitespace()
+      guard reader.consume(UInt8(ascii: ":")) else { throw Self.malformed }
+      reader.skipWhitespace()
+      guard let value = reader.value(maximumElements: Self.maximumElements) else { throw Self.malformed }
+      if fields.count == Self.maximumFields {
+        throw ClientError.badRequest.saying("the data has more than \(Self.maximumFields) fields; leave some out")
+      }
+      let plain = name.string
+      if fields.contains(where: { $0.name.string.hasSameBytes(as: plain) }) {
+        throw ClientError.badRequest.saying("a field stands twice in the data; send each once")
+      }
+      fields.append((name, value))
+      reader.skipWhitespace()
+    } while reader.consume(UInt8(ascii: ","))
+    guard reader.consume(UInt8(ascii: "}")) else { throw Self.malformed }
+  }
+
+  private static let malformed = ClientError.badRequest.saying("the data is not valid JSON")
+
+  // MARK: Fields
+
+  /// Nil where it is left out or null.
+  private func value(_ name: StaticString) -> Value? {
+    for field in fields where !field.name.hasEscapes && field.name.raw.count == name.utf8CodeUnitCount {
+      let isIt = name.withUTF8Buffer { unsafe field.name.raw.elementsEqual($0) }
+      if !isIt { continue }
+      if case .null = field.value { return nil }
+      return field.value
+    }
+    return nil
+  }
+
+  func text(_ name: StaticString) throws(ClientError) -> Text? {
+    guard let value = value(name) else { return nil }
+    guard case .text(let text) = value else { throw ClientError.badRequest.saying("`\(name)` must be a string") }
+    return text
+  }
+
+  func string(_ name: StaticString) throws(ClientError) -> String? { try text(name)?.string }
+
+  func number(_ name: StaticString) throws(ClientError) -> Int64? {
+    guard let value = value(name) else { return nil }
+    guard case .number(let number) = value, number >= 0 else {
+      throw ClientError.badRequest.saying("`\(name)` must be a whole number from 0")
+    }
+    return number
+  }
+
+  func boolean(_ name: StaticString) throws(ClientError) -> Bool? {
+    guard let value = value(name) else { return nil }
+    guard case .boolean(let boolean) = value else {
+      throw ClientError.badRequest.saying("`\(name)` must be true or false")
+    }
+    return boolean
+  }
+
+  func strings(_ name: StaticString) throws(ClientError) -> [String]? {
+    guard let value = value(name) else { return nil }
+    guard case .list(let list) = value else {
+      throw ClientError.badRequest.saying("`\(name)` must be a list of at most \(Self.maximumElements) strings")
+    }
+    return list.map(\.string)
+  }
+
+  // MARK: Escapes
+
+  private static func unescaped(_ raw: ArraySlice<UInt8>) -> String {
+    var units: [UInt8] = []
+    units.reserveCapacity(raw.count)
+    var index = raw.startIndex
+    while index < raw.endIndex {
+      let byte = raw[index]
+      index += 1
+      guard byte == UInt8(ascii: "\\"), index < raw.endIndex else {
+        units.append(byte)
+        continue
+      }
+      let escape = raw[index]
+      index += 1
+      switch escape {
+      case UInt8(ascii: "b"): units.append(0x08)
+      case UInt8(ascii: "f"): units.append(0x0C)
+      case UInt8(ascii: "n"): units.append(0x0A)
+      case UInt8(ascii: "r"): units.append(0x0D)
+      case UInt8(ascii: "t"): units.append(0x09)
+      case UInt8(ascii: "u"): units.append(contentsOf: String(scalar(in: raw, at: &index)).utf8)
+      default: units.append(escape)
+      }
+    }
+    return String(decoding: units, as: UTF8.self)
+  }
+
+  /// A lone surrogate becomes U+FFFD.
+  private static func scalar(in raw: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar {
+    guard let first = unit(in: raw, at: index) else { return "\u{FFFD}" }
+    index += 4
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    guard first < 0xDC00, raw.endIndex - index >= 6, raw[index] == UInt8(ascii: "\\"),
+      raw[index + 1] == UInt8(ascii: "u"), let second = unit(in: raw, at: index + 2),
+      (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { return "\u{FFFD}" }
+    index += 6
+    return scalar
+  }
+
+  private static func unit(in raw: ArraySlice<UInt8>, at index: Int) -> UInt32? {
+    guard raw.endIndex - index >= 4 else { return nil }
+    var value: UInt32 = 0
+    for byte in raw[index..<index + 4] {
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+      default: return nil
+      }
+      value = value << 4 | UInt32(digit)
+    }
+    return value
+  }
+}
+
+extension CliqueArguments {
+  /// A cursor that never leaves the bytes. Nil: they are no JSON.
+  fileprivate struct Reader {
+    let bytes: [UInt8]
+    private var index = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func skipWhitespace() {
+      while index < bytes.count {
+        switch bytes[index] {
+        case 0x20, 0x0A, 0x0D, 0x09: index += 1
+        default: return
+        }
+      }
+    }
+
+    mutating func consume(_ byte: UInt8) -> Bool {
+      guard index < bytes.count, bytes[index] == byte else { return false }
+      index += 1
+      return true
+    }
+
+    mutating func text() -> Text? {
+      guard consume(UInt8(ascii: "\"")) else { return nil }
+      let start = index
+      var hasEscapes = false
+      while index < bytes.count {
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "\"") {
+          index += 1
+          return Text(raw: bytes[start..<index - 1], hasEscapes: hasEscapes)
+        }
+        if byte < 0x20 { return nil }
+        if byte == UInt8(ascii: "\\") {
+          hasEscapes = true
+          index += 1
+        }
+        index += 1
+      }
+      return nil
+    }
+
+    mutating func value(maximumElements: Int) -> Value? {
+      guard index < bytes.count else { return nil }
+      switch bytes[index] {
+      case UInt8(ascii: "\""): return text().map(Value.text)
+      case UInt8(ascii: "t"): return literal("true", .boolean(true))
+      case UInt8(ascii: "f"): return literal("false", .boolean(false))
+      case UInt8(ascii: "n"): return literal("null", .null)
+      case UInt8(ascii: "["): return list(maximumElements: maximumElements)
+      case UInt8(ascii: "{"): return skipNested() ? .other : nil
+      default: return number()
+      }
+    }
+
+    private mutating func literal(_ word: StaticString, _ value: Value) -> Value? {
+      let matches = word.withUTF8Buffer { unsafe bytes[index...].starts(with: $0) }
+      guard matches else { return nil }
+      index += word.utf8CodeUnitCount
+      return value
+    }
+
+    /// Anything but strings in it makes it something else.
+    private mutating func list(maximumElements: Int) -> Value? {
+      let start = index
+      index += 1
+      skipWhitespace()
+      if consume(UInt8(ascii: "]")) { return .list([]) }
+      var elements: [Text] = []
+      repeat {
+        skipWhitespace()
+        guard elements.count < maximumElements, let element = text() else {
+          index = start
+          return skipNested() ? .other : nil
+        }
+        elements.append(element)
+        skipWhitespace()
+      } while consume(UInt8(ascii: ","))
+      return consume(UInt8(ascii: "]")) ? .list(elements) : nil
+    }
+
+    /// Without recursion, so that nesting costs nothing.
+    private mutating func skipNested() -> Bool {
+      var depth = 0
+      while index < bytes.count {
+        switch bytes[index] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+          depth += 1
+          index += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+          depth -= 1
+          index += 1
+          if depth == 0 { return true }
+        case UInt8(ascii: "\""): if text() == nil { return false }
+        default: index += 1
+        }
+      }
+      return false
+    }
+
+    private mutating func number() -> Value? {
+      let start = index
+      let isNegative = consume(UInt8(ascii: "-"))
+      var value: Int64 = 0
+      var isWhole = true
+      while index < bytes.count {
+        switch bytes[index] {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+          let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
+          let (sum, over) = tens.addingReportingOverflow(Int64(bytes[index] - UInt8(ascii: "0")))
+          if tooLarge || over { isWhole = false } else { value = sum }
+        case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"):
+          isWhole = false
+        default: return finished(start, isWhole, isNegative ? -value : value)
+        }
+        index += 1
+      }
+      return finished(start, isWhole, isNegative ? -value : value)
+    }
+
+    private func finished(_ start: Int, _ isWhole: Bool, _ value: Int64) -> Value? {
+      if index == start { return nil }
+      return isWhole ? .number(value) : .other
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Wire
+
+/// What a decision has written so far: later steps of it see earlier ones, and each record is written once.
+final class CliqueDraft {
+  let view: any AppView
+  private var written: [String: (any AppRecord)?] = [:]
+  private var order: [String] = []
+  private var publications: [AppEffect] = []
+  private var changes: [AppEffect] = []
+  private var refreshed: Set<Refresh> = []
+
+  private struct Refresh: Hashable {
+    var channel: ChannelName
+    var key: String
+  }
+
+  init(_ view: any AppView) { self.view = view }
+
+  var now: Int64 { view.now }
+
+  func read<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    if let record = written[key] { return record as? Record }
+    return try view.record(type, key)
+  }
+
+  func write(_ key: String, _ record: any AppRecord) { set(key, .some(record)) }
+
+  func erase(_ key: String) { set(key, nil) }
+
+  private func set(_ key: String, _ record: (any AppRecord)?) {
+    if written.updateValue(record, forKey: key) == nil { order.append(key) }
+  }
+
+  func publish(_ publication: AppPublication) { publications.append(.publish(publication)) }
+
+  /// Once for each entry; the first says when.
+  func refresh(_ channel: ChannelName, key: String, _ timing: AppTiming) {
+    if refreshed.insert(Refresh(channel: channel, key: key)).inserted {
+      changes.append(.refresh(channel, key: key, timing))
+    }
+  }
+
+  func readmit(_ user: String, _ channel: ChannelName) { changes.append(.readmit(user: user, channel)) }
+
+  /// Records first, then publications, then what follows from both.
+  var effects: [AppEffect] {
+    let records: [AppEffect] = order.map { key in
+      if let record = written[key] ?? nil { return .write(key: key, record) }
+      return .erase(key: key)
+    }
+    return records + publications + changes
+  }
+
+  func decision(reply: [UInt8] = Array("{}".utf8)) -> AppDecision { AppDecision(effects, reply: reply) }
+}
+
+extension CliqueDraft {
+  func person(_ user: String) throws(ClientError) -> Clique.Person {
+    try read(Clique.Person.self, Clique.Key.person(user)) ?? Clique.Person()
+  }
+
+  func update(_ user: String, _ change: (inout Clique.Person) throws(ClientError) -> Void) throws(ClientError) {
+    let old = try person(user)
+    var new = old
+    try change(&new)
+    if new == old { return }
+    if new == Clique.Person() { erase(Clique.Key.person(user)) } else { write(Clique.Key.person(user), new) }
+  }
+}
+
+extension [String] {
+  /// Byte for byte, as users and ids are compared.
+  func holds(_ other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
+
+  mutating func drop(_ other: String) { removeAll { $0.hasSameBytes(as: other) } }
+}

@@ -1,0 +1,215 @@
+import Testing
+import Wire
+
+@testable import Apps
+
+@Suite("Clique: whatever happens")
+struct CliquePropertyTests {
+  private static let hour: Int64 = 3_600_000
+
+  /// Everything that one of the two gets to see of the other.
+  private func view(_ scene: CliqueScene, of user: String, with other: String) throws -> [String] {
+    let id = scene.pair(user, other)
+    var seen = [
+      "list \(try scene.entry(user, "list", id) ?? "-")", "blocked \(try scene.entry(user, "blocked", other) ?? "-")",
+      "chat \(try scene.chat(user, id) ?? ["-"])", "receipts \(try scene.entry(id, "receipts", other) ?? "-")",
+    ]
+    for namespace in ["chat", "receipts", "typing"] {
+      seen.append("\(namespace) \(try scene.isAdmitted(user, "clique.\(namespace):\(id)"))")
+    }
+    seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
+    seen.append(try scene.said(user, "search", #"{"text":"m"}"#))
+    return seen
+  }
+
+  /// What bob does next, as method and JSON.
+  private func step(_ random: inout CliqueRandom, _ count: Int, id: String) -> (String, String) {
+    switch Int.random(in: 0..<14, using: &random) {
+    case 0...4: ("send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
+    case 5: ("send", #"{"conversation":"\#(id)","text":"c\#(count)"}"#)
+    case 6: ("accept", #"{"person":"ann"}"#)
+    case 7: ("decline", #"{"person":"ann"}"#)
+    case 8: ("disconnect", #"{"person":"ann"}"#)
+    case 9: ("read", #"{"conversation":"\#(id)","offset":\#(count % 4)}"#)
+    case 10: ("typing", #"{"conversation":"\#(id)"}"#)
+    case 11: ("block", #"{"person":"ann"}"#)
+    case 12: ("unblock", #"{"person":"ann"}"#)
+    default: ("accept", #"{"conversation":"\#(id)"}"#)
+    }
+  }
+
+  /// How it begins: in both worlds alike.
+  private func begin(_ scene: CliqueScene, _ beginning: Int) throws {
+    switch beginning {
+    case 1: try scene.call("ann", "send", #"{"to":"bob","text":"from ann"}"#)
+    case 2: _ = try scene.befriend("ann", "bob")
+    case 3:
+      _ = try scene.befriend("bob", "ann")
+      try scene.call("ann", "disconnect", #"{"person":"bob"}"#)
+    default: break
+    }
+  }
+
+  @Test("bob cannot tell whether ann is silent, declines or blocks", arguments: 0..<80)
+  func indistinguishable(seed: Int) throws {
+    var random = CliqueRandom(seed: UInt64(seed))
+    let (silent, other) = (CliqueScene(), CliqueScene())
+    for scene in [silent, other] { try begin(scene, seed % 4) }
+    let id = silent.pair("ann", "bob")
+    var hostile = 0
+    for count in 0..<60 {
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        let method = random.pick(["decline", "block", "unblock", "block"])
+        let before = other.records.mapValues(\.data)
+        _ = try other.said("ann", method, #"{"person":"bob"}"#)
+        if other.records.mapValues(\.data) != before { hostile += 1 }
+      } else if Int.random(in: 0..<8, using: &random) == 0 {
+        let time = random.pick([1, 24, 4 * 24, 9 * 24, 15 * 24]) * Self.hour
+        try silent.pass(time)
+        try other.pass(time)
+      } else {
+        let (method, json) = step(&random, count, id: id)
+        #expect(try silent.said("bob", method, json) == other.said("bob", method, json), "\(method) \(json)")
+      }
+      let (mine, twin) = (try view(silent, of: "bob", with: "ann"), try view(other, of: "bob", with: "ann"))
+      try #require(mine == twin, "after \(count) steps")
+    }
+    #expect(hostile > 0)
+  }
+
+  // MARK: Both act
+
+  private func act(_ scene: CliqueScene, _ random: inout CliqueRandom, _ count: Int) throws {
+    let (user, other) = Bool.random(using: &random) ? ("ann", "bob") : ("bob", "ann")
+    let id = scene.pair(user, other)
+    let method = random.pick([
+      "send", "send", "send", "send", "accept", "accept", "decline", "block", "unblock", "unblock", "disconnect",
+      "read", "time",
+    ])
+    switch method {
+    case "send": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
+    case "read":
+      let top = try scene.top(of: try ChannelName("clique.chat:\(id)"))
+      _ = try scene.said(user, method, #"{"conversation":"\#(id)","offset":\#(top)}"#)
+    case "time": try scene.pass(random.pick([1, Self.hour, 10 * 24 * Self.hour, 20 * 24 * Self.hour]))
+    default: _ = try scene.said(user, method, #"{"person":"\#(other)"}"#)
+    }
+  }
+
+  /// What stands in both lists.
+  private static let together: Set<[String]> = [
+    ["-", "-"], ["request_out", "request_in"], ["request_in", "request_out"], ["request_out", "-"],
+    ["-", "request_out"], ["active", "active"], ["ended", "-"], ["-", "ended"],
+  ]
+
+  @Test("both sides' lists, channels and counts fit together at each step", arguments: 0..<80)
+  func consistent(seed: Int) throws {
+    var random = CliqueRandom(seed: UInt64(seed) + 1000)
+    let scene = CliqueScene()
+    let id = scene.pair("ann", "bob")
+    var unheard: Set<String> = []
+    for count in 0..<120 {
+      let known = scene.streams.values.first?.count ?? 0
+      try act(scene, &random, count)
+      let pair = try scene.record(Clique.Pair.self, Clique.Key.pair(id)) ?? Clique.Pair("ann", "bob")
+      let states = try ["ann", "bob"].map { try scene.state($0, id) ?? "-" }
+      if pair.state.isBlocked {
+        for message in (scene.streams.values.first ?? []).dropFirst(known) {
+          let author = try #require(pair.side(of: message.info?.user ?? ""))
+          if !pair.state.isBlocked(by: author.other) { continue }
+          unheard.insert(String(decoding: message.data, as: UTF8.self))
+        }
+      } else {
+        #expect(Self.together.contains(states), "\(states) in \(pair.state)")
+      }
+      for (user, state, other) in [("ann", states[0], "bob"), ("bob", states[1], "ann")] {
+        try check(scene, user, state, other, pair, id)
+      }
+    }
+    // Nobody but its author ever gets what was written under a block, and what was written comes in its order.
+    for user in ["ann", "bob"] {
+      let channel = try ChannelName("clique.chat:\(id)")
+      let seen = (scene.streams[channel] ?? []).filter { Clique.notForOthers(user).passes($0) }
+      for message in seen where unheard.contains(String(decoding: message.data, as: UTF8.self)) {
+        #expect(message.info?.user == user)
+      }
+      for author in ["ann", "bob"] {
+        let numbers = seen.filter { $0.info?.user == author }.compactMap { Int(number(in: $0.data)) }
+        #expect(numbers == numbers.sorted())
+      }
+    }
+  }
+
+  private func number(in data: [UInt8]) -> Substring {
+    let text = String(decoding: data, as: UTF8.self).split(separator: "\"").dropFirst(2).first ?? ""
+    return text.split(separator: " ").last ?? ""
+  }
+
+  private func check(
+    _ scene: CliqueScene, _ user: String, _ state: String, _ other: String, _ pair: Clique.Pair, _ id: String
+  ) throws {
+    let side = try #require(pair.side(of: user))
+    let sight = pair.state.sight(of: side)
+    let mayRead = state == "active" || state == "ended"
+    let channel = try ChannelName("clique.chat:\(id)")
+    #expect(try scene.isAdmitted(user, channel.string) == mayRead)
+    if mayRead {
+      let audience = try scene.app.admit(user, to: channel, scene).audience
+      for message in scene.streams[channel] ?? [] where audience?.passes(message) ?? true {
+        #expect(message.tags["only"] == nil || message.info?.user == user)
+      }
+    }
+    #expect(try scene.isAdmitted(user, "clique.typing:\(id)") == (state == "active"))
+    #expect((try scene.entry(user, "blocked", other) != nil) == (sight == .blocked))
+    if sight == .blocked { #expect(state == "blocked" || state == "-") }
+    let person = try scene.record(Clique.Person.self, Clique.Key.person(user)) ?? Clique.Person()
+    #expect(person.open == (mayRead ? [id] : []))
+    #expect(person.asking == (state == "request_out" ? 1 : 0))
+    #expect(person.asked == (state == "request_in" ? 1 : 0))
+    #expect(person.blocked == (sight == .blocked ? [other] : []))
+    #expect(pair.waiting.count <= 3)
+    #expect(pair.waiting.isEmpty == (pair.state.asker == nil))
+    #expect(pair.settled(scene.now) == pair)
+  }
+
+  // MARK: Bad input
+
+  private static let methods = [
+    "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
+    "group.leave", "search", "enter", "leave", "invisible", "crossings", "nothing",
+  ]
+
+  @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)
+  func fuzz(seed: Int) throws {
+    var random = CliqueRandom(seed: UInt64(seed) + 2000)
+    let scene = CliqueScene()
+    let id = try scene.befriend("ann", "bob")
+    let valid = [
+      #"{"to":"bob","text":"a\u00e9\ud83d\ude00\ud800","key":"k"}"#, #"{"conversation":"\#(id)","text":"hi"}"#,
+      #"{"person":"bob"}"#, #"{"conversation":"\#(id)","offset":18446744073709551616}"#,
+      #"{"conversation":"\#(id)","offset":1}"#, #"{"members":["bob","eve"],"name":"x"}"#,
+      #"{"text":"hi","person":"bob","limit":9223372036854775807}"#, #"{"place":"café","on":true,"order":"time"}"#,
+      #"{"a":[1,{"b":[]}],"to":null,"text":{"x":"}"},"conversation":["g"]}"#, "", "[]", "{}", "nul", "{\"text\":\"\\",
+      #"{"conversation":"g","text":"x","offset":-1}"#,
+    ]
+    for _ in 0..<300 {
+      var bytes = Array(random.pick(valid).utf8)
+      for _ in 0..<Int.random(in: 0..<3, using: &random) where !bytes.isEmpty {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.remove(at: place)
+        default: bytes.removeSubrange(place...)
+        }
+      }
+      let user = random.pick(["ann", "bob", "eve", "", String(repeating: "u", count: 300), "a\nb"])
+      let call = AppCall(
+        method: "clique." + random.pick(Self.methods), data: bytes, caller: ClientInfo(user: user, client: "c"),
+        key: random.pick(["", "k"]))
+      do { try scene.apply(try scene.app.call(call, scene).effects) } catch let error as ClientError {
+        #expect(error.code != 100)
+      }
+    }
+    try scene.pass(60 * 24 * Self.hour)
+  }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+import Wire
+
+@testable import Apps
+
+/// Clique on a host in memory, with a clock that is moved by hand. Records go through JSON, as in the log.
+final class CliqueScene: AppView {
+  let app: Clique
+  var now: Int64 = 1_700_000_000_000
+  private(set) var records: [String: (data: Data, due: Int64?)] = [:]
+  private(set) var streams: [ChannelName: [Publication]] = [:]
+  private(set) var maps: [ChannelName: [String: AppEntry]] = [:]
+  private(set) var readmitted: [String] = []
+  private var published: Set<String> = []
+  private var calls = 0
+
+  init(_ rules: CliqueRules = .init()) { app = Clique(rules) }
+
+  // MARK: AppView
+
+  func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    guard let stored = records[key] else { return nil }
+    do { return try JSONDecoder().decode(type, from: stored.data) } catch { throw .internalError }
+  }
+
+  func top(of channel: ChannelName) throws(ClientError) -> UInt64 { UInt64(streams[channel]?.count ?? 0) }
+
+  func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
+    (streams[channel] ?? []).suffix(count).reversed()
+  }
+
+  // MARK: What people do
+
+  @discardableResult
+  func call(_ user: String, _ method: String, _ json: String = "{}", key: String? = nil) throws -> String {
+    calls += 1
+    let decision = try app.call(
+      AppCall(
+        method: "clique." + method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c-" + user),
+        key: key ?? "call-\(calls)"), self)
+    try apply(decision.effects)
+    switch decision.answer {
+    case .reply(let bytes):
+      try #require(JSONSyntax.isValid(bytes))
+      return String(decoding: bytes, as: UTF8.self)
+    case .search(let search): return "search \(search.channels.map(\.string).sorted())"
+    }
+  }
+
+  /// The answer, or what was said instead.
+  func said(_ user: String, _ method: String, _ json: String = "{}") throws -> String {
+    do { return try call(user, method, json) } catch let error as ClientError { return error.description }
+  }
+
+  /// Moves the clock, with each timer at its time.
+  func pass(_ milliseconds: Int64) throws {
+    let end = now + milliseconds
+    while let (key, due) = records.compactMap({ key, record in record.due.map { (key, $0) } })
+      .min(by: { ($0.1, $0.0) < ($1.1, $1.0) }), due <= end
+    {
+      now = max(now, due)
+      try apply(try app.due(key, self).effects)
+      let later = records[key]?.due ?? .max
+      try #require(later > now, "\(key) was due and asks for the same time again")
+    }
+    now = end
+  }
+
+  func apply(_ effects: [AppEffect]) throws {
+    for effect in effects {
+      switch effect {
+      case .write(let key, let record): records[key] = (try JSONEncoder().encode(record), record.due)
+      case .erase(let key): records[key] = nil
+      case .publish(let publication): publish(publication)
+      case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
+      case .refresh, .edit, .scrub, .discardPictures: break
+      }
+    }
+    for effect in effects {
+      guard case .refresh(let channel, let key, _) = effect else { continue }
+      let entry = try app.entry(key, of: channel, self)
+      if let entry { try #require(JSONSyntax.isValid(entry.data)) }
+      maps[channel, default: [:]][key] = entry
+    }
+  }
+
+  private func publish(_ publication: AppPublication) {
+    if let key = publication.idempotencyKey, !published.insert(key).inserted { return }
+    let offset = UInt64(streams[publication.channel]?.count ?? 0) + 1
+    streams[publication.channel, default: []].append(
+      Publication(
+        offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags))
+  }
+
+  // MARK: What people see
+
+  func entry(_ user: String, _ namespace: String, _ key: String) throws -> String? {
+    let entry = maps[try ChannelName("clique.\(namespace):\(user)")]?[key]
+    return entry.map { "\(String(decoding: $0.data, as: UTF8.self)) \($0.score) \($0.expires)" }
+  }
+
+  func entries(_ user: String, _ namespace: String) throws -> [String: AppEntry] {
+    maps[try ChannelName("clique.\(namespace):\(user)")] ?? [:]
+  }
+
+  /// A field of a list entry.
+  func field(_ name: String, _ user: String, _ id: String) throws -> String? {
+    guard let entry = maps[try ChannelName("clique.list:\(user)")]?[id] else { return nil }
+    let object = try JSONSerialization.jsonObject(with: Data(entry.data)) as? [String: Any]
+    return object?[name].map { "\($0)" }
+  }
+
+  func state(_ user: String, _ id: String) throws -> String? { try field("state", user, id) }
+
+  func isAdmitted(_ user: String, _ channel: String) throws -> Bool {
+    let channel = try ChannelName(channel)
+    do { _ = try app.admit(user, to: channel, self) } catch { return false }
+    return true
+  }
+
+  /// The texts that somebody gets of a conversation, nil where they are not admitted.
+  func chat(_ user: String, _ id: String) throws -> [String]? {
+    let channel = try ChannelName("clique.chat:\(id)")
+    let admission: AppAdmission
+    do { admission = try app.admit(user, to: channel, self) } catch { return nil }
+    return (streams[channel] ?? []).filter { admission.audience?.passes($0) ?? true }.map { publication in
+      let object = try? JSONSerialization.jsonObject(with: Data(publication.data)) as? [String: Any]
+      return object?["text"] as? String ?? String(decoding: publication.data, as: UTF8.self)
+    }
+  }
+
+  func pair(_ a: String, _ b: String) -> String { CliqueIdentifier.ordered(a, b) }
+
+  /// An open conversation.
+  func befriend(_ a: String, _ b: String) throws -> String {
+    try call(a, "send", #"{"to":"\#(b)","text":"hello"}"#)
+    try call(b, "accept", #"{"person":"\#(a)"}"#)
+    return pair(a, b)
+  }
+}
+
+extension TagFilter {
+  /// As the gateway does, for what Clique uses.
+  func passes(_ publication: Publication) -> Bool {
+    var tags = publication.tags
+    tags["user"] = publication.info?.user
+    return passes(tags)
+  }
+
+  func passes(_ tags: [String: String]) -> Bool {
+    switch self {
+    case .all(let filters): filters.allSatisfy { $0.passes(tags) }
+    case .any(let filters): filters.contains { $0.passes(tags) }
+    case .not(let filter): !filter.passes(tags)
+    case .equal(let key, let value): tags[key]?.hasSameBytes(as: value) ?? false
+    case .oneOf(let key, let values): tags[key].map { tag in values.contains { $0.hasSameBytes(as: tag) } } ?? false
+    case .exists(let key): tags[key] != nil
+    case .contains(let key, let value): tags[key]?.contains(value) ?? false
+    case .hasPrefix, .hasSuffix, .number: false
+    }
+  }
+}
+
+/// SplitMix64.
+struct CliqueRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 ^ 0xD1B5_4A32_D192_ED03 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element {
+    elements[Int.random(in: 0..<elements.count, using: &self)]
+  }
+}
