@@ -36,12 +36,14 @@
 /// | 7 | records | seals → 2, or 4 where the other blocks me | – | → 7 | → 13 |
 /// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | → 10 | → 1 |
 /// | 9 | as send | the other has looked: seals → 4 (2 where they unblocked); else: not seen yet | marks it | → 1 | → 1 |
-/// | 10 | as send | the other has looked: seals → 2 (4 where they block me); else: not seen yet | – | → 10 | → 1 |
+/// | 10 | records | seals → 2 | – | → 10 | → 1 |
 /// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | → 13 | → 1 |
 /// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | → 1 | → 1 |
 /// | 13 | records | seals → 2, or 4 where the other blocks me | – | → 13 | → 1 |
 ///
-/// While I block the other, *begin* and *send* are refused in every row: unblock first.
+/// While I block the other, *begin* and *send* are refused in every row: unblock first. Row 10 does not ask whether the
+/// other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and nobody
+/// must be able to tell the two by blocking and unblocking.
 ///
 /// - *Both send at once*: the broker puts one before the other; the second finds row 3 and reveals.
 /// - *The answer at 23:59:59.9*: the broker's clock alone counts. Time comes first: at the deadline, to the
@@ -144,7 +146,7 @@ extension StateShape {
     if blocks[me] { return .blocking }
     if phase(of: me) == .sent { return .sealed }
     // Also where the other has blocked me, and so will never look: it must be like silence.
-    if standing == .revealed && !seen[me.other] { return .unseen }
+    if phase(of: me) == .revealed && !seen[me.other] { return .unseen }
     return nil
   }
 
