@@ -96,7 +96,7 @@ let package = Package(
       name: "Gateway",
       dependencies: [
         "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
-        metrics,
+        metrics, .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: hot),
     .target(

@@ -6,7 +6,7 @@ import Wire
 /// What must be true after any sequence of events.
 @Suite("State: random walks")
 struct StateWalkTests {
-  @Test("any sequence keeps the promises", arguments: 0..<60)
+  @Test("any sequence keeps the promises", arguments: 0..<30)
   func walk(seed: UInt64) throws {
     var walk = StateWalk(seed: seed)
     for _ in 0..<150 { try walk.step() }
