@@ -32,7 +32,7 @@ enum PictureFile {
     return Array(box.ciphertext) + Array(box.tag)
   }
 
-  static func open(_ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey) throws -> [UInt8] {
+  static func unseal(_ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey) throws -> [UInt8] {
     guard sealed.count > tagBytes else { throw PictureFault.damaged }
     let end = sealed.count - tagBytes
     do {
@@ -73,14 +73,14 @@ enum PictureFile {
   // MARK: The system
 
   static func create(_ path: String, header: [UInt8]) throws {
-    let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
     try writeAll(header, to: descriptor, at: 0)
   }
 
   static func append(_ bytes: [UInt8], to path: String, at offset: Int) throws {
-    let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
     try writeAll(bytes, to: descriptor, at: offset)
@@ -106,14 +106,14 @@ enum PictureFile {
   static func syncFolder(_ path: String) throws { try sync(path, O_RDONLY | O_DIRECTORY) }
 
   private static func sync(_ path: String, _ flags: Int32) throws {
-    let descriptor = unsafe Glibc.open(path, flags | O_CLOEXEC)
+    let descriptor = unsafe open(path, flags | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure() }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw failure() }
   }
 
-  static func rename(_ path: String, to newPath: String) throws {
-    guard unsafe Glibc.rename(path, newPath) == 0 else { throw failure() }
+  static func move(_ path: String, to newPath: String) throws {
+    guard unsafe rename(path, newPath) == 0 else { throw failure() }
   }
 
   static func remove(_ path: String) { unsafe unlink(path) }
@@ -147,8 +147,8 @@ enum PictureFile {
   }
 
   /// - Returns: fewer bytes only where the file ends.
-  static func read(_ path: String, at offset: Int, count: Int) throws -> [UInt8] {
-    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+  static func bytes(of path: String, at offset: Int, count: Int) throws -> [UInt8] {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { throw PictureFault.missing }
       throw failure()

@@ -110,19 +110,17 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   // MARK: Time
 
-  private func armTimer() {
+  /// When this is over if nothing moves before.
+  private var deadline: NIODeadline {
     let limits = service.configuration
-    let deadline = min(
+    return min(
       lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
       start + .milliseconds(limits.requestTimeoutMilliseconds))
+  }
+
+  private func armTimer() {
     timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-      guard phase != .over else { return }
-      if NIODeadline.now() < lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
-        NIODeadline.now() - start
-          < .milliseconds(limits.requestTimeoutMilliseconds)
-      {
-        return armTimer()
-      }
+      if NIODeadline.now() < deadline { return armTimer() }
       switch phase {
       case .receiving: answer(.pictureTimedOut)
       case .opening, .finishing: answer(.pictureUnavailable)

@@ -197,7 +197,7 @@ final class PictureStore: Sendable {
   func keep(_ ticket: Ticket) throws {
     _ = try claim(ticket)
     defer { drop(ticket) }
-    try PictureFile.rename(partialPath(ticket.id), to: path(ticket.id))
+    try PictureFile.move(partialPath(ticket.id), to: path(ticket.id))
     try PictureFile.syncFolder(folder)
   }
 
@@ -238,7 +238,7 @@ final class PictureStore: Sendable {
   /// The size of a picture that was taken in from this user; nil where there is none.
   private func finishedSize(_ id: String, _ user: String) throws -> Int? {
     guard let bytes = try PictureFile.size(of: path(id)) else { return nil }
-    let header = try PictureFile.read(path(id), at: 0, count: PictureFile.headerBytes)
+    let header = try PictureFile.bytes(of: path(id), at: 0, count: PictureFile.headerBytes)
     guard header == PictureFile.header(id: id, user: user) else { throw PictureFault.taken }
     guard let size = PictureFile.pictureBytes(ofFile: bytes) else { throw PictureFault.damaged }
     return size
@@ -255,9 +255,9 @@ final class PictureStore: Sendable {
   /// One chunk of a picture, decrypted.
   func chunk(_ index: Int, of id: String, bytes total: Int, key: [UInt8]) throws -> [UInt8] {
     let count = min(PictureFile.chunkBytes, total - index * PictureFile.chunkBytes) + PictureFile.tagBytes
-    let sealed = try PictureFile.read(path(id), at: PictureFile.place(ofChunk: index), count: count)
+    let sealed = try PictureFile.bytes(of: path(id), at: PictureFile.place(ofChunk: index), count: count)
     let isLast = index == PictureFile.chunkCount(ofPicture: total) - 1
-    return try PictureFile.open(sealed, index: index, isLast: isLast, id: id, key: SymmetricKey(data: key))
+    return try PictureFile.unseal(sealed, index: index, isLast: isLast, id: id, key: SymmetricKey(data: key))
   }
 
   // MARK: Cleaning
