@@ -85,6 +85,10 @@ let package = Package(
       swiftSettings: hot),
     // The rules of the two apps, pure.
     .target(name: "Apps", dependencies: ["Wire"], swiftSettings: hot),
+    // The keys of what is sealed, in files apart from the log.
+    .target(
+      name: "Vault", dependencies: ["Apps", "Wire", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: library),
     .target(
       name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", logging, metrics],
       swiftSettings: hot),
@@ -92,7 +96,7 @@ let package = Package(
       name: "Gateway",
       dependencies: [
         "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
-        metrics,
+        metrics, .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: hot),
     .target(
@@ -144,6 +148,7 @@ let package = Package(
       name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
+    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps"], swiftSettings: base),
     .testTarget(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
     .testTarget(

@@ -39,6 +39,10 @@ public final class Listener: Sendable {
       Self.open(descriptor, slot, on: eventLoops[index], index: index, context: context)
     }
     try thread.start()
+    if let pictures = configuration.pictures {
+      // Ends with the event loop.
+      eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
+    }
     return Listener(context: context, thread: thread)
   }
 

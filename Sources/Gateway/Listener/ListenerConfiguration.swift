@@ -31,6 +31,8 @@ public struct ListenerConfiguration: Sendable {
   public var path = "/connection/websocket"
   /// Nil: no TLS here (a proxy in front does it, or nobody).
   public var tls: TLSContext?
+  /// Nil: there are no pictures here.
+  public var pictures: PictureService?
 
   public init() {}
 }

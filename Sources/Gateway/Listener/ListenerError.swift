@@ -6,6 +6,7 @@ public enum ListenerError: Error, Sendable, Equatable, CustomStringConvertible {
   case hostNotFound(host: String)
   case invalidPort(Int)
   case noEventLoops
+  case pictureFolder(String, String)
   case system(call: String, errno: Int32)
 
   public var description: String {
@@ -19,6 +20,8 @@ public enum ListenerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .hostNotFound(let host): "the name \(host) does not resolve to an address; write an IP address instead"
     case .invalidPort(let port): "\(port) is not a port; choose one from 0 (any free one) to 65535"
     case .noEventLoops: "the listener was given no event loop; give it at least one"
+    case .pictureFolder(let path, let error):
+      "the folder \(path) for pictures cannot be used (\(error)); make it, and let this user write in it"
     case .system(let call, let errno): "\(call) failed with error \(errno) while the public port was opened"
     }
   }

@@ -77,11 +77,29 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
     let decision = RequestDecision(
       head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
-      isDraining: listener.isDraining)
+      isDraining: listener.isDraining,
+      maximumPictureBytes: listener.configuration.pictures?.configuration.maximumBytes)
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade): self.upgrade = upgrade
+    case .pictures(let request): handOver(request, context: context)
     }
+  }
+
+  /// The rest of the request belongs to another handler, behind the same guard and decoder.
+  private func handOver(_ request: PictureRequest, context: ChannelHandlerContext) {
+    guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
+    isAnswered = true
+    timeout?.cancel()
+    let handler = PictureHandler(
+      request, service: service, listener: listener, headGuard: headGuard, eventLoop: context.eventLoop)
+    let operations = context.pipeline.syncOperations
+    do {
+      try operations.addHandler(handler)
+    } catch {
+      return context.close(promise: nil)
+    }
+    operations.removeHandler(self, promise: nil)
   }
 
   /// Writes the answer and a FIN behind it; what the client still sends is thrown away until it closes too, or until

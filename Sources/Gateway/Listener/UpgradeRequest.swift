@@ -5,6 +5,7 @@ import Wire
 enum RequestDecision: Equatable {
   case reply(HTTPReply)
   case upgrade(Upgrade)
+  case pictures(PictureRequest)
 
   struct Upgrade: Equatable {
     var format: WireFormat
@@ -16,11 +17,21 @@ enum RequestDecision: Equatable {
 }
 
 extension RequestDecision {
-  /// - Parameter bytesAfterHead: bytes that came in the same read, behind the head.
+  /// - Parameters:
+  ///   - bytesAfterHead: bytes that came in the same read, behind the head.
+  ///   - maximumPictureBytes: nil where no pictures are taken in.
   init(
-    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool
+    _ head: HTTPRequestHead, bytesAfterHead: Int, path webSocketPath: String, origins: OriginPolicy, isDraining: Bool,
+    maximumPictureBytes: Int? = nil
   ) {
     do {
+      let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      if let maximumPictureBytes, let path = parts.first, PictureRequest.owns(path: path) {
+        self = try Self.decidePictures(
+          head, path: path, query: parts.count > 1 ? parts[1] : "", origins: origins, isDraining: isDraining,
+          maximumBytes: maximumPictureBytes)
+        return
+      }
       self = try Self.decide(
         head, bytesAfterHead: bytesAfterHead, path: webSocketPath, origins: origins, isDraining: isDraining)
     } catch {
@@ -60,6 +71,24 @@ extension RequestDecision {
       Upgrade(
         format: subprotocol == "centrifuge-protobuf" || (subprotocol == nil && asksProtobuf) ? .protobuf : .json,
         subprotocol: subprotocol, key: key))
+  }
+
+  private static func decidePictures(
+    _ head: HTTPRequestHead, path: Substring, query: Substring, origins: OriginPolicy, isDraining: Bool,
+    maximumBytes: Int
+  ) throws(Refusal) -> RequestDecision {
+    try checkFraming(head)
+    let host = try checkHost(head)
+    let origin = head.headers["origin"].first
+    guard origins.allows(origins: head.headers["origin"], host: host) else { return .reply(.forbiddenOrigin()) }
+    if isDraining { return .reply(.draining.readable(from: origin)) }
+    if head.method != .PUT && hasBody(head) { throw .badRequest("only PUT has a body here") }
+    do throws(PictureRefusal) {
+      return .pictures(
+        try PictureRequest(head, path: path, query: query, origin: origin, maximumBytes: maximumBytes))
+    } catch {
+      return .reply(error.reply.readable(from: origin))
+    }
   }
 
   /// Requests whose end two readers could see at different places: the way in for request smuggling.

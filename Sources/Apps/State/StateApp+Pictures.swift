@@ -1,0 +1,98 @@
+import Wire
+
+/// What an id of a picture may be: chosen by the client, at random, so that nobody guesses another's.
+public enum StatePictureID {
+  public static let shortest = 22
+  public static let longest = 64
+
+  /// Letters, digits, `-` and `_`: it names a file.
+  public static func isValid(_ id: String) -> Bool {
+    (shortest...longest).contains(id.utf8.count)
+      && id.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+      }
+  }
+}
+
+/// What gateways say and ask of pictures. Clients cannot (``AppCall/source``).
+extension StateApp {
+  /// A picture was taken in: its key is sealed, and it waits to be sent.
+  func addPicture(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let request = try StateJSON.decode(StatePictureRequest.self, call.data)
+    guard StatePictureID.isValid(request.id), request.key.bytes.count == 32, request.bytes > 0 else {
+      throw .badRequest
+    }
+    let recordKey = StateKeys.picture + request.id
+    if let earlier = try view.record(StatePicture.self, recordKey) {
+      // Again after a lost answer, with the key of the new upload; but never in place of one that was sent.
+      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil else { throw StateError.takenPicture }
+    }
+    let key: SealedKey
+    do {
+      key = try vault.seal(request.key.bytes, at: view.now)
+    } catch {
+      throw StateError.vault(error)
+    }
+    let record = StatePicture(
+      id: request.id, owner: call.user, type: request.type, bytes: request.bytes, key: key, thread: nil,
+      due: view.now.saturatingAdd(rules.pictureLifetime))
+    let personKey = StateKeys.person + call.user
+    var person = try view.record(StatePerson.self, personKey) ?? StatePerson()
+    if !person.unsent.contains(request.id) {
+      guard person.unsent.count < rules.unsentPictures else {
+        throw .limitExceeded.saying(
+          "\(rules.unsentPictures) pictures are uploaded and not sent; send some, or wait until they are discarded")
+      }
+      person.unsent.append(request.id)
+    }
+    return AppDecision([.write(key: recordKey, record), .write(key: personKey, person)])
+  }
+
+  /// The key of a picture, for somebody who may see it: one of the two, while it is revealed to them.
+  func pictureKey(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let request = try StateJSON.decode(StatePictureKeyRequest.self, call.data)
+    // One error for whatever is not to be seen: it must not tell which ids exist.
+    guard StatePictureID.isValid(request.id),
+      let picture = try view.record(StatePicture.self, StateKeys.picture + request.id),
+      let threadKey = picture.thread, let stored = try view.record(StateThread.self, threadKey),
+      let me = stored.people.side(of: call.user)
+    else { throw StateError.notRevealed }
+    let thread = settled(stored, view.now)
+    guard thread.phase(of: me) == .revealed, case .revealed(let both) = thread.standing,
+      let found = [both.low.front, both.low.rear, both.high.front, both.high.rear]
+        .first(where: { $0.id.hasSameBytes(as: request.id) })
+    else { throw StateError.notRevealed }
+    do {
+      let key = try vault.open(found.key)
+      return AppDecision(reply: try StateJSON.encode(StatePictureKeyReply(type: found.type, key: Bytes64(key))))
+    } catch let error as KeyVaultError {
+      throw StateError.vault(error)
+    } catch {
+      throw .internalError
+    }
+  }
+
+  /// Nobody sent it.
+  func pictureDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
+    guard let picture = try view.record(StatePicture.self, key), let due = picture.due, due <= view.now else {
+      return AppDecision()
+    }
+    return AppDecision(
+      [.erase(key: key), .discardPictures([picture.id]), .scrub]
+        + (try shelf(of: picture.owner, without: [picture.id], view)))
+  }
+
+  /// Pictures that a user has uploaded and not sent, without some.
+  func shelf(
+    of user: String, without ids: [String], _ view: any AppView
+  ) throws(ClientError) -> [AppEffect] {
+    let key = StateKeys.person + user
+    guard var person = try view.record(StatePerson.self, key) else { return [] }
+    person.unsent.removeAll { ids.contains($0) }
+    return [person.isEmpty ? .erase(key: key) : .write(key: key, person)]
+  }
+}

@@ -1,0 +1,134 @@
+import Wire
+
+extension StateApp {
+  /// Seals what is sent; or, where the other's is waiting, releases both in the one record that makes them visible.
+  func send(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let request = try StateJSON.decode(StateSendRequest.self, call.data)
+    let visit = try visit(call.user, with: request.to, view)
+    let key = request.key ?? call.key
+    // Before anything else: it was in time when it came first.
+    if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
+      return AppDecision(
+        try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
+    }
+    var shape = visit.now.shape
+    let move = shape.apply(.send, by: visit.me)
+    if case .refused(let refusal) = move { throw StateError.refused(refusal) }
+    guard let recording = visit.now.began[visit.me] else { throw StateError.notBegun }
+    // The recording stays as it is: whoever sends again is told the same, until they begin again.
+    guard view.now <= recording.deadline else { throw StateError.tooLate }
+    let mine = try contents(of: request, by: call.user, view)
+
+    var thread = visit.now
+    if move == .reveals, let both = try release(visit, mine: mine.contents) {
+      thread.take(shape)
+      thread.standing = .revealed(both)
+      thread.until = view.now.saturatingAdd(rules.revealLifetime)
+    } else {
+      // Not an answer; or the other's can no longer be opened, by anybody, and this is the first of a new thread.
+      if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
+      thread.standing = .sealed(
+        by: visit.me, mine.contents, answerLimit: try answerLimit(request, to: request.to, view))
+      thread.take(shape)
+      thread.until = view.now.saturatingAdd(rules.lifetime)
+    }
+    thread.since = view.now
+    thread.began[visit.me] = nil
+    let reply = StateSendReply(phase: thread.phase(of: visit.me), since: thread.since, until: thread.until)
+    thread.sent[visit.me] = StateThread.Sent(key: key, front: request.front, rear: request.rear, reply: reply)
+    let pictures = mine.records.map { record in
+      AppEffect.write(key: StateKeys.picture + record.id, Self.sent(record, in: thread.people.key))
+    }
+    return AppDecision(
+      try change(from: visit.before, to: thread, view) + pictures
+        + (try shelf(of: call.user, without: mine.records.map(\.id), view)),
+      reply: try StateJSON.encode(reply))
+  }
+
+  private static func sealed(by me: StateSide, _ shape: StateShape) -> StateShape {
+    var shape = shape
+    shape.standing = .sealed(by: me)
+    shape.over = Both(false)
+    return shape
+  }
+
+  private static func sent(_ picture: StatePicture, in thread: String) -> StatePicture {
+    var picture = picture
+    picture.key = nil
+    picture.thread = thread
+    picture.due = nil
+    return picture
+  }
+
+  private func answerLimit(
+    _ request: StateSendRequest, to user: String, _ view: any AppView
+  ) throws(ClientError) -> Int64 {
+    if let limit = request.reply_limit { return try checked(limit) }
+    return try ownLimit(of: user, view)
+  }
+
+  /// Both sides' keys; nil where the other's can no longer be had.
+  private func release(_ visit: Visit, mine: SealedContents) throws(ClientError) -> Both<ReleasedContents>? {
+    guard case .sealed(_, let theirs?, _) = visit.now.standing else { return nil }
+    let released: ReleasedContents
+    do {
+      released = try theirs.released(by: vault)
+    } catch .destroyed, .damaged {
+      return nil
+    } catch {
+      throw StateError.vault(error)
+    }
+    do {
+      var both = Both(released)
+      both[visit.me] = try mine.released(by: vault)
+      return both
+    } catch .destroyed, .damaged {
+      throw StateError.unknownPicture
+    } catch {
+      throw StateError.vault(error)
+    }
+  }
+
+  // MARK: What is sent
+
+  private func contents(
+    of request: StateSendRequest, by user: String, _ view: any AppView
+  ) throws(ClientError) -> (contents: SealedContents, records: [StatePicture]) {
+    if request.front.hasSameBytes(as: request.rear) {
+      throw .badRequest.saying("\"front\" and \"rear\" are one picture; upload two")
+    }
+    let front = try unsent(request.front, of: user, view)
+    let rear = try unsent(request.rear, of: user, view)
+    var contents = SealedContents(front: front.picture, rear: rear.picture)
+    if let caption = request.caption, !caption.isEmpty {
+      guard caption.count <= rules.captionCharacters, caption.utf8.count <= rules.captionBytes else {
+        throw .badRequest.saying("a caption has at most \(rules.captionCharacters) characters")
+      }
+      do {
+        contents.caption = try vault.encrypt(Array(caption.utf8), at: view.now)
+      } catch {
+        throw StateError.vault(error)
+      }
+    }
+    return (contents, [front.record, rear.record])
+  }
+
+  private func unsent(
+    _ id: String, of user: String, _ view: any AppView
+  ) throws(ClientError) -> (picture: SealedContents.Picture, record: StatePicture) {
+    guard StatePictureID.isValid(id), let record = try view.record(StatePicture.self, StateKeys.picture + id),
+      record.owner.hasSameBytes(as: user), let key = record.key, record.due ?? .min > view.now
+    else { throw StateError.unknownPicture }
+    return (.init(id: id, type: record.type, key: key), record)
+  }
+}
+
+extension StateThread.Sent {
+  /// The answer that this was given, where the request is the same again; nil: it is another.
+  fileprivate func reply(to request: StateSendRequest, key: String) throws(ClientError) -> StateSendReply? {
+    // No picture is sent twice, so the same two are the same send, on whichever device and under whichever key.
+    if front.hasSameBytes(as: request.front) && rear.hasSameBytes(as: request.rear) { return reply }
+    if self.key.hasSameBytes(as: key) { throw .idempotencyConflict }
+    return nil
+  }
+}

@@ -1,0 +1,87 @@
+public import Wire
+
+/// Two people exchange pictures that neither sees before both have sent (docs/STATE.md).
+public struct StateApp: App {
+  public let rules: StateRules
+  let vault: any KeyVault
+
+  public init(rules: StateRules = StateRules(), vault: any KeyVault) {
+    self.rules = rules
+    self.vault = vault
+  }
+
+  public var name: String { "state" }
+
+  public var namespaces: [String: ChannelOptions] {
+    var threads = ChannelOptions()
+    threads.kind = .map
+    threads.mapMode = .persistent
+    threads.mapOrder = .descending
+    threads.mapMaximumEntries = 10_000
+    threads.durability = .durable
+    threads.app = name
+    var events = ChannelOptions()
+    events.durability = .durable
+    events.historySize = 100
+    events.historyTTLMilliseconds = 24 * 3_600_000
+    events.forceRecovery = true
+    events.forcePositioning = true
+    events.allowHistoryForSubscriber = true
+    events.app = name
+    return [StateChannels.threadsNamespace: threads, StateChannels.eventsNamespace: events]
+  }
+
+  public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    if call.source == .gateway {
+      return switch call.method {
+      case "state.picture.added": try addPicture(call, view)
+      case "state.picture.key": try pictureKey(call, view)
+      default: throw .methodNotFound
+      }
+    }
+    return switch call.method {
+    case "state.begin": try begin(call, view)
+    case "state.send": try send(call, view)
+    case "state.seen": try see(call, view)
+    case "state.settings": try settings(call, view)
+    case "state.block": try block(call, view)
+    case "state.unblock": try unblock(call, view)
+    default: throw .methodNotFound
+    }
+  }
+
+  public func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
+    if key.utf8.starts(with: StateKeys.picture.utf8) { return try pictureDue(key, view) }
+    guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
+    // To settle is all there is to do.
+    return AppDecision(try change(from: thread, to: settled(thread, view.now), view))
+  }
+
+  public func admit(
+    _ user: String, to channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> AppAdmission {
+    guard let owner = StateChannels.owner(of: channel) else { throw .unknownChannel }
+    guard !user.isEmpty, owner.user.hasSameBytes(as: user) else {
+      throw .permissionDenied.saying("this channel belongs to another user")
+    }
+    return AppAdmission()
+  }
+
+  public func entry(
+    _ key: String, of channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> AppEntry? {
+    guard let owner = StateChannels.owner(of: channel), owner.namespace == StateChannels.threadsNamespace else {
+      return nil
+    }
+    let people = try StatePair(String(owner.user), key)
+    guard let me = people.side(of: String(owner.user)), let thread = try view.record(StateThread.self, people.key)
+    else { return nil }
+    return try entry(of: settled(thread, view.now), for: me)
+  }
+
+  func settled(_ thread: StateThread, _ now: Int64) -> StateThread {
+    var thread = thread
+    thread.settle(at: now, rules)
+    return thread
+  }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// Bytes that are base64 in JSON: a list of numbers would be four times as long.
+public struct Bytes64: Sendable, Codable, Hashable {
+  public var bytes: [UInt8]
+
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let data = Data(base64Encoded: try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
+    }
+    bytes = Array(data)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(Data(bytes).base64EncodedString())
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Wire
+
+// What clients and gateways write, and what they are answered. Times in milliseconds since 1970, durations in
+// milliseconds, names as they stand in the JSON.
+
+struct StateBeginRequest: Decodable {
+  var to: String
+}
+
+struct StateBeginReply: Encodable, Equatable {
+  var at: Int64
+  var limit: Int64
+  /// When `state.send` must have come: the limit and the grace.
+  var deadline: Int64
+  /// The clock that counts.
+  var now: Int64
+}
+
+struct StateSendRequest: Decodable {
+  var to: String
+  var front: String
+  var rear: String
+  var caption: String?
+  /// For the other, to record the answer.
+  var reply_limit: Int64?
+  var key: String?
+}
+
+public struct StateSendReply: Codable, Sendable, Equatable {
+  public var phase: StatePhase
+  public var since: Int64
+  public var until: Int64
+}
+
+struct StateWithRequest: Decodable {
+  var with: String
+}
+
+struct StateUserRequest: Decodable {
+  var user: String
+}
+
+struct StateSettingsRequest: Decodable {
+  /// Nil changes nothing; 0 is the server's own.
+  var limit: Int64?
+}
+
+struct StateSettingsReply: Encodable {
+  var limit: Int64
+}
+
+/// Of a gateway.
+struct StatePictureRequest: Decodable {
+  var id: String
+  var type: String
+  var bytes: Int64
+  var key: Bytes64
+}
+
+struct StatePictureKeyRequest: Decodable {
+  var id: String
+}
+
+struct StatePictureKeyReply: Encodable {
+  var type: String
+  var key: Bytes64
+}
+
+/// An entry of a thread list.
+struct StateListEntry: Encodable {
+  struct Contents: Encodable {
+    var front: String
+    var rear: String
+    var caption: String?
+  }
+
+  var with: String
+  var phase: StatePhase
+  var colour: String
+  var since: Int64?
+  var until: Int64?
+  /// To record the answer; where one is awaited.
+  var limit: Int64?
+  /// What was revealed has not been looked at.
+  var unread: Bool?
+  /// The user of the list blocks the other.
+  var blocked: Bool?
+  var mine: Contents?
+  var theirs: Contents?
+}
+
+/// A publication on somebody's own channel: the thread with somebody has this phase now.
+struct StateNotice: Encodable {
+  var event: StatePhase
+  var with: String
+  var since: Int64
+  var until: Int64
+  var limit: Int64?
+}
+
+enum StateJSON {
+  static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) throws(ClientError) -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: Data(data.isEmpty ? Array("{}".utf8) : data))
+    } catch DecodingError.keyNotFound(let key, _) {
+      throw .badRequest.saying("\"\(key.stringValue)\" is missing; docs/STATE.md says what this method takes")
+    } catch {
+      throw .badRequest.saying("this is not what the method takes; docs/STATE.md says what is")
+    }
+  }
+
+  static func encode(_ value: some Encodable) throws(ClientError) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return Array(try encoder.encode(value))
+    } catch {
+      throw .internalError
+    }
+  }
+}

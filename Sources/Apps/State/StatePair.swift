@@ -1,0 +1,76 @@
+public import Wire
+
+/// Two people, in an order that does not depend on who asks.
+public struct StatePair: Sendable, Codable {
+  public let low: String
+  public let high: String
+
+  /// - Throws: where they are one, or where a name cannot stand in a channel's.
+  public init(_ a: String, _ b: String) throws(ClientError) {
+    for user in [a, b] {
+      if user.isEmpty { throw .badRequest.saying("name a user: \"to\" or \"with\" is empty") }
+      guard user.utf8.count <= Self.maximumUserBytes, (try? StateChannels.threads(of: user)) != nil else {
+        throw .badRequest.saying("this is no user id; ids are short and hold no control characters")
+      }
+    }
+    if a.hasSameBytes(as: b) { throw .badRequest.saying("a thread is between two people; name somebody else") }
+    let isOrdered = a.utf8.lexicographicallyPrecedes(b.utf8)
+    low = isOrdered ? a : b
+    high = isOrdered ? b : a
+  }
+
+  /// So that the names of channels stay below their limit.
+  public static let maximumUserBytes = 200
+
+  public subscript(side: StateSide) -> String { side == .low ? low : high }
+
+  /// Nil for a stranger.
+  public func side(of user: String) -> StateSide? {
+    if low.hasSameBytes(as: user) { return .low }
+    return high.hasSameBytes(as: user) ? .high : nil
+  }
+
+  /// The key of their thread's record. The length says where the first name ends, whatever stands in it.
+  var key: String { StateKeys.thread + "\(low.utf8.count):\(low):\(high)" }
+}
+
+extension StatePair: Equatable {
+  public static func == (a: StatePair, b: StatePair) -> Bool {
+    a.low.hasSameBytes(as: b.low) && a.high.hasSameBytes(as: b.high)
+  }
+}
+
+/// What the keys of the app's records begin with.
+enum StateKeys {
+  static let thread = "state.thread:"
+  static let picture = "state.picture:"
+  static let person = "state.person:"
+}
+
+/// The channels of the app. Each belongs to one user.
+enum StateChannels {
+  static let threadsNamespace = "state.threads"
+  static let eventsNamespace = "state.events"
+
+  static func threads(of user: String) throws(ClientError) -> ChannelName { try channel(threadsNamespace, user) }
+  static func events(of user: String) throws(ClientError) -> ChannelName { try channel(eventsNamespace, user) }
+
+  private static func channel(_ namespace: String, _ user: String) throws(ClientError) -> ChannelName {
+    do {
+      return try ChannelName(namespace + ":" + user)
+    } catch {
+      throw .badRequest.saying("\(error)")
+    }
+  }
+
+  /// Whose the channel is; nil: it is none of ours.
+  static func owner(of channel: ChannelName) -> (namespace: String, user: Substring)? {
+    for namespace in [threadsNamespace, eventsNamespace] {
+      let prefix = namespace + ":"
+      guard channel.string.utf8.starts(with: prefix.utf8) else { continue }
+      let rest = channel.string.utf8.dropFirst(prefix.utf8.count)
+      return rest.isEmpty ? nil : (namespace, Substring(rest))
+    }
+    return nil
+  }
+}

@@ -1,0 +1,26 @@
+/// The numbers of the app. Times are in milliseconds.
+public struct StateRules: Sendable, Equatable {
+  /// From a send to the moment at which it expires unanswered.
+  public var lifetime: Int64 = 24 * 3_600_000
+  /// From the answer to the moment at which both are gone.
+  public var revealLifetime: Int64 = 24 * 3_600_000
+  /// How long a thread says that it has expired, where nobody looks.
+  public var expiredLifetime: Int64 = 24 * 3_600_000
+  /// To record, for who has chosen nothing else.
+  public var recordLimit: Int64 = 120_000
+  /// What may be chosen.
+  public var minimumRecordLimit: Int64 = 5_000
+  public var maximumRecordLimit: Int64 = 600_000
+  /// After the limit, for what was recorded in time to arrive.
+  public var uploadGrace: Int64 = 60_000
+  /// How long a picture is kept that nobody sends.
+  public var pictureLifetime: Int64 = 3_600_000
+  /// Pictures of one user that are uploaded and not sent; one more is refused.
+  public var unsentPictures = 16
+  /// Of a caption, as a reader counts them.
+  public var captionCharacters = 280
+  /// Of a caption, in UTF-8: one character can be made of very many.
+  public var captionBytes = 2_048
+
+  public init() {}
+}

@@ -1,0 +1,171 @@
+/// Everything that stands between two people, both sides in one record: no crash can leave one side without the other.
+public struct StateThread: AppRecord {
+  public var people: StatePair
+  var standing: Standing?
+  /// When what stands began, in milliseconds since 1970.
+  var since: Int64 = 0
+  /// When it ends. At this millisecond it has ended.
+  var until: Int64 = 0
+  var over = Both(false)
+  var seen = Both(false)
+  var blocks = Both(false)
+  var began = Both<Recording?>(nil)
+  var sent = Both<Sent?>(nil)
+  public var due: Int64?
+
+  /// What stands, with what only it holds. There is no way to write contents that can be read before the answer, or
+  /// any that outlive the deadline.
+  enum Standing: Sendable, Codable, Equatable {
+    /// Nil where the one who sent it has blocked the other since.
+    case sealed(by: StateSide, SealedContents?, answerLimit: Int64)
+    case revealed(Both<ReleasedContents>)
+    case expired
+  }
+
+  /// The recorder of one side is open.
+  struct Recording: Sendable, Codable, Equatable {
+    var at: Int64
+    var limit: Int64
+    /// With the grace.
+    var deadline: Int64
+  }
+
+  /// The last that a side sent, to know it again, and how it was answered.
+  struct Sent: Sendable, Codable, Equatable {
+    var key: String
+    var front: String
+    var rear: String
+    var reply: StateSendReply
+  }
+
+  init(people: StatePair) { self.people = people }
+
+  public func phase(of side: StateSide) -> StatePhase { shape.phase(of: side) }
+
+  /// What the table looks at.
+  public var shape: StateShape {
+    var shape = StateShape()
+    shape.standing =
+      switch standing {
+      case nil: .nothing
+      case .sealed(let sender, _, _): .sealed(by: sender)
+      case .revealed: .revealed
+      case .expired: .expired
+      }
+    shape.over = over
+    shape.seen = seen
+    shape.blocks = blocks
+    return shape
+  }
+
+  /// Nothing is worth keeping.
+  var isEmpty: Bool {
+    standing == nil && !blocks.low && !blocks.high && began.low == nil && began.high == nil
+  }
+
+  /// The ids of the pictures whose keys are here.
+  var pictures: [String] {
+    switch standing {
+    case .sealed(_, let contents?, _): [contents.front.id, contents.rear.id]
+    case .revealed(let both): [both.low, both.high].flatMap { [$0.front.id, $0.rear.id] }
+    case .sealed, .expired, nil: []
+    }
+  }
+}
+
+/// What one of the two sent, before the answer.
+struct SealedContents: Sendable, Codable, Equatable {
+  struct Picture: Sendable, Codable, Equatable {
+    var id: String
+    var type: String
+    var key: SealedKey
+  }
+
+  var front: Picture
+  var rear: Picture
+  var caption: SealedText?
+
+  /// Everything or nothing.
+  func released(by vault: any KeyVault) throws(KeyVaultError) -> ReleasedContents {
+    ReleasedContents(
+      front: .init(id: front.id, type: front.type, key: try vault.release(front.key)),
+      rear: .init(id: rear.id, type: rear.type, key: try vault.release(rear.key)),
+      caption: try released(caption, by: vault))
+  }
+
+  private func released(
+    _ text: SealedText?, by vault: any KeyVault
+  ) throws(KeyVaultError) -> ReleasedContents.Caption? {
+    guard let text else { return nil }
+    return .init(key: try vault.release(text.key), box: text.box)
+  }
+}
+
+/// The same after the answer.
+struct ReleasedContents: Sendable, Codable, Equatable {
+  struct Picture: Sendable, Codable, Equatable {
+    var id: String
+    var type: String
+    var key: ReleasedKey
+  }
+  struct Caption: Sendable, Codable, Equatable {
+    var key: ReleasedKey
+    var box: Bytes64
+  }
+
+  var front: Picture
+  var rear: Picture
+  var caption: Caption?
+}
+
+extension StateThread {
+  /// Takes over what the table decided. Contents that no longer belong to what stands go with it.
+  mutating func take(_ shape: StateShape) {
+    over = shape.over
+    seen = shape.seen
+    blocks = shape.blocks
+    switch shape.standing {
+    case .nothing: standing = nil
+    case .expired: standing = .expired
+    case .sealed(let sender):
+      // Over for the one who sent it: they have blocked the other since, who must not have it whatever comes.
+      if over[sender], case .sealed(_, _, let limit) = standing {
+        standing = .sealed(by: sender, nil, answerLimit: limit)
+      }
+    case .revealed: break
+    }
+  }
+
+  /// Lets time pass until now.
+  mutating func settle(at now: Int64, _ rules: StateRules) {
+    while standing != nil, until <= now {
+      var shape = shape
+      let move = shape.applyTime()
+      take(shape)
+      guard move == .expires else { break }
+      since = until
+      until = since.saturatingAdd(rules.expiredLifetime)
+    }
+    for side in StateSide.allCases {
+      if let recording = began[side], recording.deadline.saturatingAdd(rules.pictureLifetime) <= now {
+        began[side] = nil
+      }
+    }
+  }
+
+  /// When something changes by itself next.
+  func nextDue(_ rules: StateRules) -> Int64? {
+    var times: [Int64] = standing == nil ? [] : [until]
+    for case let recording? in [began.low, began.high] {
+      times.append(recording.deadline.saturatingAdd(rules.pictureLifetime))
+    }
+    return times.min()
+  }
+}
+
+extension Int64 {
+  func saturatingAdd(_ other: Int64) -> Int64 {
+    let (sum, overflowed) = addingReportingOverflow(other)
+    return overflowed ? .max : sum
+  }
+}

@@ -1,0 +1,21 @@
+/// Why the store does not take or give a picture.
+enum PictureFault: Error, Sendable, Equatable {
+  /// What comes does not continue what is here, which ends at the offset.
+  case offset(Int)
+  /// The size is another than that of the upload that is under way, or ended.
+  case otherSize(Int)
+  /// The id is somebody else's.
+  case taken
+  /// Another connection writes to it at this moment.
+  case busy
+  /// Another connection has taken the upload over.
+  case superseded
+  case unsupportedType
+  case empty
+  case missing
+  /// The file is not what was written.
+  case damaged
+  case full
+  /// What the system said, for the log.
+  case system(String)
+}

@@ -1,0 +1,357 @@
+import Auth
+import Logging
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// One request for pictures, from behind its head to the end of the connection.
+///
+/// Bounded: of an upload, one chunk is with the disk and one burst waits, while the socket is not read; of a download,
+/// one chunk is on its way. Whatever does not move for a while ends.
+final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+
+  private enum Phase {
+    /// Asks whose token it is, then the store. Can transition to: receiving, finishing, sending, over.
+    case opening
+    /// Can transition to: finishing, over.
+    case receiving
+    /// The upload is whole: disk, broker, name. Can transition to: over.
+    case finishing
+    /// Can transition to: over.
+    case sending
+    /// Answered, or nobody is there any more. Final.
+    case over
+  }
+
+  private let request: PictureRequest
+  private let service: PictureService
+  private let listener: ListenerContext
+  private let headGuard: HeadGuard
+  private let eventLoop: any EventLoop
+  private var context: ChannelHandlerContext?
+  private var phase = Phase.opening
+  private var timer: Scheduled<Void>?
+  /// Nothing has moved since.
+  private var lastMove = NIODeadline.now()
+  private let start = NIODeadline.now()
+
+  // Of an upload.
+  private var ticket: PictureStore.Ticket?
+  private var offset = 0
+  private var waiting = ByteBuffer()
+  private var isWriting = false
+  /// All of this request's bytes are here.
+  private var hasEnded = false
+
+  init(
+    _ request: PictureRequest, service: PictureService, listener: ListenerContext, headGuard: HeadGuard,
+    eventLoop: any EventLoop
+  ) {
+    self.request = request
+    self.service = service
+    self.listener = listener
+    self.headGuard = headGuard
+    self.eventLoop = eventLoop
+  }
+
+  // MARK: The channel
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    armTimer()
+    if case .preflight = request.action { return answer(.picturePreflight) }
+    if case .put = request.action { setReading(false) }
+    authorize()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end()
+    context.fireChannelInactive()
+  }
+
+  private func end() {
+    phase = .over
+    timer?.cancel()
+    context = nil
+    waiting = ByteBuffer()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard phase == .opening || phase == .receiving else { return }
+    switch unwrapInboundIn(data) {
+    case .head: break
+    case .body(var bytes):
+      guard case .put = request.action else { return }
+      lastMove = .now()
+      waiting.writeBuffer(&bytes)
+      takeChunk()
+    case .end:
+      hasEnded = true
+      takeChunk()
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard phase != .over else { return }
+    if error is HTTPParserError || error is HeadGuard.Violation {
+      answer(.badRequest("this is not a well-formed HTTP/1.1 request"))
+    } else {
+      context.close(promise: nil)
+    }
+  }
+
+  private func setReading(_ on: Bool) {
+    // Fails only on a closed channel, where it no longer matters.
+    try? context?.channel.syncOptions?.setOption(.autoRead, value: on)
+  }
+
+  // MARK: Time
+
+  /// When this is over if nothing moves before.
+  private var deadline: NIODeadline {
+    let limits = service.configuration
+    return min(
+      lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
+      start + .milliseconds(limits.requestTimeoutMilliseconds))
+  }
+
+  private func armTimer() {
+    timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+      if NIODeadline.now() < deadline { return armTimer() }
+      switch phase {
+      case .receiving: answer(.pictureTimedOut)
+      case .opening, .finishing: answer(.pictureUnavailable)
+      case .sending: context?.close(promise: nil)
+      case .over: break
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  /// Writes the answer and a FIN behind it, as ``RequestHandler`` does, and reads on so that the client reads it.
+  private func answer(_ reply: HTTPReply) {
+    guard phase != .over, let context else { return }
+    if reply.status.code >= 400 { listener.counters.countRejected() }
+    var withBody = true
+    if case .progress = request.action { withBody = false }
+    let bytes = reply.readable(from: request.origin).encoded(withBody: withBody)
+    context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: nil)
+    finishOutput()
+  }
+
+  private func finishOutput() {
+    guard let context else { return }
+    setReading(true)
+    headGuard.isClosed = true
+    context.close(mode: .output, promise: nil)
+    let channel = context.channel
+    end()
+    timer = channel.eventLoop.scheduleTask(in: .milliseconds(listener.configuration.closeGraceMilliseconds)) {
+      channel.close(promise: nil)
+    }
+  }
+
+  private func fail(_ error: any Error) {
+    let fault = error as? PictureFault ?? .system("\(error)")
+    switch fault {
+    case .system, .damaged, .full:
+      listener.logger.error("a picture could not be stored or read", metadata: ["error": "\(fault)"])
+    default: break
+    }
+    answer(HTTPReply(fault))
+  }
+
+  /// Waits for the disk, elsewhere; `done` is called here, also where the client has gone.
+  private func work<Value: Sendable>(
+    _ body: @escaping @Sendable (PictureStore) throws -> Value, then done: @escaping (Value) -> Void
+  ) {
+    service.work(on: eventLoop, body).assumeIsolated().whenComplete { [self] result in
+      switch result {
+      case .success(let value): done(value)
+      case .failure(let error): fail(error)
+      }
+    }
+  }
+
+  // MARK: Opening
+
+  private func authorize() {
+    let handler = NIOLoopBound(self, eventLoop: eventLoop)
+    let (verifier, token, eventLoop) = (service.verifier, request.token, eventLoop)
+    Task {
+      let result: Result<ConnectionClaims, TokenError>
+      do throws(TokenError) {
+        result = .success(try await verifier.verifyConnection(token))
+      } catch {
+        result = .failure(error)
+      }
+      eventLoop.execute { handler.value.authorized(result) }
+    }
+  }
+
+  private func authorized(_ result: Result<ConnectionClaims, TokenError>) {
+    guard phase == .opening else { return }
+    switch result {
+    case .failure(let error): answer(HTTPReply(error))
+    case .success(let claims):
+      if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
+      perform(for: claims.user)
+    }
+  }
+
+  private func perform(for user: String) {
+    switch request.action {
+    case .preflight: answer(.picturePreflight)
+    case .progress(let id):
+      work {
+        try $0.progress(id: id, user: user)
+      } then: { [self] progress in
+        answer(.pictureProgress(progress.offset))
+      }
+    case .put(let id, let start, _, let total):
+      work {
+        try $0.begin(id: id, user: user, total: total, start: start)
+      } then: { [self] beginning in
+        opened(beginning, id: id, total: total)
+      }
+    case .get(let id): askForKey(id, user)
+    }
+  }
+
+  // MARK: Taking in
+
+  private func opened(_ beginning: PictureStore.Beginning, id: String, total: Int) {
+    guard phase == .opening else { return }
+    switch beginning {
+    // The client did not hear it the first time.
+    case .finished: answer(.pictureTaken(id: id, total))
+    case .receives(let ticket, let offset):
+      self.ticket = ticket
+      self.offset = offset
+      phase = .receiving
+      lastMove = .now()
+      if offset == total { return finish() }
+      if request.expectsContinue {
+        context?.writeAndFlush(NIOAny(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+      }
+      takeChunk()
+    }
+  }
+
+  /// Gives the disk a chunk where one is whole, and reads on where none is.
+  private func takeChunk() {
+    guard phase == .receiving, !isWriting, let ticket else { return }
+    let count = min(PictureFile.chunkBytes, ticket.total - offset)
+    guard let chunk = waiting.readBytes(length: count) else {
+      // A part of a chunk is not kept: the answer says where to go on.
+      return hasEnded ? answer(.pictureContinues(offset)) : setReading(true)
+    }
+    waiting.discardReadBytes()
+    isWriting = true
+    setReading(false)
+    work {
+      try $0.append(chunk, to: ticket)
+    } then: { [self] offset in
+      isWriting = false
+      lastMove = .now()
+      self.offset = offset
+      guard phase == .receiving else { return }
+      if offset == ticket.total { finish() } else { takeChunk() }
+    }
+  }
+
+  /// Disk, then broker, then the picture's name: whoever is told that it is here can send it, whatever fails after.
+  /// It goes on where the client has gone.
+  private func finish() {
+    guard let ticket else { return }
+    phase = .finishing
+    let (handler, service, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), service, eventLoop)
+    work {
+      try $0.finish(ticket)
+    } then: { picture in
+      service.broker.register(picture) { result in
+        eventLoop.execute { handler.value.registered(result, ticket) }
+      }
+    }
+  }
+
+  private func registered(_ result: Result<Void, ClientError>, _ ticket: PictureStore.Ticket) {
+    switch result {
+    case .success:
+      work {
+        try $0.keep(ticket)
+      } then: { [self] in
+        answer(.pictureTaken(id: ticket.id, ticket.total))
+      }
+    case .failure(let error):
+      // What may work another time is kept for it.
+      if error.temporary { return answer(HTTPReply(picture: error)) }
+      work {
+        $0.drop(ticket)
+      } then: { [self] in
+        answer(HTTPReply(picture: error))
+      }
+    }
+  }
+
+  // MARK: Giving out
+
+  private func askForKey(_ id: String, _ user: String) {
+    let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
+    service.broker.key(id, user) { result in
+      eventLoop.execute { handler.value.send(id, result) }
+    }
+  }
+
+  private func send(_ id: String, _ result: Result<PictureKey, ClientError>) {
+    guard phase == .opening else { return }
+    switch result {
+    case .failure(let error): answer(HTTPReply(picture: error))
+    case .success(let key):
+      work { store in
+        let total = try store.size(id: id)
+        return (total, try store.chunk(0, of: id, bytes: total, key: key.key))
+      } then: { [self] (total, first) in
+        guard phase == .opening, let context else { return }
+        phase = .sending
+        context.write(NIOAny(ByteBuffer(bytes: head(of: key.type, total))), promise: nil)
+        write(first, 0, id, total, key.key)
+      }
+    }
+  }
+
+  private func head(of type: String, _ total: Int) -> [UInt8] {
+    // Not of our making: it must not break out of its line.
+    let type = PictureFormat(rawValue: type)?.rawValue ?? "application/octet-stream"
+    var text = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(total)\r\n"
+    text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"
+    for header in HTTPReply(status: .ok, body: "").readable(from: request.origin).headers {
+      text += "\(header.name): \(header.value)\r\n"
+    }
+    return Array((text + "\r\n").utf8)
+  }
+
+  /// Writes a chunk, and asks for the next when the kernel has it.
+  private func write(_ chunk: [UInt8], _ index: Int, _ id: String, _ total: Int, _ key: [UInt8]) {
+    guard phase == .sending, let context else { return }
+    let promise = eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      guard phase == .sending, case .success = result else { return }
+      lastMove = .now()
+      if index + 1 == PictureFile.chunkCount(ofPicture: total) { return finishOutput() }
+      // A failure in the middle can only be shown by closing early.
+      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, bytes: total, key: key) }.assumeIsolated()
+        .whenComplete { [self] result in
+          switch result {
+          case .success(let next): write(next, index + 1, id, total, key)
+          case .failure: self.context?.close(promise: nil)
+          }
+        }
+    }
+    context.writeAndFlush(NIOAny(ByteBuffer(bytes: chunk)), promise: promise)
+  }
+}

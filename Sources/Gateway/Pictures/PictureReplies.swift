@@ -1,0 +1,120 @@
+import Auth
+import NIOHTTP1
+import Wire
+
+/// What a client may read of an answer where it is a page in a browser, and what its requests may hold.
+extension HTTPReply {
+  /// The same for a web page, which the browser otherwise would not show it to.
+  func readable(from origin: String?) -> HTTPReply {
+    guard let origin else { return self }
+    var reply = self
+    reply.headers += [
+      ("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", "Upload-Offset"),
+      ("Vary", "Origin"),
+    ]
+    return reply
+  }
+
+  /// The answer to a preflight.
+  static let picturePreflight = HTTPReply(
+    status: .noContent,
+    headers: [
+      ("Access-Control-Allow-Methods", "PUT, HEAD, GET"),
+      ("Access-Control-Allow-Headers", "Authorization, Content-Range, Content-Type"),
+      ("Access-Control-Max-Age", "7200"),
+    ], body: "")
+
+  static func pictureProgress(_ offset: Int) -> HTTPReply {
+    HTTPReply(status: .ok, headers: [uploadOffset(offset), ("Cache-Control", "no-store")], body: "")
+  }
+
+  /// What came is kept; more is to come.
+  static func pictureContinues(_ offset: Int) -> HTTPReply {
+    HTTPReply(
+      status: .accepted, contentType: "application/json", headers: [uploadOffset(offset)],
+      body: "{\"offset\":\(offset)}")
+  }
+
+  static func pictureTaken(id: String, _ total: Int) -> HTTPReply {
+    HTTPReply(
+      status: .created, contentType: "application/json", headers: [uploadOffset(total)],
+      body: "{\"id\":\"\(id)\",\"bytes\":\(total)}")
+  }
+
+  private static func uploadOffset(_ offset: Int) -> (name: String, value: String) { ("Upload-Offset", "\(offset)") }
+
+  // MARK: Refusals
+
+  static func pictureUnauthorized(_ sentence: String) -> HTTPReply {
+    HTTPReply(status: .unauthorized, headers: [("WWW-Authenticate", "Bearer")], body: sentence + "\n")
+  }
+
+  static func pictureMethodNotAllowed(_ allowed: String) -> HTTPReply {
+    HTTPReply(status: .methodNotAllowed, headers: [("Allow", allowed)], body: "allowed here: \(allowed)\n")
+  }
+
+  static let lengthRequired = HTTPReply(
+    status: .lengthRequired, body: "say how long the picture is, with Content-Length\n")
+
+  static func pictureTooLarge(_ maximumBytes: Int) -> HTTPReply {
+    HTTPReply(status: .payloadTooLarge, body: "a picture has at most \(maximumBytes) bytes; make it smaller\n")
+  }
+
+  static func unsupportedPicture(_ sentence: String) -> HTTPReply {
+    HTTPReply(status: .unsupportedMediaType, body: sentence + "\n")
+  }
+
+  static let rangeNotSatisfiable = HTTPReply(
+    status: .rangeNotSatisfiable, body: "the range does not lie within the picture\n")
+
+  static func pictureConflict(_ sentence: String, offset: Int? = nil) -> HTTPReply {
+    HTTPReply(status: .conflict, headers: offset.map { [uploadOffset($0)] } ?? [], body: sentence + "\n")
+  }
+
+  static let pictureTimedOut = HTTPReply(
+    status: .requestTimeout, body: "the picture came too slowly; ask with HEAD how much is here and go on\n")
+
+  static let pictureNotFound = HTTPReply(
+    status: .notFound, body: "there is no picture here that you can see; it may be sealed, or gone\n")
+
+  static let pictureUnavailable = HTTPReply(
+    status: .serviceUnavailable, headers: [("Retry-After", "2")],
+    body: "this is not possible at the moment; try again\n")
+
+  static let pictureFailed = HTTPReply(
+    status: .internalServerError, body: "this did not work, and it is not your fault; try again later\n")
+
+  init(_ fault: PictureFault) {
+    switch fault {
+    case .offset(let offset):
+      self = .pictureConflict("this does not continue what is here; go on at Upload-Offset", offset: offset)
+    case .otherSize: self = .pictureConflict("the picture of this id has another size; upload under another id")
+    case .taken: self = .pictureConflict("this id is in use; upload under another one")
+    case .busy, .superseded:
+      self = .pictureConflict("another connection goes on with this upload; ask with HEAD where it stands")
+    case .unsupportedType: self = .unsupportedPicture("this is no JPEG, HEIC, PNG or WebP picture")
+    case .empty: self = .badRequest("the picture is empty")
+    case .missing: self = .pictureNotFound
+    case .full: self = HTTPReply(status: .insufficientStorage, body: "the server's disk is full; try again later\n")
+    case .damaged, .system: self = .pictureFailed
+    }
+  }
+
+  init(_ error: TokenError) {
+    switch error {
+    case .expired: self = .pictureUnauthorized("the token has expired; get a new one")
+    case .invalid: self = .pictureUnauthorized("the token is not valid; get a new one")
+    case .unavailable: self = .pictureUnavailable
+    }
+  }
+
+  /// - Parameter error: of the broker.
+  init(picture error: ClientError) {
+    switch error.code {
+    case ClientError.limitExceeded.code: self = HTTPReply(status: .tooManyRequests, body: error.message + "\n")
+    case 436: self = .pictureNotFound
+    case 437: self = .pictureConflict(error.message)
+    default: self = error.temporary ? .pictureUnavailable : .pictureFailed
+    }
+  }
+}

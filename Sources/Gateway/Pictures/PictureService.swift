@@ -1,0 +1,116 @@
+public import Auth
+public import Wire
+import Logging
+import NIOCore
+import NIOPosix
+import ZeroMQ
+
+/// A picture that was taken in and is on disk.
+public struct TakenPicture: Sendable, Equatable {
+  public var id: String
+  public var user: String
+  /// A media type: `image/jpeg`.
+  public var type: String
+  public var bytes: Int
+  /// That it is encrypted under. Nobody else has it: it is gone if the broker does not take it.
+  public var key: [UInt8]
+}
+
+/// The key of a picture, for somebody who may see it now.
+public struct PictureKey: Sendable, Equatable {
+  public var type: String
+  public var key: [UInt8]
+
+  public init(type: String, key: [UInt8]) {
+    self.type = type
+    self.key = key
+  }
+}
+
+/// What the picture store needs of the broker. Called on a connection's event loop; answered once, on any thread.
+public struct PictureBroker: Sendable {
+  public typealias Registered = @Sendable (Result<Void, ClientError>) -> Void
+  public typealias Keyed = @Sendable (Result<PictureKey, ClientError>) -> Void
+
+  /// `state.picture.added` in the name of the picture's user.
+  public var register: @Sendable (_ picture: TakenPicture, _ answer: @escaping Registered) -> Void
+  /// `state.picture.key` in the name of the user.
+  public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
+
+  public init(
+    register: @escaping @Sendable (TakenPicture, @escaping Registered) -> Void,
+    key: @escaping @Sendable (String, String, @escaping Keyed) -> Void
+  ) {
+    self.register = register
+    self.key = key
+  }
+}
+
+public struct PictureConfiguration: Sendable {
+  /// Made where it does not exist; its parent must.
+  public var folder: String
+  public var maximumBytes = 8 << 20
+  /// An upload, or a download, that does not move for so long ends.
+  public var idleTimeoutMilliseconds: Int64 = 15_000
+  /// The longest that one request may take; an upload goes on with another.
+  public var requestTimeoutMilliseconds: Int64 = 300_000
+  /// After which an upload that nobody goes on with is deleted.
+  public var partialLifetimeSeconds: Int64 = 3_600
+  /// Threads that wait for the disk.
+  public var threads = 2
+
+  public init(folder: String) { self.folder = folder }
+}
+
+/// Pictures over HTTP (docs/STATE.md): give it to ``ListenerConfiguration/pictures``.
+public final class PictureService: Sendable {
+  let configuration: PictureConfiguration
+  let store: PictureStore
+  let verifier: any TokenVerifier
+  let broker: PictureBroker
+  private let pool: NIOThreadPool
+
+  /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
+  public init(
+    _ configuration: PictureConfiguration, verifier: any TokenVerifier, broker: PictureBroker
+  ) throws(ListenerError) {
+    self.configuration = configuration
+    self.verifier = verifier
+    self.broker = broker
+    var limits = PictureStore.Limits()
+    limits.partialLifetimeSeconds = configuration.partialLifetimeSeconds
+    do {
+      store = try PictureStore(folder: configuration.folder, limits: limits) {
+        Int64(MonotonicClock.now() / 1_000_000_000)
+      }
+    } catch {
+      throw .pictureFolder(configuration.folder, "\(error)")
+    }
+    pool = NIOThreadPool(numberOfThreads: max(1, configuration.threads))
+    pool.start()
+  }
+
+  /// Deletes pictures, as ``AppEffect`` says: their keys are gone already. Returns at once.
+  public func discard(_ ids: [String]) {
+    pool.submit { [store] state in
+      if case .active = state { store.discard(ids) }
+    }
+  }
+
+  /// Deletes uploads that nobody goes on with. Returns at once; the listener asks every few minutes.
+  public func sweep() {
+    pool.submit { [store] state in
+      if case .active = state { store.sweep() }
+    }
+  }
+
+  /// Ends the threads, after the listener.
+  public func stop() async { try? await pool.shutdownGracefully() }
+
+  /// Does something that waits for the disk.
+  func work<Value: Sendable>(
+    on eventLoop: any EventLoop, _ body: @escaping @Sendable (PictureStore) throws -> Value
+  ) -> EventLoopFuture<Value> {
+    pool.runIfActive(eventLoop: eventLoop) { [store] in try body(store) }
+  }
+}

@@ -1,0 +1,178 @@
+public import Apps
+import Crypto
+import Synchronization
+
+/// The vault in two files of a folder: `seal.keys` holds the keys of hours, `state.key` the one that lasts.
+///
+/// Whoever has the database and not these files sees nothing. Whoever copies the folder with its keys every hour can
+/// show what was sealed then: keep these files out of backups, or in another one (docs/STATE.md).
+public final class FileKeyVault: KeyVault {
+  public static let sealFile = "seal.keys"
+  public static let lastingFile = "state.key"
+  static let millisecondsPerHour: Int64 = 3_600_000
+
+  private let sealFile: KeyFile
+  private let lasting: SymmetricKey
+  /// How long an hour's key may be needed, from the end of the hour, in milliseconds.
+  private let keepFor: Int64
+  private let hours: Mutex<HourKeys>
+
+  /// Opens the vault, or makes it.
+  ///
+  /// - Parameters:
+  ///   - folder: must exist.
+  ///   - rules: of the app: a key is kept for as long as a picture may wait to be sent, and what was sent for its
+  ///     answer, and an hour more.
+  public init(folder: String, rules: StateRules = StateRules()) throws(VaultFault) {
+    let folder = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
+    sealFile = KeyFile(folder: folder, name: Self.sealFile)
+    keepFor =
+      min(rules.lifetime, Self.longest) + min(rules.pictureLifetime, Self.longest) + Self.millisecondsPerHour
+    let lastingFile = KeyFile(folder: folder, name: Self.lastingFile)
+    if let bytes = try lastingFile.read() {
+      // Kept in the same form, as the key of one hour that never was.
+      guard let key = HourKeys(bytes)?[Self.noHour] else { throw .damaged(path: lastingFile.path) }
+      lasting = SymmetricKey(data: key)
+    } else {
+      lasting = SymmetricKey(size: .bits256)
+      var keys = HourKeys()
+      keys[Self.noHour] = lasting.bytes
+      try lastingFile.replace(with: keys.encoded)
+    }
+    if let bytes = try sealFile.read() {
+      guard let keys = HourKeys(bytes) else { throw .damaged(path: sealFile.path) }
+      hours = Mutex(keys)
+    } else {
+      hours = Mutex(HourKeys())
+    }
+  }
+
+  private static let noHour: Int64 = -1
+  /// A hundred years: what is longer is for ever.
+  private static let longest: Int64 = 100 * 366 * 24 * millisecondsPerHour
+
+  /// Destroys the keys whose time is over. To be called every few minutes; a new hour's first seal does it too.
+  ///
+  /// - Returns: how many keys were destroyed.
+  @discardableResult
+  public func destroyExpiredKeys(at now: Int64) throws(KeyVaultError) -> Int {
+    try change { keys in keys.destroy(before: self.oldestHour(at: now)) }
+  }
+
+  private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
+
+  private static func hour(of time: Int64) -> Int64 {
+    time >= 0 ? time / millisecondsPerHour : -1
+  }
+
+  // MARK: KeyVault
+
+  public func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey {
+    let hour = Self.hour(of: now)
+    return SealedKey(hour: hour, box: try Self.wrap(key, under: try hourKey(hour, at: now), .sealedKey(hour)))
+  }
+
+  public func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey {
+    let opened = try unseal(key)
+    return ReleasedKey(box: try Self.wrap(opened, under: lasting, .releasedKey))
+  }
+
+  public func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8] {
+    try Self.unwrap(key.box, under: lasting, .releasedKey)
+  }
+
+  public func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
+    let key = SymmetricKey(size: .bits256)
+    return SealedText(key: try seal(key.bytes, at: now), box: try Self.wrap(text, under: key, .text))
+  }
+
+  public func decrypt(_ box: Bytes64, with key: ReleasedKey) throws(KeyVaultError) -> [UInt8] {
+    try Self.unwrap(box, under: SymmetricKey(data: try open(key)), .text)
+  }
+
+  private func unseal(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] {
+    guard let bytes = hours.withLock({ $0[key.hour] }) else { throw .destroyed }
+    return try Self.unwrap(key.box, under: SymmetricKey(data: bytes), .sealedKey(key.hour))
+  }
+
+  /// The key of the hour. A new one is on disk before anything is sealed with it.
+  private func hourKey(_ hour: Int64, at now: Int64) throws(KeyVaultError) -> SymmetricKey {
+    if let key = hours.withLock({ $0[hour] }) { return SymmetricKey(data: key) }
+    var made: [UInt8] = []
+    try change { keys in
+      // Somebody else may have been first.
+      let key = keys[hour] ?? SymmetricKey(size: .bits256).bytes
+      made = key
+      let destroyed = keys.destroy(before: self.oldestHour(at: now))
+      guard keys[hour] == nil else { return destroyed }
+      keys[hour] = key
+      return 1
+    }
+    return SymmetricKey(data: made)
+  }
+
+  /// Changes the keys in the file first, then in memory. A file that cannot be written changes nothing.
+  ///
+  /// - Parameter body: returns how many keys it changed; 0 writes nothing.
+  @discardableResult
+  private func change(_ body: (inout HourKeys) -> Int) throws(KeyVaultError) -> Int {
+    let result = hours.withLock { keys -> Result<Int, KeyVaultError> in
+      var changed = keys
+      let count = body(&changed)
+      if count == 0 { return .success(0) }
+      do throws(VaultFault) {
+        try sealFile.replace(with: changed.encoded)
+      } catch {
+        return .failure(.unavailable("\(error)"))
+      }
+      for hour in keys.keys.keys where changed[hour] == nil { keys.overwrite(hour) }
+      keys = changed
+      return .success(count)
+    }
+    return try result.get()
+  }
+
+  // MARK: AES-GCM
+
+  /// What a box is for. It is authenticated with it, so that one cannot be passed off as another.
+  private enum Purpose {
+    case sealedKey(Int64)
+    case releasedKey
+    case text
+
+    var data: [UInt8] {
+      switch self {
+      case .sealedKey(let hour): Array("fanfare sealed key of hour \(hour)".utf8)
+      case .releasedKey: Array("fanfare released key".utf8)
+      case .text: Array("fanfare text".utf8)
+      }
+    }
+  }
+
+  /// Nonce, ciphertext and tag, with a random nonce: an hour's key wraps far fewer than 2^32 keys (NIST SP 800-38D).
+  private static func wrap(
+    _ bytes: [UInt8], under key: SymmetricKey, _ purpose: Purpose
+  ) throws(KeyVaultError) -> Bytes64 {
+    do {
+      let box = try AES.GCM.seal(bytes, using: key, authenticating: purpose.data)
+      guard let combined = box.combined else { throw KeyVaultError.damaged }
+      return Bytes64(Array(combined))
+    } catch {
+      throw .damaged
+    }
+  }
+
+  private static func unwrap(
+    _ box: Bytes64, under key: SymmetricKey, _ purpose: Purpose
+  ) throws(KeyVaultError) -> [UInt8] {
+    do {
+      return Array(try AES.GCM.open(AES.GCM.SealedBox(combined: box.bytes), using: key, authenticating: purpose.data))
+    } catch {
+      throw .damaged
+    }
+  }
+}
+
+extension SymmetricKey {
+  fileprivate var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
+}

@@ -1,0 +1,128 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A small file that holds keys: for its owner alone, replaced as a whole.
+struct KeyFile {
+  let folder: String
+  let name: String
+
+  var path: String { folder + "/" + name }
+
+  /// Larger than any file of ours.
+  static let maximumBytes = 65_536
+
+  /// Nil where there is none.
+  func read() throws(VaultFault) -> [UInt8]? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("opening")
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw failure("looking at") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
+    guard status.st_mode & 0o077 == 0 else {
+      throw .openToOthers(path: path, mode: "0" + String(status.st_mode & 0o777, radix: 8))
+    }
+    guard status.st_size <= Self.maximumBytes else { throw .damaged(path: path) }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var count = 0
+    while count < bytes.count {
+      let received = unsafe bytes.withUnsafeMutableBytes { buffer in
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        return unsafe readBytes(descriptor, rest.baseAddress, rest.count)
+      }
+      if received < 0, errno == EINTR { continue }
+      guard received >= 0 else { throw failure("reading") }
+      if received == 0 { throw .damaged(path: path) }
+      count += received
+    }
+    return bytes
+  }
+
+  /// Writes beside the file, makes that durable, and puts it in the file's place; then the old file's bytes are
+  /// overwritten, because to remove a file leaves on the disk what it held.
+  func replace(with bytes: [UInt8]) throws(VaultFault) {
+    let temporary = path + ".new"
+    guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw failure("replacing") }
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure("creating") }
+    defer { close(descriptor) }
+    guard fchmod(descriptor, 0o600) == 0, Self.writeAll(bytes, to: descriptor), fsync(descriptor) == 0 else {
+      let error = failure("writing")
+      unsafe unlink(temporary)
+      throw error
+    }
+    // Held open, so that it can be overwritten when nobody reads it any more.
+    let old = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    defer { if old >= 0 { close(old) } }
+    guard unsafe rename(temporary, path) == 0 else { throw failure("replacing") }
+    try syncFolder()
+    if old >= 0 { overwrite(old) }
+  }
+
+  /// What a copy-on-write file system or a flash disk keeps of the old blocks is not in our hands.
+  private func overwrite(_ descriptor: Int32) {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.maximumBytes else {
+      return
+    }
+    _ = Self.writeAll([UInt8](repeating: 0, count: Int(status.st_size)), to: descriptor)
+    _ = fsync(descriptor)
+  }
+
+  private func syncFolder() throws(VaultFault) {
+    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw failure("writing") }
+    defer { close(directory) }
+    guard fsync(directory) == 0 else { throw failure("writing") }
+  }
+
+  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var count = 0
+    while count < bytes.count {
+      let written = unsafe bytes.withUnsafeBytes { buffer in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[count...])
+        return unsafe write(descriptor, rest.baseAddress, rest.count)
+      }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { return false }
+      count += written
+    }
+    return true
+  }
+
+  private func failure(_ doing: String) -> VaultFault {
+    .system(path: path, doing: doing, error: unsafe String(cString: strerror(errno)))
+  }
+}
+
+/// Why the vault's files are of no use. The description is a sentence for the operator.
+public enum VaultFault: Error, Sendable, Equatable, CustomStringConvertible {
+  case openToOthers(path: String, mode: String)
+  case notAFile(path: String)
+  case damaged(path: String)
+  case system(path: String, doing: String, error: String)
+
+  public var description: String {
+    switch self {
+    case .openToOthers(let path, let mode):
+      "\(path) has mode \(mode), so others on this machine can read or change the keys; run: chmod 600 \(path)"
+    case .notAFile(let path): "\(path) is not a regular file; the keys need a file of their own"
+    case .damaged(let path):
+      "\(path) is damaged: restore it from where it was copied, or remove it, whereupon nothing that was sealed with "
+        + "its keys can be shown any more"
+    case .system(let path, let doing, let error):
+      "\(doing) \(path) failed: \(error); check that the folder exists and that this user may write in it"
+    }
+  }
+}
+
+/// The system's, where a method of the same name hides it.
+private func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  unsafe read(descriptor, buffer, count)
+}

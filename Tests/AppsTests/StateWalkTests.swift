@@ -1,0 +1,158 @@
+import Apps
+import Foundation
+import Testing
+import Wire
+
+/// What must be true after any sequence of events.
+@Suite("State: random walks")
+struct StateWalkTests {
+  @Test("any sequence keeps the promises", arguments: 0..<30)
+  func walk(seed: UInt64) throws {
+    var walk = StateWalk(seed: seed)
+    for _ in 0..<150 { try walk.step() }
+    try walk.end()
+  }
+}
+
+private struct StateWalk {
+  struct Exchange {
+    var until: Int64
+    var pictures: [String]
+  }
+
+  let scene = StateScene()
+  var random: StateRandom
+  let people = ["ada", "bob", "cy"]
+  /// By user and other: what was prepared and not sent, and the last that was sent.
+  var prepared: [String: StateScene.Sending] = [:]
+  var lastSent: [String: StateScene.Sending] = [:]
+  var owners: [String: String] = [:]
+  /// A pair's pictures that were ever sent.
+  var sealedPictures: [String: Set<String>] = [:]
+  var lateTimers = false
+
+  init(seed: UInt64) {
+    random = StateRandom(state: seed)
+    lateTimers = seed % 3 == 0
+  }
+
+  mutating func step() throws {
+    let user = people[Int.random(in: 0..<3, using: &random)]
+    guard let other = people.filter({ $0 != user }).randomElement(using: &random) else { return }
+    let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
+    let noticesBefore = scene.notices(user).count
+    let pair = user + ">" + other
+    switch Int.random(in: 0..<13, using: &random) {
+    case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
+    case 2...5: try sendSomething(user, other, pair)
+    case 6:
+      if let again = lastSent[pair] { try retry(again, user, other) }
+    case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
+    case 8: try block(user, other)
+    case 9: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
+    case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
+    case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
+    default: try scene.runTimers()
+    }
+    if blockedBefore, scene.entry(user, other)?["blocked"] as? Bool == true {
+      let news = scene.published.filter { $0.channel == "state.events:" + user }.dropFirst(noticesBefore)
+      #expect(!news.contains { $0.data["with"] as? String == other })
+    }
+    try check()
+  }
+
+  private mutating func sendSomething(_ user: String, _ other: String, _ pair: String) throws {
+    _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
+    let sending: StateScene.Sending
+    if let waiting = prepared[pair] {
+      sending = waiting
+    } else {
+      guard let new = try? scene.prepare(user, to: other, #","caption":"secret of \#(user)""#) else { return }
+      sending = new
+    }
+    if scene.refusal(user, "state.send", sending.json) == nil {
+      prepared[pair] = nil
+      lastSent[pair] = sending
+      sealedPictures[key(user, other), default: []].formUnion([sending.front, sending.rear])
+    } else {
+      // It may have been discarded: another is made next time.
+      prepared[pair] = Bool.random(using: &random) ? sending : nil
+    }
+  }
+
+  private func retry(_ sending: StateScene.Sending, _ user: String, _ other: String) throws {
+    try scene.runTimers()
+    let (before, published) = (scene.phases(user, other), scene.published.count)
+    _ = scene.refusal(user, "state.send", sending.json)
+    #expect(scene.phases(user, other) == before)
+    #expect(scene.published.count == published)
+  }
+
+  private func block(_ user: String, _ other: String) throws {
+    try scene.runTimers()
+    let theirs = scene.entry(other, user) as NSDictionary?
+    let notices = scene.notices(other).count
+    try scene.call(user, "state.block", #"{"user":"\#(other)"}"#)
+    #expect(scene.phase(user, other) == "idle")
+    // Nothing at all changes for the one who is blocked.
+    #expect(scene.entry(other, user) as NSDictionary? == theirs)
+    #expect(scene.notices(other).count == notices)
+  }
+
+  private func key(_ a: String, _ b: String) -> String { min(a, b) + "+" + max(a, b) }
+
+  private static let possible: Set<String> = [
+    "idle/idle", "sent/received", "sent/idle", "received/idle", "revealed/revealed", "revealed/idle",
+    "expired/expired", "expired/idle", "received/sent", "idle/sent", "idle/received", "idle/revealed", "idle/expired",
+  ]
+
+  private func check() throws {
+    #expect(!scene.storedText.contains("secret of"))
+    for (a, b) in [("ada", "bob"), ("ada", "cy"), ("bob", "cy")] {
+      #expect(Self.possible.contains(scene.phases(a, b)))
+      for (me, other) in [(a, b), (b, a)] {
+        let entry = scene.entry(me, other) ?? [:]
+        let phase = entry["phase"] as? String ?? "idle"
+        #expect((entry["mine"] != nil) == (phase == "revealed"))
+        #expect((entry["theirs"] != nil) == (phase == "revealed"))
+        #expect(entry["blocked"] as? Bool != true || phase == "idle")
+        let isOver = (entry["until"] as? Int64 ?? .max) <= scene.now
+        let shown = Set(
+          ["mine", "theirs"].flatMap { side -> [String] in
+            let contents = entry[side] as? [String: Any] ?? [:]
+            return [contents["front"], contents["rear"]].compactMap { $0 as? String }
+          })
+        for id in sealedPictures[key(a, b)] ?? [] {
+          // Exactly what is shown can be had, no longer than it says; also where the timers are late.
+          let isVisible = shown.contains(id) && !isOver
+          #expect((scene.pictureKey(id, for: me) != nil) == isVisible)
+          if isVisible { #expect(!scene.discarded.contains(id)) }
+        }
+      }
+    }
+  }
+
+  mutating func end() throws {
+    for person in people {
+      for other in people where other != person {
+        try scene.call(person, "state.unblock", #"{"user":"\#(other)"}"#)
+      }
+    }
+    try scene.advance(72 * 3_600_000)
+    #expect(scene.recordCount == 0)
+    #expect(scene.listedCount == 0)
+    for pictures in sealedPictures.values { #expect(pictures.isSubset(of: scene.discarded)) }
+  }
+}
+
+struct StateRandom: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

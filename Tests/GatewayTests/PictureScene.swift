@@ -1,0 +1,179 @@
+import Auth
+import Foundation
+import Synchronization
+import Wire
+
+@testable import Gateway
+
+/// A listener that takes pictures in, with a broker and a token check that do what a test says.
+final class PictureScene {
+  /// Stands for the broker's rules: keeps what was registered, and shows it to whom the test says.
+  final class Broker: Sendable {
+    struct State {
+      var pictures: [String: TakenPicture] = [:]
+      var refusal: ClientError?
+      var viewers: Set<String> = []
+      var registrations = 0
+    }
+    let state = Mutex(State())
+
+    var refusal: ClientError? {
+      get { state.withLock(\.refusal) }
+      set { state.withLock { $0.refusal = newValue } }
+    }
+    var registrations: Int { state.withLock(\.registrations) }
+    func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
+    func show(to user: String) { state.withLock { _ = $0.viewers.insert(user) } }
+
+    func register(_ picture: TakenPicture) -> Result<Void, ClientError> {
+      state.withLock { state in
+        state.registrations += 1
+        if let refusal = state.refusal { return .failure(refusal) }
+        state.pictures[picture.id] = picture
+        return .success(())
+      }
+    }
+
+    func key(_ id: String, _ user: String) -> Result<PictureKey, ClientError> {
+      state.withLock { state in
+        guard state.viewers.contains(user), let picture = state.pictures[id] else {
+          return .failure(ClientError(code: 436, message: "not revealed"))
+        }
+        return .success(PictureKey(type: picture.type, key: picture.key))
+      }
+    }
+  }
+
+  /// Whoever says "token of ada" is ada.
+  struct Verifier: TokenVerifier {
+    func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
+      switch token {
+      case "expired": throw .expired
+      case "away": throw .unavailable(reason: "no keys")
+      case "anonymous": return ConnectionClaims(user: "")
+      default: break
+      }
+      guard token.hasPrefix("token-of-") else { throw .invalid(reason: "a test's") }
+      return ConnectionClaims(user: String(token.dropFirst("token-of-".count)))
+    }
+
+    func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
+      throw .invalid(reason: "unused")
+    }
+  }
+
+  struct Answer {
+    var status: Int
+    var head: String
+    var body: [UInt8]
+
+    func header(_ name: String) -> String? {
+      head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ": ") }
+        .map { String($0.dropFirst(name.count + 2)) }
+    }
+  }
+
+  let broker: Broker
+  let service: PictureService
+  let harness: ListenerHarness
+  let folder: String
+
+  init(
+    folder: String, broker: Broker = Broker(), _ configure: (inout PictureConfiguration) -> Void = { _ in },
+    listener configureListener: (inout ListenerConfiguration) -> Void = { _ in }
+  ) throws {
+    self.folder = folder + "/pictures"
+    self.broker = broker
+    var configuration = PictureConfiguration(folder: self.folder)
+    configure(&configuration)
+    let service = try PictureService(
+      configuration, verifier: Verifier(),
+      broker: PictureBroker(
+        register: { picture, answer in answer(broker.register(picture)) },
+        key: { id, user, answer in answer(broker.key(id, user)) }))
+    self.service = service
+    harness = try ListenerHarness { listener in
+      listener.pictures = service
+      configureListener(&listener)
+    }
+  }
+
+  func stop() async {
+    harness.stop()
+    await service.stop()
+  }
+
+  // MARK: Requests
+
+  static func head(
+    _ method: String, _ path: String, token: String? = "token-of-ada", _ headers: [String] = []
+  ) -> String {
+    let lines = ["Host: a"] + (token.map { ["Authorization: Bearer \($0)"] } ?? []) + headers
+    return "\(method) \(path) HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n"
+  }
+
+  func ask(
+    _ method: String, _ path: String, token: String? = "token-of-ada", _ headers: [String] = [], body: [UInt8] = []
+  ) throws -> Answer {
+    let client = try ListenerRawClient(port: harness.port)
+    let length = method == "PUT" && !headers.contains { $0.hasPrefix("Content-Length") || $0.hasPrefix("Transfer") }
+    try client.send(
+      Self.head(method, path, token: token, headers + (length ? ["Content-Length: \(body.count)"] : [])))
+    // The answer may come, and the connection end, before all is sent.
+    if !body.isEmpty { try? client.send(body) }
+    return try read(client)
+  }
+
+  func read(_ client: ListenerRawClient) throws -> Answer {
+    let head = try client.readHead()
+    let status = Int(head.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0
+    return Answer(status: status, head: head, body: try client.readToEnd())
+  }
+
+  func put(_ id: String, _ picture: [UInt8], token: String = "token-of-ada") throws -> Answer {
+    try ask("PUT", "/state/pictures?id=\(id)", token: token, body: picture)
+  }
+
+  func put(_ id: String, _ picture: [UInt8], _ range: Range<Int>, total: Int? = nil) throws -> Answer {
+    try ask(
+      "PUT", "/state/pictures?id=\(id)",
+      ["Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total ?? picture.count)"],
+      body: Array(picture[range]))
+  }
+
+  func offset(_ id: String, token: String = "token-of-ada") throws -> String? {
+    try ask("HEAD", "/state/pictures?id=\(id)", token: token).header("Upload-Offset")
+  }
+
+  func get(_ id: String, user: String = "ada") throws -> Answer {
+    try ask("GET", "/state/pictures/\(id)", token: "token-of-\(user)")
+  }
+
+  var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+
+  static let id = "0123456789abcdef0123456789abcdef"
+
+  /// A picture by its first bytes, the rest by a seed, so that no stretch of it stands anywhere by chance.
+  static func picture(_ bytes: Int, seed: UInt64 = 1) -> [UInt8] {
+    var generator = SplitMix(state: seed)
+    return [0xFF, 0xD8, 0xFF, 0xE0] + (4..<max(bytes, 4)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+  }
+}
+
+/// Starts a scene in a folder of its own and ends both in any case.
+func withPictures(
+  _ configure: (inout PictureConfiguration) -> Void = { _ in },
+  listener: (inout ListenerConfiguration) -> Void = { _ in }, _ body: (PictureScene) async throws -> Void
+) async throws {
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pictures-" + UUID().uuidString).path
+  try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+  defer { try? FileManager.default.removeItem(atPath: folder) }
+  let scene = try PictureScene(folder: folder, configure, listener: listener)
+  do {
+    try await body(scene)
+  } catch {
+    await scene.stop()
+    throw error
+  }
+  await scene.stop()
+}

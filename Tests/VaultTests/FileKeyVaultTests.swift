@@ -1,0 +1,196 @@
+import Apps
+import Foundation
+import Testing
+
+@testable import Vault
+
+@Suite("The vault of two files")
+struct FileKeyVaultTests {
+  static let hour: Int64 = 3_600_000
+  static let now: Int64 = 1_700_000_000_000
+  static let key = [UInt8](0..<32)
+
+  /// A folder that is removed afterwards.
+  private func inFolder(_ body: (String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try body(folder)
+  }
+
+  private func contents(_ folder: String, _ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+  }
+
+  @Test("what is sealed can be released and opened, also by the next process")
+  func restart() throws {
+    try inFolder { folder in
+      let sealed = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      #expect(sealed.hour == Self.now / Self.hour)
+      let released = try FileKeyVault(folder: folder).release(sealed)
+      #expect(try FileKeyVault(folder: folder + "/").open(released) == Self.key)
+    }
+  }
+
+  @Test("a text is encrypted under a key of its own")
+  func texts() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      let text = Array("at the sea".utf8)
+      let (one, two) = (try vault.encrypt(text, at: Self.now), try vault.encrypt(text, at: Self.now))
+      #expect(one.key != two.key)
+      #expect(try vault.decrypt(one.box, with: try vault.release(one.key)) == text)
+      #expect(throws: KeyVaultError.damaged) { try vault.decrypt(one.box, with: try vault.release(two.key)) }
+    }
+  }
+
+  @Test("neither a sealed nor a released key holds the key, and neither passes for the other")
+  func boxes() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      let sealed = try vault.seal(Self.key, at: Self.now)
+      let released = try vault.release(sealed)
+      for box in [sealed.box, released.box] {
+        #expect(box.bytes.count == 12 + 32 + 16)
+        #expect(!Data(box.bytes).contains(Data(Self.key.prefix(8))))
+      }
+      #expect(throws: KeyVaultError.damaged) { try vault.open(ReleasedKey(box: sealed.box)) }
+      #expect(throws: KeyVaultError.damaged) { try vault.release(SealedKey(hour: sealed.hour, box: released.box)) }
+      var changed = sealed
+      changed.box.bytes[20] ^= 1
+      #expect(throws: KeyVaultError.damaged) { try vault.release(changed) }
+      #expect(throws: KeyVaultError.damaged) { try vault.open(ReleasedKey(box: Bytes64([]))) }
+    }
+  }
+
+  @Test("the key of an hour is there while it may be needed, and then it is in no file and opens nothing")
+  func destruction() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      let sealed = try vault.seal(Self.key, at: Self.now)
+      let hourKey = try #require(HourKeys(try contents(folder, FileKeyVault.sealFile))?[sealed.hour])
+      // Uploaded in the last moment of its hour, sent an hour later, answered a day after that.
+      let end = (sealed.hour + 1) * Self.hour
+      let last = end - 1 + 25 * Self.hour
+      #expect(try vault.destroyExpiredKeys(at: last) == 0)
+      let released = try vault.release(sealed)
+      _ = try vault.seal(Self.key, at: last)
+      _ = try vault.release(sealed)
+
+      #expect(try vault.destroyExpiredKeys(at: end + 26 * Self.hour) == 1)
+      #expect(throws: KeyVaultError.destroyed) { try vault.release(sealed) }
+      #expect(throws: KeyVaultError.destroyed) { try FileKeyVault(folder: folder).release(sealed) }
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+        #expect(!Data(try contents(folder, name)).contains(Data(hourKey)))
+      }
+      // What was released in time stays.
+      #expect(try vault.open(released) == Self.key)
+    }
+  }
+
+  @Test("the first seal of a new hour destroys what is too old")
+  func sealDestroys() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      let sealed = try vault.seal(Self.key, at: Self.now)
+      _ = try vault.seal(Self.key, at: Self.now + 28 * Self.hour)
+      #expect(throws: KeyVaultError.destroyed) { try vault.release(sealed) }
+      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 1)
+    }
+  }
+
+  /// Hard links to the old files are what a file system keeps of them.
+  @Test("the old file's bytes are overwritten when it is replaced")
+  func overwritten() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      _ = try vault.seal(Self.key, at: Self.now)
+      let path = folder + "/" + FileKeyVault.sealFile
+      try FileManager.default.linkItem(atPath: path, toPath: folder + "/kept")
+      _ = try vault.seal(Self.key, at: Self.now + Self.hour)
+      let kept = try contents(folder, "kept")
+      #expect(kept == [UInt8](repeating: 0, count: kept.count))
+      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 2)
+    }
+  }
+
+  @Test("the files are for their owner alone, and files that others can read are refused")
+  func modes() throws {
+    try inFolder { folder in
+      _ = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
+        let path = folder + "/" + name
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        #expect(throws: VaultFault.openToOthers(path: path, mode: "0640")) { try FileKeyVault(folder: folder) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
+    }
+  }
+
+  @Test("a damaged file is said to be one: cut off at any byte, or changed anywhere")
+  func damage() throws {
+    try inFolder { folder in
+      _ = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
+        let path = folder + "/" + name
+        let whole = try contents(folder, name)
+        for place in whole.indices {
+          #expect(HourKeys(Array(whole[..<place])) == nil)
+          var changed = whole
+          changed[place] ^= 0x40
+          #expect(HourKeys(changed) == nil)
+        }
+        try write(Array(whole.dropLast()), path)
+        #expect(throws: VaultFault.damaged(path: path)) { try FileKeyVault(folder: folder) }
+        try write(whole, path)
+      }
+      _ = try FileKeyVault(folder: folder)
+    }
+  }
+
+  private func write(_ bytes: [UInt8], _ path: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+  }
+
+  @Test("what a crash left half written beside the file does no harm")
+  func leftovers() throws {
+    try inFolder { folder in
+      let sealed = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      try write([1, 2, 3], folder + "/" + FileKeyVault.sealFile + ".new")
+      let vault = try FileKeyVault(folder: folder)
+      _ = try vault.seal(Self.key, at: Self.now + Self.hour)
+      _ = try vault.release(sealed)
+    }
+  }
+
+  @Test("where the file cannot be written nothing is sealed, and what was sealed stays")
+  func unwritable() throws {
+    try inFolder { folder in
+      let vault = try FileKeyVault(folder: folder)
+      let sealed = try vault.seal(Self.key, at: Self.now)
+      // A folder in the place of the new file, which cannot be unlinked.
+      let blocker = folder + "/" + FileKeyVault.sealFile + ".new"
+      try FileManager.default.createDirectory(atPath: blocker, withIntermediateDirectories: false)
+      #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: Self.now + Self.hour) }
+      _ = try vault.release(sealed)
+      try FileManager.default.removeItem(atPath: blocker)
+      _ = try vault.seal(Self.key, at: Self.now + Self.hour)
+    }
+  }
+
+  @Test("many threads at once make one key for an hour")
+  func threads() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let vault = try FileKeyVault(folder: folder)
+    try await withThrowingTaskGroup(of: SealedKey.self) { group in
+      for index in 0..<200 { group.addTask { try vault.seal(Self.key, at: Self.now + Int64(index % 4) * Self.hour) } }
+      for try await sealed in group { #expect(try vault.open(vault.release(sealed)) == Self.key) }
+    }
+    #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 4)
+  }
+}
