@@ -86,8 +86,16 @@ extension BrokerCore {
       host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
     case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
     case .scrub: disk.scrub()
-    case .discardPictures(let pictures): effects.append(.discardPictures(pictures))
+    case .discardPictures(let pictures): discard(pictures, at: time, into: &effects)
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
+    }
+  }
+
+  /// Gateways hold the pictures; which of them holds one, nobody needs to know.
+  func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    let body = LinkDiscard(pictures: pictures).bytes
+    for link in links.sorted where link.state == .open {
+      send(.discard, body, to: link.gateway, at: time, into: &effects)
     }
   }
 
