@@ -14,7 +14,7 @@ final class AppHost {
   /// When the next record is due, as far as is known; nil: nobody looked yet.
   var nextDue: Int64?
   /// Records whose decision failed, and when to try again.
-  var suspended: [String: Int64] = [:]
+  var suspended: [IdentifierKey: Int64] = [:]
   var refreshes = RefreshQueue()
 
   init(app: any App, recordsState: ChannelState) {
@@ -68,7 +68,12 @@ final class PendingDecision {
 struct RefreshQueue {
   struct Place: Hashable {
     var channel: ChannelName
-    var key: String
+    var key: IdentifierKey
+
+    init(channel: ChannelName, key: String) {
+      self.channel = channel
+      self.key = IdentifierKey(key)
+    }
   }
 
   /// An entry changes at most this often, in milliseconds: a conversation of a thousand messages a second must not make

@@ -107,7 +107,7 @@ extension BrokerCore {
       guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
       do throws(ClientError) {
         let state = try channel(place.channel, at: time)
-        guard let publication = try publication(of: place.key, in: state, of: host, at: time) else { continue }
+        guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
         try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
       } catch {
         // Nothing is lost: what a list shows is worked out again when its channel is opened next.
