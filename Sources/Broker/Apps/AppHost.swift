@@ -23,8 +23,9 @@ final class AppHost {
     records = AppRecords(channel: recordsState.name)
   }
 
+  /// In a namespace that no configuration may have, so that no client can name it.
   static func recordsChannel(of app: any App) -> ChannelName {
-    guard let name = try? ChannelName("\(app.name).records") else {
+    guard let name = try? ChannelName("\(app.name).records:all") else {
       preconditionFailure("an app's name is a word")
     }
     return name

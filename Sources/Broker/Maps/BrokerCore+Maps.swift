@@ -143,7 +143,10 @@ extension BrokerCore {
     guard let map = state.map else { throw .badRequest.saying("\"\(state.name)\" is not a map channel") }
     let position = state.sequencer.top
     if let key = request.key {
-      return .mapPage(MapPage(phase: .state, position: position, entries: shown(map.entry(key).map { [$0] } ?? [], of: state, to: viewer, audience)))
+      return .mapPage(
+        MapPage(
+          phase: .state, position: position,
+          entries: shown(map.entry(key).map { [$0] } ?? [], of: state, to: viewer, audience)))
     }
     let (found, cursor) = page(request.read, of: map, in: state)
     let entries = shown(found, of: state, to: viewer, audience)

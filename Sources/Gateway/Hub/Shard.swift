@@ -138,7 +138,9 @@ final class Shard: SessionHost {
       case .answer(let connection, let tag, let response):
         if connection == GatewayCalls.connection {
           calls?.take(tag: tag, response)
-        } else if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
+        } else if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) {
+          answered.append(driver)
+        }
       case .filteredFrames(let channel, let frames, let filters): hub.deliver(frames, on: channel, to: filters)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)

@@ -21,7 +21,9 @@ enum BrokerSetup {
     var vault: FileKeyVault?
     if settings.state.enabled {
       let rules = AppSetup.stateRules(settings)
-      do { vault = try FileKeyVault(folder: settings.data.directory, rules: rules) } catch { throw Complaint("\(error)") }
+      do { vault = try FileKeyVault(folder: settings.data.directory, rules: rules) } catch {
+        throw Complaint("\(error)")
+      }
       if let vault { try core.install(StateApp(rules: rules, vault: vault)) }
     }
     var endpoints = BrokerEndpoints(backbone: address)
