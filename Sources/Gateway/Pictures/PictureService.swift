@@ -107,6 +107,9 @@ public final class PictureService: Sendable {
   /// Ends the threads, after the listener.
   public func stop() async { try? await pool.shutdownGracefully() }
 
+  /// The same for a thread that may wait.
+  func stopWaiting() { try? pool.syncShutdownGracefully() }
+
   /// Does something that waits for the disk.
   func work<Value: Sendable>(
     on eventLoop: any EventLoop, _ body: @escaping @Sendable (PictureStore) throws -> Value
