@@ -47,14 +47,14 @@ private struct StateWalk {
     let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
     let noticesBefore = scene.notices(user).count
     let pair = user + ">" + other
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
     case 2...5: try sendSomething(user, other, pair)
     case 6:
       if let again = lastSent[pair] { try retry(again, user, other) }
     case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
     case 8: try block(user, other)
-    case 9: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
+    case 9, 13: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
     case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
     case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
     default: try scene.runTimers()
