@@ -88,7 +88,8 @@ let package = Package(
     // The keys of what is sealed, in files apart from the log.
     .target(
       name: "Vault", dependencies: ["Apps", "Wire", .product(name: "Crypto", package: "swift-crypto")],
-      swiftSettings: library),
+      // As Auth, for `stat`.
+      swiftSettings: common + [.strictMemorySafety()]),
     .target(
       name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", logging, metrics],
       swiftSettings: hot),

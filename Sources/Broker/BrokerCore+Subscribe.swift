@@ -12,7 +12,11 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let state = try channel(request.channel, at: time)
-    // A gateway that catches up asks for itself; it lets those go whom apps must admit again.
+    if isResync && request.member == nil && request.since != nil && state.options.app != nil {
+      // What somebody may see can have changed while the link was down. Handed on by the old rules, what was missed
+      // could reach whom it may not: let all of them subscribe anew, and recover.
+      throw .unrecoverablePosition
+    }
     let audience = try admit(request.member?.user, to: state, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
