@@ -23,7 +23,16 @@ enum BrokerSetup {
       endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
     }
     return try BrokerLoop(
-      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions, logger: logger)
+      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
+      index: index(in: settings.data.directory, logger: logger), logger: logger)
+  }
+
+  /// Nil where there can be none: everything but searching goes on.
+  private static func index(in folder: String, logger: Logger) -> MessageIndex? {
+    do { return try MessageIndex(folder: folder, logger: logger) } catch {
+      logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
+      return nil
+    }
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {
