@@ -109,7 +109,8 @@ let package = Package(
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Broker", "Gateway", "Client", "TLS", nioCore, logging,
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS", nioCore,
+        logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

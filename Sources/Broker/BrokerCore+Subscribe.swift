@@ -17,13 +17,20 @@ extension BrokerCore {
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
       switch try read(map, since: request.since, of: state, limit: request.recoveryLimit, at: time) {
-      case .page(let page): return answer(requester, .mapPage(page), at: time, into: &effects)
+      case .page(var page):
+        page.entries = shown(page.entries, of: state, to: request.member, audience)
+        page.changes = shown(page.changes, of: state, to: request.member, audience)
+        return answer(requester, .mapPage(page), at: time, into: &effects)
       case .live(let live): subscribed = live
       }
     } else {
       subscribed = try recover(request, in: state, at: time)
     }
     subscribed.audience = audience
+    if state.options.app != nil {
+      subscribed.publications = shown(subscribed.publications, of: state, to: request.member, audience)
+      subscribed.entries = shown(subscribed.entries, of: state, to: request.member, audience)
+    }
     addInterest(of: gateway, in: state)
     if isResync && request.member == nil && request.since != nil {
       if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
@@ -35,6 +42,19 @@ extension BrokerCore {
     // its members were announced as gone.
     if isNew && state.options.joinLeave && (!isResync || link.lostItsMembers) {
       announce(.join, member, on: state, at: time, into: &effects)
+    }
+  }
+
+  /// What a member gets of an app's channel: what it may see, without the tags that say who may.
+  ///
+  /// - Parameter member: nil for a gateway, which needs the tags.
+  func shown(
+    _ publications: [Publication], of state: ChannelState, to member: ClientInfo?, _ audience: TagFilter?
+  ) -> [Publication] {
+    guard state.options.app != nil, member != nil else { return publications }
+    return publications.compactMap { publication in
+      if let audience, !audience.matches(publication) { return nil }
+      return publication.withoutAudienceTags
     }
   }
 
@@ -107,7 +127,9 @@ extension BrokerCore {
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
       notBefore: oldest(in: state, at: time))
     var publications = Array(withinPageBytes(try read(range, of: state)))
-    if let audience { publications.removeAll { !audience.matches($0) } }
+    if state.options.app != nil, let viewer = request.viewer {
+      publications = shown(publications, of: state, to: ClientInfo(user: viewer, client: ""), audience)
+    }
     return HistoryPage(position: top, publications: publications)
   }
 

@@ -11,8 +11,6 @@ public enum BrokerEffect: Sendable, Equatable {
   case tap(ChannelName, epoch: String, Publication)
   /// The one answer to a service's request.
   case answer(ServiceTag, BrokerResponse)
-  /// Pictures that nobody may see any more.
-  case discardPictures([String])
   /// To be answered through ``BrokerCore/searched(_:for:at:into:)``.
   case search(MessageSearch, Requester)
 }

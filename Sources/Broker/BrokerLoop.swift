@@ -40,6 +40,9 @@ public final class BrokerLoop: LoopParticipant {
   private var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
   private let metrics = BrokerMetrics()
+  /// What is looked after now and then, with the time in milliseconds since 1970.
+  public var everyMinute: ((Int64) -> Void)?
+  private var lastMinute: Int64 = 0
 
   /// Builds the sockets; call it on the loop's thread.
   ///
@@ -146,7 +149,6 @@ public final class BrokerLoop: LoopParticipant {
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
     case .search(let search, let requester): self.search(search, for: requester)
-    case .discardPictures: break
     }
   }
 
@@ -183,6 +185,10 @@ public final class BrokerLoop: LoopParticipant {
     core.tick(at: time, ingressPaused: isPaused, into: &effects)
     perform(at: time)
     report()
+    if time.monotonic - lastMinute >= 60_000 {
+      lastMinute = time.monotonic
+      everyMinute?(time.wall)
+    }
     return wakeUp(by: core.nextDeadline(at: time) ?? .max)
   }
 

@@ -17,6 +17,8 @@ public struct GatewayConfiguration: Sendable {
   public var listener = ListenerConfiguration()
   public var session: SessionConfiguration
   public var namespaces: NamespaceTable
+  /// Nil: no pictures are taken in.
+  public var pictures: PictureConfiguration?
   /// Threads for clients; 0: one for each core but one, which the backbone thread has.
   public var eventLoops = 0
   /// Milliseconds.
@@ -48,6 +50,7 @@ public final class GatewayServer: Sendable {
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
   private let certificates: CertificateReloader?
+  private let pictures: PictureService?
 
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
@@ -80,6 +83,11 @@ public final class GatewayServer: Sendable {
     logger.info(
       "fan-out: \(Self.describeSends(rings: rings, of: count, asked: usesIOURing))",
       metadata: ["event_loops": "\(count)"])
+    let calls = GatewayCalls(uplink: uplink)
+    try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
+    pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
+      try PictureService(pictures, verifier: verifier, broker: PictureBroker(calls))
+    }
     self.rules = rules
     self.group = group
     self.eventLoops = eventLoops
@@ -108,7 +116,8 @@ public final class GatewayServer: Sendable {
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
-      context: context, loop: loop, uplink: uplink, logger: logger)
+      context: context, loop: loop, uplink: uplink, discardPictures: { [pictures] in pictures?.discard($0) },
+      logger: logger)
   }
 
   /// Opens the public port.
@@ -116,7 +125,9 @@ public final class GatewayServer: Sendable {
   /// - Returns: the address for clients, with the port that the system chose where the configuration says 0.
   public func listen() throws(ListenerError) -> String {
     let shards = shards
-    let listener = try Listener.start(configuration.listener, on: eventLoops, logger: logger) { connection in
+    var listening = configuration.listener
+    listening.pictures = pictures
+    let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
       GatewayConnection(connection, shard: shards[connection.loopIndex].value)
     }
     self.listener.withLockedValue { $0 = listener }
@@ -132,6 +143,7 @@ public final class GatewayServer: Sendable {
     await endSessions(within: TimeAmount(deadline))
     listener.withLockedValue { $0 = nil }
     for mailbox in mailboxes { mailbox.close() }
+    await pictures?.stop()
     try? await group.shutdownGracefully()
   }
 

@@ -2,7 +2,7 @@
 enum SettingTable {
   /// All keys outside namespaces, in the order of the reference.
   static let keys: [SettingKey] =
-    server + client + token + withoutNamespace + broker + backbone + gateway + process
+    server + client + token + withoutNamespace + broker + backbone + gateway + clique + state + process
 
   /// Keys by their dotted name.
   static let byName: [String: SettingKey] = Dictionary(

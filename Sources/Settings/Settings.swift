@@ -112,6 +112,28 @@ public struct Settings: Sendable, Equatable {
     public var ioUring: Bool
   }
 
+  public struct Clique: Sendable, Equatable {
+    public var enabled: Bool
+    public var requestMessages: Int
+    public var requestCharacters: Int
+    public var messageCharacters: Int
+    public var declineCooldown: Duration
+    public var requestLifetime: Duration
+    public var crossingWindow: Duration
+    public var maximumVisit: Duration
+    public var groupSize: Int
+  }
+
+  public struct State: Sendable, Equatable {
+    public var enabled: Bool
+    public var lifetime: Duration
+    public var revealLifetime: Duration
+    public var recordLimit: Duration
+    public var uploadGrace: Duration
+    public var pictureLifetime: Duration
+    public var pictureBytes: Int
+  }
+
   public struct Data: Sendable, Equatable {
     public var directory: String
   }
@@ -136,6 +158,8 @@ public struct Settings: Sendable, Equatable {
   public var broker: Broker
   public var backbone: Backbone
   public var gateway: Gateway
+  public var clique: Clique
+  public var state: State
   public var data: Data
   public var shutdown: Shutdown
   public var log: Log

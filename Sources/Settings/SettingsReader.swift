@@ -17,7 +17,7 @@ struct SettingsReader {
     return Settings(
       server: server, client: client, token: token, channels: table, broker: broker, backbone: backbone,
       gateway: .init(uplinkWindowBytes: int("gateway.uplink_window_bytes"), ioUring: bool("gateway.io_uring")),
-      data: .init(directory: string("data.directory")),
+      clique: clique, state: state, data: .init(directory: string("data.directory")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))
   }
@@ -31,6 +31,23 @@ struct SettingsReader {
         enabled: bool("server.tls.enabled"), certificateFile: string("server.tls.certificate_file"),
         keyFile: string("server.tls.key_file")),
       headerTimeout: duration("server.header_timeout"), maxHeaderBytes: int("server.max_header_bytes"))
+  }
+
+  private var clique: Settings.Clique {
+    .init(
+      enabled: bool("clique.enabled"), requestMessages: int("clique.request_messages"),
+      requestCharacters: int("clique.request_characters"), messageCharacters: int("clique.message_characters"),
+      declineCooldown: duration("clique.decline_cooldown"), requestLifetime: duration("clique.request_lifetime"),
+      crossingWindow: duration("clique.crossing_window"), maximumVisit: duration("clique.maximum_visit"),
+      groupSize: int("clique.group_size"))
+  }
+
+  private var state: Settings.State {
+    .init(
+      enabled: bool("state.enabled"), lifetime: duration("state.lifetime"),
+      revealLifetime: duration("state.reveal_lifetime"), recordLimit: duration("state.record_limit"),
+      uploadGrace: duration("state.upload_grace"), pictureLifetime: duration("state.picture_lifetime"),
+      pictureBytes: int("state.picture_bytes"))
   }
 
   private var client: Settings.Client {

@@ -15,6 +15,7 @@ struct SettingsRules {
     rules.checkBroker()
     rules.checkBackbone()
     rules.checkChannels()
+    rules.checkApps()
     return rules.problems
   }
 
@@ -166,6 +167,18 @@ struct SettingsRules {
     checkOptions(settings.channels.withoutNamespace, at: "channel.without_namespace")
     for (name, options) in settings.channels.namespaces.sorted(by: { $0.key < $1.key }) {
       checkOptions(options, at: "\(SettingTable.namespaces).\(name)")
+    }
+  }
+
+  /// The names of apps' channels, which nobody else may use, switched on or not.
+  static let apps = ["clique", "state"]
+
+  private mutating func checkApps() {
+    for name in settings.channels.namespaces.keys.sorted() {
+      guard let app = Self.apps.first(where: { name.hasPrefix("\($0).") }) else { continue }
+      report(
+        "\(SettingTable.namespaces).\(name)",
+        "begins with \"\(app).\", as the channels of the app \(app) do; choose another name")
     }
   }
 

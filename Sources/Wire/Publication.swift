@@ -25,6 +25,19 @@ public struct Publication: Sendable, Equatable {
   }
 }
 
+extension Publication {
+  /// Tags by which apps say who may see a publication. Clients never see them: they would tell somebody who was blocked
+  /// that this is so.
+  public static let audienceTags = ["only", "hidden"]
+
+  public var withoutAudienceTags: Publication {
+    if tags.isEmpty { return self }
+    var copy = self
+    for tag in Self.audienceTags { copy.tags[tag] = nil }
+    return copy
+  }
+}
+
 /// Who stands behind a connection, as presence, joins, leaves and publications show it to others.
 public struct ClientInfo: Sendable, Equatable {
   /// The token's `sub`; empty for an anonymous connection.

@@ -18,6 +18,17 @@ public indirect enum TagFilter: Sendable {
   /// True only where both are decimal numbers.
   case number(key: String, NumberComparison, String)
 
+  /// Whether it looks at one of the tags.
+  public func mentions(_ tags: [String]) -> Bool {
+    switch self {
+    case .all(let filters), .any(let filters): filters.contains { $0.mentions(tags) }
+    case .not(let filter): filter.mentions(tags)
+    case .equal(let key, _), .oneOf(let key, _), .exists(let key), .hasPrefix(let key, _), .hasSuffix(let key, _),
+      .contains(let key, _), .number(let key, _, _):
+      tags.contains { $0.hasSameBytes(as: key) }
+    }
+  }
+
   public enum NumberComparison: String, Sendable, Hashable {
     case greater = "gt"
     case greaterOrEqual = "gte"

@@ -34,7 +34,6 @@ final class BrokerScene {
   private var sessions: [UInt64: UInt64] = [:]
   private var nextSequence: [UInt64: UInt64] = [:]
   private var expected: [UInt64: UInt64] = [:]
-  private(set) var discarded: [String] = []
   private(set) var searches: [MessageSearch] = []
 
   /// - Parameter change: what this test needs otherwise.
@@ -119,7 +118,6 @@ final class BrokerScene {
       case .answer(let tag, let response):
         #expect(answers[tag.number] == nil, "a service is answered once")
         answers[tag.number] = response
-      case .discardPictures(let pictures): discarded += pictures
       case .search(let search, _): searches.append(search)
       }
     }

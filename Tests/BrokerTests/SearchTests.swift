@@ -1,4 +1,5 @@
 import Apps
+import Foundation
 import Log
 import Logging
 import Synchronization
@@ -113,7 +114,7 @@ private struct Seeker: App {
 struct SearchLoopTests {
   @Test("a search is answered by the index, and refused where there is none", arguments: [true, false])
   func answered(hasIndex: Bool) throws {
-    let folder = try TemporaryDataFolder()
+    let folder = TemporaryDataFolder()
     let context = try Context()
     let address = Mutex("")
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -125,11 +126,11 @@ struct SearchLoopTests {
     table.namespaces["d"] = options
     let configuration = BrokerConfiguration(namespaces: table, instance: 7)
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [table = folder.path] loop in
-      let disk = try SQLiteStore(folder: table, logger: quiet) { _ = completions.post($0) }
+    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [path = folder.path] loop in
+      let disk = try SQLiteStore(folder: path, logger: quiet) { _ = completions.post($0) }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
       try core.install(Seeker())
-      let index = hasIndex ? try MessageIndex(folder: table, logger: quiet) : nil
+      let index = hasIndex ? try MessageIndex(folder: path, logger: quiet) : nil
       let broker = try BrokerLoop(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
         completions: completions, index: index, logger: quiet)
@@ -146,23 +147,42 @@ struct SearchLoopTests {
         $0.routingID = LinkIdentity.bytes(of: 5)
       })
     try gateway.connect(address.withLock { $0 })
-    var link = TestLink(socket: gateway)
-    try link.send(.hello, LinkHello(gateway: 5).bytes)
+    var sequence: UInt64 = 0
+    func say(_ kind: LinkHeader.Kind, _ body: [UInt8]) throws {
+      let header = LinkHeader(kind: kind, session: 1, sequence: sequence)
+      sequence += 1
+      try gateway.send(multipart: [header.bytes, body], blocking: true)
+    }
+    func reply() throws -> BrokerResponse {
+      while true {
+        var frames: [[UInt8]] = []
+        try #require(try gateway.receiveMultipart(into: &frames, blocking: true) != nil, "nothing arrived within 10 s")
+        if try LinkHeader(bytes: frames[0]).kind == .reply { return try LinkReply(bytes: frames[1]).response }
+      }
+    }
+    try say(.hello, LinkHello(gateway: 5).bytes)
     let publish = BrokerRequest.PublishRequest(channel: "d:1", data: Array(#"{"text":"to the park"}"#.utf8))
-    try link.send(.request, LinkRequest(id: 1, oldestPending: 1, request: .publish(publish)).bytes)
-    guard case .published = try link.reply(to: 1) else {
+    try say(.request, LinkRequest(id: 1, oldestPending: 1, request: .publish(publish)).bytes)
+    guard case .published = try reply() else {
       Issue.record("not published")
       return
     }
     let caller = ClientInfo(user: "u", client: "c")
     let call = BrokerRequest.CallRequest(method: "seek.it", data: Array("par".utf8), caller: caller)
-    try link.send(.request, LinkRequest(id: 2, oldestPending: 1, request: .call(call)).bytes)
-    switch try link.reply(to: 2) {
-    case .result(let json): 
+    try say(.request, LinkRequest(id: 2, oldestPending: 1, request: .call(call)).bytes)
+    switch try reply() {
+    case .result(let json):
       #expect(hasIndex)
       #expect(String(decoding: json, as: UTF8.self).hasPrefix(#"{"messages":[{"channel":"d:1","offset":1,"#))
     case .failed(let error): #expect(!hasIndex && error.code == ClientError.notAvailable.code)
     default: Issue.record("neither found nor refused")
     }
   }
+}
+
+/// A folder that goes with the value that made it.
+private final class TemporaryDataFolder {
+  let path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-broker-" + UUID().uuidString).path
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

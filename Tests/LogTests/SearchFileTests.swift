@@ -62,7 +62,7 @@ struct SearchFileTests {
       try scene.publish(data: Array(#"{"text":"xylophoneconcert"}"#.utf8), on: chat, size: 5000, waits: false)
     }
     try scene.settle()
-    #expect(try scene.offsets("xylophone", in: chat) .count == 50)
+    #expect(try scene.offsets("xylophone", in: chat).count == 50)
     try scene.restart {
       for name in ["fanfare.sqlite", "fanfare.sqlite-wal", "fanfare.sqlite-shm"] {
         try? FileManager.default.removeItem(atPath: scene.path + "/" + name)

@@ -55,7 +55,8 @@ struct SearchTests {
   func signs() throws {
     let scene = try SearchScene()
     try scene.publish("it's \"quoted\", and/or (bracketed) AND more", on: chat)
-    for text in ["quoted", "\"quoted\"", "bracketed)", "or", "AND", "it's", "quoted,bracketed", "more 🙂", "“quoted” …"] {
+    for text in ["quoted", "\"quoted\"", "bracketed)", "or", "AND", "it's", "quoted,bracketed", "more 🙂", "“quoted” …"]
+    {
       #expect(try scene.offsets(text, in: chat) == [1], "\(text)")
     }
     #expect(try scene.offsets("OR NOT", in: chat).isEmpty, "NOT is a word like any other")
@@ -119,7 +120,9 @@ struct SearchTests {
     let scene = try SearchScene()
     let names = try (0..<60).map { try channel("chat:\($0)") }
     for round in 0..<3 {
-      for name in names { try scene.publish(data: Array(#"{"text":"parkway \#(round)"}"#.utf8), on: name, waits: false) }
+      for name in names {
+        try scene.publish(data: Array(#"{"text":"parkway \#(round)"}"#.utf8), on: name, waits: false)
+      }
     }
     try scene.settle()
     _ = try scene.search("parkway", in: names)

@@ -139,7 +139,7 @@ final class World {
         for target in targets { deliver(LinkMessage(header: target.header, body: body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
-      case .answer, .discardPictures, .search: break
+      case .answer, .search: break
       }
     }
   }
@@ -163,7 +163,7 @@ final class World {
         }
       case .lost(let channel, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
-      case .joined, .left, .holdPublishers, .filteredPublication, .audienceChanged: break
+      case .joined, .left, .holdPublishers, .filteredPublication, .audienceChanged, .discard: break
       }
     }
   }

@@ -206,12 +206,12 @@ extension Clique {
     /// Per user: nobody can take another's key before they do.
     var published: String?
 
-    init(own: String, call: String = "", user: String) {
+    init(own: String, user: String) {
       self.own = own
-      let key = own.isEmpty ? call : own
-      if key.isEmpty { return }
-      let whole = "\(user.utf8.count):\(user):\(key)"
-      published = whole.utf8.count <= 255 ? whole : CliqueIdentifier.hex([user, key])
+      // Without one, the log knows a command that a gateway asks again.
+      if own.isEmpty { return }
+      let whole = "\(user.utf8.count):\(user):\(own)"
+      published = whole.utf8.count <= 255 ? whole : CliqueIdentifier.hex([user, own])
     }
   }
 
@@ -220,6 +220,6 @@ extension Clique {
     if own.utf8.count > Self.maximumKeyBytes {
       throw ClientError.badRequest.saying("`key` has at most \(Self.maximumKeyBytes) bytes; draw a shorter one")
     }
-    return MessageKey(own: own, call: call.key, user: call.user)
+    return MessageKey(own: own, user: call.user)
   }
 }

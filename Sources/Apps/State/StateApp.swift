@@ -12,14 +12,16 @@ public struct StateApp: App {
 
   public var name: String { "state" }
 
-  public var namespaces: [String: ChannelOptions] {
+  public var namespaces: [String: ChannelOptions] { Self.namespaces }
+
+  public static var namespaces: [String: ChannelOptions] {
     var threads = ChannelOptions()
     threads.kind = .map
     threads.mapMode = .persistent
     threads.mapOrder = .descending
     threads.mapMaximumEntries = 10_000
     threads.durability = .durable
-    threads.app = name
+    threads.app = "state"
     var events = ChannelOptions()
     events.durability = .durable
     events.historySize = 100
@@ -27,7 +29,7 @@ public struct StateApp: App {
     events.forceRecovery = true
     events.forcePositioning = true
     events.allowHistoryForSubscriber = true
-    events.app = name
+    events.app = "state"
     return [StateChannels.threadsNamespace: threads, StateChannels.eventsNamespace: events]
   }
 

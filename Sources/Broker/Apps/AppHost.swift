@@ -14,7 +14,7 @@ final class AppHost {
   /// When the next record is due, as far as is known; nil: nobody looked yet.
   var nextDue: Int64?
   /// Records whose decision failed, and when to try again.
-  var suspended: [String: Int64] = [:]
+  var suspended: [IdentifierKey: Int64] = [:]
   var refreshes = RefreshQueue()
 
   init(app: any App, recordsState: ChannelState) {
@@ -23,8 +23,9 @@ final class AppHost {
     records = AppRecords(channel: recordsState.name)
   }
 
+  /// In a namespace that no configuration may have, so that no client can name it.
   static func recordsChannel(of app: any App) -> ChannelName {
-    guard let name = try? ChannelName("\(app.name).records") else {
+    guard let name = try? ChannelName("\(app.name).records:all") else {
       preconditionFailure("an app's name is a word")
     }
     return name
@@ -68,7 +69,12 @@ final class PendingDecision {
 struct RefreshQueue {
   struct Place: Hashable {
     var channel: ChannelName
-    var key: String
+    var key: IdentifierKey
+
+    init(channel: ChannelName, key: String) {
+      self.channel = channel
+      self.key = IdentifierKey(key)
+    }
   }
 
   /// An entry changes at most this often, in milliseconds: a conversation of a thousand messages a second must not make

@@ -13,25 +13,25 @@ struct AppRecords {
 
   let channel: ChannelName
   /// As they will be when everything under way is on disk.
-  private var underWay: [String: (record: Known, offset: UInt64)] = [:]
+  private var underWay: [IdentifierKey: (record: Known, offset: UInt64)] = [:]
   /// As they are on disk, those that were used lately: two generations, of which the older is dropped when the younger
   /// is full.
-  private var young: [String: Known] = [:]
-  private var old: [String: Known] = [:]
+  private var young: [IdentifierKey: Known] = [:]
+  private var old: [IdentifierKey: Known] = [:]
 
   /// Records of a generation, some hundreds of bytes each.
   private static let generationSize = 20_000
 
   init(channel: ChannelName) { self.channel = channel }
 
-  func isUnderWay(_ key: String) -> Bool { underWay[key] != nil }
+  func isUnderWay(_ key: String) -> Bool { underWay[IdentifierKey(key)] != nil }
 
   mutating func record<Record: AppRecord>(
     _ type: Record.Type, _ key: String, in store: any TransactionalStore
   ) throws(LogError) -> Record? {
-    if let waiting = underWay[key] { return cast(waiting.record, key) }
-    if let known = young[key] { return cast(known, key) }
-    if let known = old[key] {
+    if let waiting = underWay[IdentifierKey(key)] { return cast(waiting.record, key) }
+    if let known = young[IdentifierKey(key)] { return cast(known, key) }
+    if let known = old[IdentifierKey(key)] {
       keep(known, key)
       return cast(known, key)
     }
@@ -59,15 +59,15 @@ struct AppRecords {
       old = young
       young = [:]
     }
-    young[key] = .some(known)
+    young[IdentifierKey(key)] = .some(known)
   }
 
   /// A change was decided, and is not in the log yet.
   ///
   /// - Returns: what was there, for ``restore(_:)``.
   mutating func set(_ record: (any AppRecord)?, _ key: String, offset: UInt64) -> Undo {
-    defer { underWay[key] = (record, offset) }
-    return Undo(key: key, before: underWay[key].map { ($0.record, $0.offset) })
+    defer { underWay[IdentifierKey(key)] = (record, offset) }
+    return Undo(key: key, before: underWay[IdentifierKey(key)].map { ($0.record, $0.offset) })
   }
 
   struct Undo {
@@ -76,13 +76,13 @@ struct AppRecords {
   }
 
   mutating func restore(_ changes: [Undo]) {
-    for change in changes.reversed() { underWay[change.key] = change.before }
+    for change in changes.reversed() { underWay[IdentifierKey(change.key)] = change.before }
   }
 
   /// The change with the offset is on disk.
   mutating func settled(_ key: String, offset: UInt64) {
-    guard let waiting = underWay[key] else { return }
-    if waiting.offset == offset { underWay[key] = nil }
+    guard let waiting = underWay[IdentifierKey(key)] else { return }
+    if waiting.offset == offset { underWay[IdentifierKey(key)] = nil }
     // A later change may be under way: whatever becomes of it, this is what the disk holds until then.
     if waiting.offset == offset { keep(waiting.record, key) } else { forget(key) }
   }
@@ -95,7 +95,7 @@ struct AppRecords {
   }
 
   private mutating func forget(_ key: String) {
-    young[key] = nil
-    old[key] = nil
+    young[IdentifierKey(key)] = nil
+    old[IdentifierKey(key)] = nil
   }
 }

@@ -86,8 +86,16 @@ extension BrokerCore {
       host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
     case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
     case .scrub: disk.scrub()
-    case .discardPictures(let pictures): effects.append(.discardPictures(pictures))
+    case .discardPictures(let pictures): discard(pictures, at: time, into: &effects)
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
+    }
+  }
+
+  /// Gateways hold the pictures; which of them holds one, nobody needs to know.
+  func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    let body = LinkDiscard(pictures: pictures).bytes
+    for link in links.sorted where link.state == .open {
+      send(.discard, body, to: link.gateway, at: time, into: &effects)
     }
   }
 
@@ -99,7 +107,7 @@ extension BrokerCore {
       guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
       do throws(ClientError) {
         let state = try channel(place.channel, at: time)
-        guard let publication = try publication(of: place.key, in: state, of: host, at: time) else { continue }
+        guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
         try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
       } catch {
         // Nothing is lost: what a list shows is worked out again when its channel is opened next.

@@ -15,6 +15,8 @@ extension BrokerCore {
     var undo: [AppRecords.Undo] = []
     var afterwards: [AppEffect] = []
     var requester: Requester
+    /// The command was done before: only its answer is wanted.
+    var isRepeated = false
   }
 
   func perform(
@@ -24,6 +26,11 @@ extension BrokerCore {
     var parts = Assembly(requester: requester)
     do throws(ClientError) {
       try assemble(decision, &parts, of: host, at: time)
+      if parts.isRepeated {
+        host.records.restore(parts.undo)
+        parts.afterwards = []
+        return try finish(decision, parts, of: host, at: time, into: &effects)
+      }
       if parts.entries.isEmpty { return try finish(decision, parts, of: host, at: time, into: &effects) }
       try commit(decision, parts, of: host, at: time, into: &effects)
     } catch {
@@ -89,9 +96,26 @@ extension BrokerCore {
     guard state.options.durability == .durable else {
       preconditionFailure("apps publish on durable channels alone, not on \(state.name)")
     }
+    var record: IdempotencyRecord?
+    if let key = publication.idempotencyKey {
+      let digest = digest(of: publication.data)
+      switch decideIdempotency(state.idempotency[IdentifierKey(key)], digest: digest, now: time.wall) {
+      case .publish: break
+      case .conflict: throw .idempotencyConflict
+      case .alreadyPublished: parts.isRepeated = true
+      }
+      record = IdempotencyRecord(
+        key: key, offset: 0, digest: digest, expires: time.wall + configuration.idempotencyWindow)
+    }
+    // A gateway whose broker was killed asks again, and this broker knows what the log tells it.
+    if !state.recentOrigins.isEmpty, case .gateway(let gateway, let request) = parts.requester,
+      state.recentOrigins[RequestOrigin(gateway: gateway, request: request)] != nil
+    {
+      parts.isRepeated = true
+    }
     try add(
       Publication(time: time.wall, data: publication.data, info: publication.info, tags: publication.tags), nil, state,
-      &parts)
+      &parts, record)
   }
 
   private func add(
@@ -104,13 +128,16 @@ extension BrokerCore {
 
   @discardableResult
   private func add(
-    _ publication: Publication, _ edit: LogEdit?, _ state: ChannelState, _ parts: inout Assembly
+    _ publication: Publication, _ edit: LogEdit?, _ state: ChannelState, _ parts: inout Assembly,
+    _ record: IdempotencyRecord? = nil
   ) throws(ClientError) -> UInt64 {
     guard let offset = parts.next[state.name] ?? state.sequencer.peek() else { throw .draining }
     parts.next[state.name] = offset + 1
     var publication = publication
     publication.offset = offset
-    parts.entries.append(entry(publication, nil, edit: edit, of: state, for: parts.requester))
+    var record = record
+    record?.offset = offset
+    parts.entries.append(entry(publication, record, edit: edit, of: state, for: parts.requester))
     parts.states.append(state)
     return offset
   }
@@ -132,6 +159,7 @@ extension BrokerCore {
     host.lastPending = pendingDecision
     for (entry, state) in zip(parts.entries, parts.states) {
       state.map?.taken(entry.publication)
+      if let record = entry.idempotency { hold(record, in: state, at: time) }
       if outcome == .kept {
         state.sequencer.kept()
         deliver(entry.publication, on: state, at: time, into: &effects)
@@ -140,7 +168,8 @@ extension BrokerCore {
         state.sequencer.taken()
         pendingBytes += entry.publication.data.count
         pending[entry.ticket] = PendingPublish(
-          state: state, publication: entry.publication, requester: .broker, decision: pendingDecision)
+          state: state, publication: entry.publication, requester: .broker,
+          idempotencyKey: entry.idempotency.map { IdentifierKey($0.key) }, decision: pendingDecision)
       }
     }
   }
@@ -193,8 +222,8 @@ extension BrokerCore {
   static let dueInterval: Int64 = 5
 
   private func wake(_ key: String, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
-    if let until = host.suspended[key], until > time.wall { return }
-    host.suspended[key] = nil
+    if let until = host.suspended[IdentifierKey(key)], until > time.wall { return }
+    host.suspended[IdentifierKey(key)] = nil
     do throws(ClientError) {
       let decision = try host.app.due(key, AppLens(core: self, host: host, time: time))
       try perform(decision, of: host, for: .broker, at: time, into: &effects)
@@ -203,6 +232,6 @@ extension BrokerCore {
       counters.refused += 1
     }
     // It failed, or changed nothing: not again and again without a breath.
-    host.suspended[key] = time.wall + 10_000
+    host.suspended[IdentifierKey(key)] = time.wall + 10_000
   }
 }

@@ -39,7 +39,7 @@ extension BrokerCore {
       finishResync(of: link.gateway, at: time, into: &effects)
     case .goodbye:
       depart(link.gateway, at: time, into: &effects)
-    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience:
+    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard:
       throw MalformedMessage()
     }
   }

@@ -138,13 +138,18 @@ extension BrokerCore {
   /// Reads without subscribing: one key, or a page.
   func readMap(_ request: BrokerRequest.MapRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     let state = try channel(request.channel, at: time)
-    _ = try admit(request.viewer, to: state, at: time)
+    let audience = try admit(request.viewer, to: state, at: time)
+    let viewer = request.viewer.map { ClientInfo(user: $0, client: "") }
     guard let map = state.map else { throw .badRequest.saying("\"\(state.name)\" is not a map channel") }
     let position = state.sequencer.top
     if let key = request.key {
-      return .mapPage(MapPage(phase: .state, position: position, entries: map.entry(key).map { [$0] } ?? []))
+      return .mapPage(
+        MapPage(
+          phase: .state, position: position,
+          entries: shown(map.entry(key).map { [$0] } ?? [], of: state, to: viewer, audience)))
     }
-    let (entries, cursor) = page(request.read, of: map, in: state)
+    let (found, cursor) = page(request.read, of: map, in: state)
+    let entries = shown(found, of: state, to: viewer, audience)
     return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: cursor))
   }
 }

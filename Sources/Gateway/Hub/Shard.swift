@@ -17,6 +17,8 @@ final class Shard: SessionHost {
   /// Sessions whose commands are read later because the broker is behind.
   private var heldPublishers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
+  /// Of the gateway itself; on the first event loop alone.
+  var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
   private var onEmpty: (() -> Void)?
@@ -134,7 +136,11 @@ final class Shard: SessionHost {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response):
-        if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) { answered.append(driver) }
+        if connection == GatewayCalls.connection {
+          calls?.take(tag: tag, response)
+        } else if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) {
+          answered.append(driver)
+        }
       case .filteredFrames(let channel, let frames, let filters): hub.deliver(frames, on: channel, to: filters)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)

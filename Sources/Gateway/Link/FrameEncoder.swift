@@ -14,7 +14,8 @@ struct FrameEncoder {
     of publication: Publication, on channel: ChannelName, for audience: Audience
   ) -> EncodedFrames? {
     guard let options = namespaces.options(for: channel) else { return nil }
-    var publication = publication
+    // Whom a publication is for has been decided by now.
+    var publication = options.app == nil ? publication : publication.withoutAudienceTags
     // Without history there is nothing to recover, and an SDK that is told an offset would believe that there is.
     if !options.keepsHistory { publication.offset = 0 }
     var key: ConflationKey?

@@ -187,6 +187,7 @@ public final class GatewayLink {
           : .left(event.channel, event.member, audience: audience))
     case .audience:
       changeAudience(try LinkAudience(bytes: message.body), into: &effects)
+    case .discard: effects.append(.discard(try LinkDiscard(bytes: message.body).pictures))
     case .brokerHeartbeat: break
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .reset: throw MalformedMessage()
     }

@@ -43,6 +43,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.
   case audienceChanged(LinkAudience, audience: Audience)
+  /// Pictures that nobody may see any more.
+  case discard([String])
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.

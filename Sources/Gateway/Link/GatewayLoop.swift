@@ -27,6 +27,7 @@ final class GatewayLoop: LoopParticipant {
   private let link: GatewayLink
   private let dealer: Socket
   private let shards: [ShardMailbox]
+  private let discardPictures: ([String]) -> Void
   private let logger: Logger
   private unowned let loop: Loop
   private var effects: [GatewayLinkEffect] = []
@@ -41,12 +42,13 @@ final class GatewayLoop: LoopParticipant {
 
   init(
     link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
-    loop: Loop, uplink: Mailbox<UplinkMessage>, logger: Logger
+    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void, logger: Logger
   ) throws {
     self.link = link
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
     self.loop = loop
+    self.discardPictures = discardPictures
     self.logger = logger
     batches = Array(repeating: [], count: shards.count)
     batchBytes = Array(repeating: 0, count: shards.count)
@@ -111,6 +113,7 @@ final class GatewayLoop: LoopParticipant {
       case .left(let channel, let info, let audience):
         addPresence(.leave(channel: channel.string, info), channel, info, audience)
       case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
+      case .discard(let pictures): discardPictures(pictures)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdPublishers(let hold):
         for shard in shards.indices { add(.holdPublishers(hold), bytes: 0, to: shard) }

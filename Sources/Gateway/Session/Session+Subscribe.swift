@@ -7,6 +7,9 @@ extension Session {
     let (id, ask) = (command.id, command.ask)
     if let refusal = ask.refusal { return fail(id, refusal) }
     guard let (channel, options) = resolve(id, ask.channel) else { return }
+    if options.app != nil, ask.filter?.mentions(Publication.audienceTags) == true {
+      return fail(id, .badRequest.saying("the filter looks at tags that this channel does not have"))
+    }
     if ask.type != 0, let refusal = mapRefusal(ask, options) { return fail(id, refusal) }
     if let subscription = subscriptions[channel] {
       guard case .abandoned(next: nil) = subscription.phase else { return fail(id, .alreadySubscribed) }

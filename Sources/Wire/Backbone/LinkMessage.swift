@@ -22,6 +22,7 @@ public struct LinkHeader: Sendable, Equatable {
     case brokerHeartbeat = 22
     case reset = 23
     case audience = 24
+    case discard = 25
   }
 
   public static let length = 17
@@ -190,6 +191,28 @@ public struct LinkAudience: Sendable, Equatable {
     self.user = user
     self.isAdmitted = isAdmitted
     self.audience = audience
+  }
+}
+
+/// Pictures that nobody may see any more: whoever has them deletes them.
+public struct LinkDiscard: Sendable, Equatable {
+  public var pictures: [String]
+
+  public init(pictures: [String]) { self.pictures = pictures }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(UInt64(pictures.count))
+    for picture in pictures { writer.write(picture) }
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    var pictures: [String] = []
+    for _ in 0..<(try reader.readCount()) { pictures.append(try reader.readString()) }
+    try reader.requireEnd()
+    self.init(pictures: pictures)
   }
 }
 

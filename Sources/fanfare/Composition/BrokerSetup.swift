@@ -2,6 +2,8 @@ import Broker
 import Log
 import Logging
 import Settings
+import Apps
+import Vault
 import Wire
 import ZeroMQ
 
@@ -15,6 +17,15 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let disk = try SQLiteStore(folder: settings.data.directory, logger: logger) { _ = completions.post($0) }
     let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
+    if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
+    var vault: FileKeyVault?
+    if settings.state.enabled {
+      let rules = AppSetup.stateRules(settings)
+      do { vault = try FileKeyVault(folder: settings.data.directory, rules: rules) } catch {
+        throw Complaint("\(error)")
+      }
+      if let vault { try core.install(StateApp(rules: rules, vault: vault)) }
+    }
     var endpoints = BrokerEndpoints(backbone: address)
     endpoints.curve = curve
     if settings.broker.services.enabled {
@@ -22,9 +33,17 @@ enum BrokerSetup {
       endpoints.tap = settings.broker.services.tap
       endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
     }
-    return try BrokerLoop(
+    let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
       index: index(in: settings.data.directory, logger: logger), logger: logger)
+    if let vault {
+      broker.everyMinute = { now in
+        do { try vault.destroyExpiredKeys(at: now) } catch {
+          logger.error("keys whose time is over could not be destroyed: \(error)")
+        }
+      }
+    }
+    return broker
   }
 
   /// Nil where there can be none: everything but searching goes on.
@@ -36,7 +55,8 @@ enum BrokerSetup {
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {
-    var configuration = BrokerConfiguration(namespaces: settings.channels, instance: .random(in: .min ... .max))
+    var configuration = BrokerConfiguration(
+      namespaces: AppSetup.namespaces(for: settings), instance: .random(in: .min ... .max))
     configuration.idempotencyWindow = settings.broker.idempotencyWindow.milliseconds
     configuration.linkWindowBytes = UInt64(settings.broker.linkWindowBytes)
     configuration.gatewayTimeout = settings.broker.gatewayTimeout.milliseconds

@@ -7,7 +7,8 @@ import Wire
 enum GatewaySetup {
   static func configuration(for settings: Settings, version: String) throws -> GatewayConfiguration {
     var configuration = GatewayConfiguration(
-      session: session(settings, version: version), namespaces: settings.channels)
+      session: session(settings, version: version), namespaces: AppSetup.namespaces(for: settings))
+    configuration.pictures = AppSetup.pictures(settings)
     configuration.listener = try listener(settings)
     configuration.eventLoops = settings.server.eventLoops
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds

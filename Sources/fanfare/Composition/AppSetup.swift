@@ -1,0 +1,47 @@
+import Apps
+import Gateway
+import Settings
+import Vault
+import Wire
+
+/// The apps, from the settings.
+enum AppSetup {
+  /// The rules of every channel, the apps' among them: the same on both ends of the backbone.
+  static func namespaces(for settings: Settings) -> NamespaceTable {
+    var table = settings.channels
+    if settings.clique.enabled { table.add(clique(settings).namespaces, of: "clique") }
+    if settings.state.enabled { table.add(StateApp.namespaces, of: "state") }
+    return table
+  }
+
+  static func clique(_ settings: Settings) -> Clique {
+    var rules = CliqueRules()
+    rules.requestMessages = settings.clique.requestMessages
+    rules.requestCharacters = settings.clique.requestCharacters
+    rules.messageCharacters = settings.clique.messageCharacters
+    rules.declineCooldown = settings.clique.declineCooldown.milliseconds
+    rules.requestLifetime = settings.clique.requestLifetime.milliseconds
+    rules.crossingWindow = settings.clique.crossingWindow.milliseconds
+    rules.maximumVisit = settings.clique.maximumVisit.milliseconds
+    rules.groupSize = settings.clique.groupSize
+    return Clique(rules)
+  }
+
+  static func stateRules(_ settings: Settings) -> StateRules {
+    var rules = StateRules()
+    rules.lifetime = settings.state.lifetime.milliseconds
+    rules.revealLifetime = settings.state.revealLifetime.milliseconds
+    rules.recordLimit = settings.state.recordLimit.milliseconds
+    rules.uploadGrace = settings.state.uploadGrace.milliseconds
+    rules.pictureLifetime = settings.state.pictureLifetime.milliseconds
+    return rules
+  }
+
+  /// Nil where the app is off.
+  static func pictures(_ settings: Settings) -> PictureConfiguration? {
+    guard settings.state.enabled else { return nil }
+    var configuration = PictureConfiguration(folder: settings.data.directory + "/pictures")
+    configuration.maximumBytes = settings.state.pictureBytes
+    return configuration
+  }
+}
