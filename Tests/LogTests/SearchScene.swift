@@ -66,7 +66,7 @@ final class SearchScene {
   /// Everything that was published is on disk.
   func settle() throws {
     let last = subject.nextTicket() - 1
-    try eventually { subject.completions.all.last.map { $0.ticket >= last } ?? true || last == 0 }
+    if last > 0 { try eventually { subject.completions.all.last.map { $0.ticket >= last } ?? false } }
   }
 
   /// As the broker does it: the publication is replaced, and a notice says so.
