@@ -43,44 +43,11 @@ final class GatewayCalls: Sendable {
 
 extension PictureBroker {
   init(_ calls: GatewayCalls) {
-    self.init(
-      register: { picture, answer in
-        var writer = JSONWriter()
-        writer.object { writer in
-          writer.write("id", picture.id)
-          writer.write("type", picture.type)
-          writer.write("bytes", picture.bytes)
-          writer.write("key", base64: picture.key)
-        }
-        calls.call(.gateway("state.picture.added", writer.bytes, for: picture.user)) { response in
-          if case .result = response { answer(.success(())) } else { answer(.failure(response.error)) }
-        }
-      },
-      key: { id, user, answer in
-        var writer = JSONWriter()
-        writer.object { $0.write("id", id) }
-        calls.call(.gateway("state.picture.key", writer.bytes, for: user)) { response in
-          guard case .result(let data) = response else { return answer(.failure(response.error)) }
-          answer(Self.key(from: data))
-        }
-      })
-  }
-
-  private static func key(from data: [UInt8]) -> Result<PictureKey, ClientError> {
-    do throws(ClientError) {
-      let arguments = try JSONArguments(data)
-      guard let type = try arguments.string("type"), let text = try arguments.string("key"),
-        let key = BinaryPayload.bytes(ofJSON: Array("\"\(text)\"".utf8))
-      else { return .failure(.internalError) }
-      return .success(PictureKey(type: type, key: key))
-    } catch {
-      return .failure(error)
+    self.init { method, data, user, answer in
+      let caller = ClientInfo(user: user, client: "")
+      calls.call(.call(.init(method: method, data: data, caller: caller, isGateways: true))) { response in
+        if case .result(let data) = response { answer(.success(data)) } else { answer(.failure(response.error)) }
+      }
     }
-  }
-}
-
-extension BrokerRequest {
-  fileprivate static func gateway(_ method: String, _ data: [UInt8], for user: String) -> BrokerRequest {
-    .call(.init(method: method, data: data, caller: ClientInfo(user: user, client: ""), isGateways: true))
   }
 }

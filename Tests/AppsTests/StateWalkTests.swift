@@ -10,6 +10,9 @@ struct StateWalkTests {
   func walk(seed: UInt64) throws {
     var walk = StateWalk(seed: seed)
     for _ in 0..<150 { try walk.step() }
+    // The walk has been somewhere.
+    #expect(walk.shownPictures.count >= 4)
+    #expect(walk.sealedPictures.values.reduce(0) { $0 + $1.count } > walk.shownPictures.count)
     try walk.end()
   }
 }
@@ -29,6 +32,8 @@ private struct StateWalk {
   var owners: [String: String] = [:]
   /// A pair's pictures that were ever sent.
   var sealedPictures: [String: Set<String>] = [:]
+  /// Pictures that were ever to be seen.
+  var shownPictures: Set<String> = []
   var lateTimers = false
 
   init(seed: UInt64) {
@@ -42,14 +47,14 @@ private struct StateWalk {
     let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
     let noticesBefore = scene.notices(user).count
     let pair = user + ">" + other
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
     case 2...5: try sendSomething(user, other, pair)
     case 6:
       if let again = lastSent[pair] { try retry(again, user, other) }
     case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
     case 8: try block(user, other)
-    case 9: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
+    case 9, 13: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
     case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
     case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
     default: try scene.runTimers()
@@ -106,7 +111,7 @@ private struct StateWalk {
     "expired/expired", "expired/idle", "received/sent", "idle/sent", "idle/received", "idle/revealed", "idle/expired",
   ]
 
-  private func check() throws {
+  private mutating func check() throws {
     #expect(!scene.storedText.contains("secret of"))
     for (a, b) in [("ada", "bob"), ("ada", "cy"), ("bob", "cy")] {
       #expect(Self.possible.contains(scene.phases(a, b)))
@@ -122,6 +127,7 @@ private struct StateWalk {
             let contents = entry[side] as? [String: Any] ?? [:]
             return [contents["front"], contents["rear"]].compactMap { $0 as? String }
           })
+        shownPictures.formUnion(shown)
         for id in sealedPictures[key(a, b)] ?? [] {
           // Exactly what is shown can be had, no longer than it says; also where the timers are late.
           let isVisible = shown.contains(id) && !isOver

@@ -147,6 +147,32 @@ struct LinkFilterTests {
     #expect(scene.tells().last == refused)
   }
 
+  @Test("who is shown to nobody is no member in the next session either, and is asked for again all the same")
+  func unseen() throws {
+    let scene = LinkScene()
+    scene.welcome()
+    for (tag, user) in [(UInt64(1), "u"), (2, "u"), (3, "v")] {
+      let member = ClientInfo(user: user, client: "c\(tag)")
+      scene.submit(.subscribe(.init(channel: channel, member: member, isPresent: false)), tag: tag)
+      scene.answer(tag, subscribed())
+    }
+    _ = scene.tells()
+    scene.reopen()
+    let asks = try scene.asks()
+    let asked = asks.compactMap { ask -> String? in
+      guard case .subscribe(let subscribe) = ask.request, !subscribe.isPresent else { return nil }
+      return subscribe.member?.user
+    }
+    #expect(asks.count == 3 && asked == ["u", "v"])
+    for ask in asks { scene.answer(ask.id, subscribed(red)) }
+    receive(publication(1, "blue"), scene)
+    #expect(scene.tells().count == 2)
+    for tag in UInt64(1)...3 {
+      scene.submit(.unsubscribe(.init(channel: channel, member: nil, keepsInterest: false)), tag: tag)
+    }
+    #expect(scene.link.channels[channel] == nil)
+  }
+
   @Test("a filter of a request that was given up is forgotten")
   func givenUp() {
     let scene = LinkScene()

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Wire
 
@@ -62,7 +63,7 @@ struct PictureRequestTests {
     try await withPictures(listener: { $0.allowedOrigins = ["https://app.example"] }) { scene throws in
       let asked = ["Origin: https://app.example", "Access-Control-Request-Method: PUT"]
       let preflight = try scene.ask("OPTIONS", Self.path, token: nil, asked)
-      #expect(preflight.status == 204)
+      #expect(preflight.status == 200)
       #expect(preflight.header("Access-Control-Allow-Origin") == "https://app.example")
       #expect(preflight.header("Access-Control-Allow-Methods")?.contains("PUT") == true)
       #expect(preflight.header("Access-Control-Allow-Headers")?.contains("Authorization") == true)
@@ -141,6 +142,30 @@ struct PictureRequestTests {
       #expect(try client.readHead().hasPrefix("HTTP/1.1 200 "))
       #expect(try scene.harness.wait { scene.harness.listener.counters.openConnections == 0 })
     }
+  }
+
+  @Test("the broker is asked in the words of docs/STATE.md's methods")
+  func brokerCalls() {
+    let asked = Mutex<[String]>([])
+    let broker = PictureBroker { method, data, user, answer in
+      asked.withLock { $0.append("\(user) \(method) \(String(decoding: data, as: UTF8.self))") }
+      switch method {
+      case "state.picture.added": answer(.success(Array("{}".utf8)))
+      default: answer(.success(Array(#"{"key":"AQID","type":"image/png","more":1}"#.utf8)))
+      }
+    }
+    let picture = TakenPicture(id: Self.id, user: "ada", type: "image/heic", bytes: 7, key: [1, 2, 3])
+    broker.register(picture) { result in #expect((try? result.get()) != nil) }
+    broker.key(Self.id, "bob") { result in #expect(result == .success(PictureKey(type: "image/png", key: [1, 2, 3]))) }
+    #expect(
+      asked.withLock { $0 } == [
+        #"ada state.picture.added {"bytes":7,"id":"\#(Self.id)","key":"AQID","type":"image/heic"}"#,
+        #"bob state.picture.key {"id":"\#(Self.id)"}"#,
+      ])
+    let broken = PictureBroker { _, _, _, answer in answer(.success(Array("[]".utf8))) }
+    broken.key(Self.id, "bob") { result in #expect(result == .failure(.internalError)) }
+    let refusing = PictureBroker { _, _, _, answer in answer(.failure(.limitExceeded)) }
+    refusing.register(picture) { result in #expect(throws: ClientError.limitExceeded) { try result.get() } }
   }
 
   @Test("formats are told by their first bytes")

@@ -98,9 +98,9 @@ final class PictureScene {
     }
   }
 
-  func stop() async {
+  func stop() {
     harness.stop()
-    await service.stop()
+    service.stopWaiting()
   }
 
   // MARK: Requests
@@ -161,19 +161,25 @@ final class PictureScene {
 }
 
 /// Starts a scene in a folder of its own and ends both in any case.
+///
+/// On a thread of its own: the tests wait for answers, and the server checks tokens on the threads that tests run on.
 func withPictures(
-  _ configure: (inout PictureConfiguration) -> Void = { _ in },
-  listener: (inout ListenerConfiguration) -> Void = { _ in }, _ body: (PictureScene) async throws -> Void
+  _ configure: @escaping @Sendable (inout PictureConfiguration) -> Void = { _ in },
+  listener: @escaping @Sendable (inout ListenerConfiguration) -> Void = { _ in },
+  _ body: @escaping @Sendable (PictureScene) throws -> Void
 ) async throws {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pictures-" + UUID().uuidString).path
-  try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-  defer { try? FileManager.default.removeItem(atPath: folder) }
-  let scene = try PictureScene(folder: folder, configure, listener: listener)
-  do {
-    try await body(scene)
-  } catch {
-    await scene.stop()
-    throw error
+  try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+    Thread.detachNewThread {
+      continuation.resume(
+        with: Result {
+          let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("pictures-" + UUID().uuidString).path
+          try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+          defer { try? FileManager.default.removeItem(atPath: folder) }
+          let scene = try PictureScene(folder: folder, configure, listener: listener)
+          defer { scene.stop() }
+          try body(scene)
+        })
+    }
   }
-  await scene.stop()
 }

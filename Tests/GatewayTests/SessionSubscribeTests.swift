@@ -28,6 +28,28 @@ struct SessionSubscribeTests {
     #expect(actions == [.send(.subscribe(id: 7, result)), .attach(channel("a"), .positioned)])
   }
 
+  @Test("a filter goes to the link with the request, and to the hub with what the broker lets be seen")
+  func filters() {
+    var bench = SessionBench.live()
+    let (red, users) = (TagFilter.equal(key: "color", "red"), TagFilter.not(.equal(key: "user", "eve")))
+    let asked = bench.subscribe("a") { $0.filter = red }
+    guard case .subscribe(let tag, let request, red)? = asked.first, asked.count == 1 else {
+      Issue.record("\(asked)")
+      return
+    }
+    #expect(request.channel == channel("a"))
+    let answer = BrokerResponse.subscribed(.init(position: .init(epoch: "e", offset: 0), audience: users))
+    let actions = bench.feed(.brokerAnswered(tag: tag, answer))
+    #expect(actions.last == .attach(channel("a"), [], HubFilters(own: red, audience: users)))
+  }
+
+  @Test("a filter that makes no sense is answered with 107, and nothing is subscribed to")
+  func badFilter() {
+    var bench = SessionBench.live()
+    let actions = bench.subscribe("a") { $0.refusal = .badRequest.saying("the filter is odd") }
+    #expect(actions == [.send(.error(id: 7, .badRequest.saying("the filter is odd")))])
+  }
+
   @Test("a bad channel name is answered with 107", arguments: ["", "a\u{0}", String(repeating: "x", count: 256)])
   func badNames(_ name: String) {
     var bench = SessionBench.live()

@@ -33,27 +33,41 @@ struct ShardTests {
     #expect(scene.egress.turns == 0)
   }
 
-  @Test("what a user may see changes where it stands among the publications, for that user alone")
+  @Test("what a user may see changes where it stands among the publications, or the subscription ends there")
   func audience() throws {
-    let scene = try ShardScene(members: 2)
+    let scene = try ShardScene(members: 1)
     let red = TagFilter.equal(key: "color", "red")
-    func change(_ user: String, _ audience: TagFilter?) -> Handover {
-      .audience(LinkAudience(channel: Fixed.channel, user: user, isAdmitted: true, audience: audience))
+    let member = scene.members[0]
+    let driver = scene.shard.open(member)
+    driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
+    driver.received(ByteBuffer(string: #"{"id":2,"subscribe":{"channel":"b"}}"#))
+    driver.readCompleted()
+    let b = channel("b")
+    // Nobody has signed in, so that the user is the empty one.
+    func change(_ user: String, _ audience: TagFilter?, isAdmitted: Bool = true) -> Handover {
+      .audience(LinkAudience(channel: b, user: user, isAdmitted: isAdmitted, audience: audience))
     }
     func frames(_ number: UInt8, to filters: [ChannelFilter] = []) -> Handover {
       let frames = EncodedFrames(json: [number], protobuf: nil)
-      return filters.isEmpty ? .frames(Fixed.channel, frames) : .filteredFrames(Fixed.channel, frames, to: filters)
+      return filters.isEmpty ? .frames(b, frames) : .filteredFrames(b, frames, to: filters)
     }
-    // Nobody has signed in here, so that the user is the empty one.
+    scene.shard.take([.answer(connection: driver.id, tag: 1, .at(0))])
+    scene.egress.runToEnd()
+    member.read(scene.egress)
+    let before = member.received.count
+    try #require(before > 0)
     scene.shard.take([
       frames(1), change("ann", red), frames(2), change("", red), frames(3), frames(4, to: [ChannelFilter(red)]),
       change("", nil), frames(5),
     ])
     scene.egress.runToEnd()
-    for member in scene.members {
-      member.read(scene.egress)
-      #expect(member.received == [1, 2, 4, 5])
-    }
+    member.read(scene.egress)
+    try #require(Array(member.received[before...]) == [1, 2, 4, 5])
+    scene.shard.take([change("", nil, isAdmitted: false), frames(6)])
+    scene.egress.runToEnd()
+    member.read(scene.egress)
+    let end = ClientCodec.frame(for: [.push(.unsubscribe(channel: "b", .server))], format: .json)
+    #expect(Array(member.received[(before + 4)...]) == end)
   }
 
   @Test("the backbone is woken once for all requests of a turn, and in between when they are many")
@@ -117,9 +131,12 @@ private final class ShardScene {
     load = ShardLoad(uplink: uplink)
     let turn = TurnEnds()
     self.turn = turn
+    var configuration = SessionConfiguration()
+    configuration.allowAnonymous = true
+    let namespaces = NamespaceTable(withoutNamespace: .open)
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""),
-      rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), uplink: uplink,
+      rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
       load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }

@@ -56,8 +56,10 @@ extension GatewayLink {
     catchUp(subscribe.channel, channel, with: subscribed.position, into: &effects)
     if let member = subscribe.member { channel.lateMembers.remove(member.client) }
     channel.position = subscribed.position
-    channel.add(source, format, user: subscribe.member?.user, own: filter, allowed: subscribed.audience)
-    if let member = subscribe.member { channel.members[member.client] = member }
+    channel.add(
+      source, format, user: subscribe.member?.user, isPresent: subscribe.isPresent, own: filter,
+      allowed: subscribed.audience)
+    if let member = subscribe.member, subscribe.isPresent { channel.members[member.client] = member }
   }
 
   /// The broker could not read the channel when it was to be brought up to date, and now it gave somebody a position:

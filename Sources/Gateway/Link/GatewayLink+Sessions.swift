@@ -32,6 +32,12 @@ extension GatewayLink {
       for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
         add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
       }
+      // What they may see can have changed.
+      for user in channel.unseenUsers {
+        let ask = BrokerRequest.SubscribeRequest(
+          channel: name, member: ClientInfo(user: user, client: ""), isPresent: false)
+        add(.subscribe(ask), .resync, at: now, into: &effects)
+      }
     }
     for request in unanswered {
       if case .unsubscribe(let unsubscribe) = request.request, let member = unsubscribe.member {

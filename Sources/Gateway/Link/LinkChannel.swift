@@ -10,6 +10,8 @@ final class LinkChannel {
   /// A subscriber who has a filter, or may be given one.
   private struct KnownSubscriber {
     let user: String
+    /// The broker shows it to others, and so is told of it again in each new session.
+    let isPresent: Bool
     let format: WireFormat
     /// What the client asked for.
     let own: TagFilter?
@@ -50,12 +52,14 @@ final class LinkChannel {
   ///   - user: nil where the broker was not told who subscribes, and so cannot change what they may see.
   ///   - own: what the client asked for.
   ///   - allowed: what the broker lets it see.
-  func add(_ source: RequestSource, _ format: WireFormat, user: String?, own: TagFilter?, allowed: TagFilter?) {
+  func add(
+    _ source: RequestSource, _ format: WireFormat, user: String?, isPresent: Bool, own: TagFilter?, allowed: TagFilter?
+  ) {
     let filter = TagFilter.both(own, allowed)
     count(filter, source.loop, format)
     if user != nil || filter != nil {
       known[SubscriberKey(loop: source.loop, connection: source.connection)] = KnownSubscriber(
-        user: user ?? "", format: format, own: own, filter: filter)
+        user: user ?? "", isPresent: isPresent || user == nil, format: format, own: own, filter: filter)
     }
     refreshAudience()
   }
@@ -67,6 +71,12 @@ final class LinkChannel {
     }
     discount(filter, source.loop, format)
     refreshAudience()
+  }
+
+  /// Users whom the broker knows to subscribe, and shows to nobody.
+  var unseenUsers: [String] {
+    Set(known.values.filter { !$0.isPresent }.map { Array($0.user.utf8) })
+      .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
   /// What a user may see has changed.

@@ -34,7 +34,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var timer: Scheduled<Void>?
   /// Nothing has moved since.
   private var lastMove = NIODeadline.now()
-  private let start = NIODeadline.now()
+  /// Of what goes at the client's pace.
+  private var start = NIODeadline.now()
 
   // Of an upload.
   private var ticket: PictureStore.Ticket?
@@ -110,12 +111,25 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   // MARK: Time
 
-  /// When this is over if nothing moves before.
+  /// When this is over if nothing moves before. The client answers for its own pace alone.
   private var deadline: NIODeadline {
     let limits = service.configuration
-    return min(
-      lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
-      start + .milliseconds(limits.requestTimeoutMilliseconds))
+    switch phase {
+    case .opening, .finishing, .over: return lastMove + .milliseconds(limits.answerTimeoutMilliseconds)
+    case .receiving, .sending:
+      return min(
+        lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
+        start + .milliseconds(limits.requestTimeoutMilliseconds))
+    }
+  }
+
+  /// From now on the client is waited for, or nobody is.
+  private func enter(_ phase: Phase) {
+    self.phase = phase
+    if phase != .finishing { start = .now() }
+    lastMove = .now()
+    timer?.cancel()
+    armTimer()
   }
 
   private func armTimer() {
@@ -232,8 +246,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .receives(let ticket, let offset):
       self.ticket = ticket
       self.offset = offset
-      phase = .receiving
-      lastMove = .now()
+      enter(.receiving)
       if offset == total { return finish() }
       if request.expectsContinue {
         context?.writeAndFlush(NIOAny(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
@@ -268,7 +281,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// It goes on where the client has gone.
   private func finish() {
     guard let ticket else { return }
-    phase = .finishing
+    enter(.finishing)
     let (handler, service, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), service, eventLoop)
     work {
       try $0.finish(ticket)
@@ -317,7 +330,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         return (total, try store.chunk(0, of: id, bytes: total, key: key.key))
       } then: { [self] (total, first) in
         guard phase == .opening, let context else { return }
-        phase = .sending
+        enter(.sending)
         context.write(NIOAny(ByteBuffer(bytes: head(of: key.type, total))), promise: nil)
         write(first, 0, id, total, key.key)
       }

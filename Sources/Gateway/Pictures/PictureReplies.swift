@@ -17,7 +17,7 @@ extension HTTPReply {
 
   /// The answer to a preflight.
   static let picturePreflight = HTTPReply(
-    status: .noContent,
+    status: .ok,
     headers: [
       ("Access-Control-Allow-Methods", "PUT, HEAD, GET"),
       ("Access-Control-Allow-Headers", "Authorization, Content-Range, Content-Type"),

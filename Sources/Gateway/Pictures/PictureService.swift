@@ -54,6 +54,8 @@ public struct PictureConfiguration: Sendable {
   public var idleTimeoutMilliseconds: Int64 = 15_000
   /// The longest that one request may take; an upload goes on with another.
   public var requestTimeoutMilliseconds: Int64 = 300_000
+  /// For the token check, the disk and the broker.
+  public var answerTimeoutMilliseconds: Int64 = 60_000
   /// After which an upload that nobody goes on with is deleted.
   public var partialLifetimeSeconds: Int64 = 3_600
   /// Threads that wait for the disk.
@@ -106,6 +108,9 @@ public final class PictureService: Sendable {
 
   /// Ends the threads, after the listener.
   public func stop() async { try? await pool.shutdownGracefully() }
+
+  /// The same for a thread that may wait.
+  func stopWaiting() { try? pool.syncShutdownGracefully() }
 
   /// Does something that waits for the disk.
   func work<Value: Sendable>(

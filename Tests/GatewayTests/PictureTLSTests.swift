@@ -1,0 +1,73 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TLS
+import Testing
+
+@testable import Gateway
+
+@Suite("Pictures over HTTPS")
+struct PictureTLSTests {
+  /// Collects what the server sends, until it closes.
+  private final class Collector: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    let bytes = Mutex<[UInt8]>([])
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let new = unwrapInboundIn(data)
+      bytes.withLock { $0 += Array(new.readableBytesView) }
+    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  }
+
+  private static func makeCertificate(in folder: URL) throws {
+    let openssl = Process()
+    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    openssl.currentDirectoryURL = folder
+    openssl.arguments = [
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "chain.pem",
+    ]
+    openssl.standardError = FileHandle.nullDevice
+    try openssl.run()
+    openssl.waitUntilExit()
+  }
+
+  @Test("a picture of the largest size goes in and comes out")
+  func largest() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("picture-tls-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Self.makeCertificate(in: folder)
+    let chain = folder.appendingPathComponent("chain.pem").path
+    let server = try TLSContext.server(
+      .init(chainPath: chain, keyPath: folder.appendingPathComponent("key.pem").path))
+    let client = try TLSContext.client(trust: .authorities(path: chain))
+    try await withPictures(listener: { $0.tls = server }) { scene throws in
+      let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+      defer { try? group.syncShutdownGracefully() }
+      func ask(_ request: [UInt8]) throws -> [UInt8] {
+        let collector = Collector()
+        let channel = try ClientBootstrap(group: group)
+          .channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+              try channel.pipeline.syncOperations.addHandlers([
+                client.makeClientHandler(serverName: "localhost"), collector,
+              ])
+            }
+          }
+          .connect(host: "127.0.0.1", port: scene.harness.port).wait()
+        channel.writeAndFlush(ByteBuffer(bytes: request), promise: nil)
+        try channel.closeFuture.wait()
+        return collector.bytes.withLock { $0 }
+      }
+      let picture = PictureScene.picture(8 << 20)
+      let head = PictureScene.head(
+        "PUT", "/state/pictures?id=\(PictureScene.id)", ["Content-Length: \(picture.count)"])
+      #expect(String(decoding: try ask(Array(head.utf8) + picture).prefix(13), as: UTF8.self) == "HTTP/1.1 201 ")
+      scene.broker.show(to: "ada")
+      let got = try ask(Array(PictureScene.head("GET", "/state/pictures/\(PictureScene.id)").utf8))
+      #expect(Array(got.suffix(picture.count)) == picture)
+    }
+  }
+}
