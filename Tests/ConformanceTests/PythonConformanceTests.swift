@@ -46,9 +46,25 @@ struct PythonConformanceTests {
   @Test("A service publishes and taps over ZeroMQ")
   func services() async throws { try await run("services", .json) }
 
-  private func run(_ script: String, _ format: Format) async throws {
+  @Test("Clique: the life of conversations on two phones each of two people", arguments: Format.allCases)
+  func clique(format: Format) async throws { try await run("clique", format) }
+
+  @Test("State: the life of threads on two phones each of two people", arguments: Format.allCases)
+  func state(format: Format) async throws { try await run("state", format) }
+
+  @Test("State: late answers, expiry and the end of a reveal", arguments: Format.allCases)
+  func stateTimes(format: Format) async throws {
+    try await run(
+      "state_times", format,
+      settings: [
+        "state.lifetime=12s", "state.reveal_lifetime=6s", "state.record_limit=5s", "state.upload_grace=0s",
+      ])
+  }
+
+  private func run(_ script: String, _ format: Format, settings: [String] = []) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
-    try await withServer(Self.configuration) { server in
+    let arguments = settings.flatMap { ["--set", $0] }
+    try await withServer(Self.configuration, arguments: arguments) { server in
       let file = PythonEnvironment.scripts.appendingPathComponent("\(script).py")
       let command = Command(
         interpreter, [file.path],

@@ -54,7 +54,7 @@ extension Clique {
       let mark = pair[mark: side]
       let newest = try newest(
         try Channels.chat(id), seenBy: user, after: mark.unreadFrom, counting: sight == .active, view)
-      let last = later(mark.last, newest.last)
+      let last = later(mark.last, newest)
       writer.write("state", sight == .active ? "active" : "ended")
       if let last { write(last, &writer) }
       writer.write("unread", newest.unread)
@@ -98,11 +98,11 @@ extension Clique {
     writer.write("time", last.time)
   }
 
-  /// What was snapped when the conversation changed may be newer than what is on disk.
-  private func later(_ snapped: Preview?, _ published: Publication?) -> Preview? {
-    guard let published else { return snapped }
-    if let snapped, snapped.offset > published.offset { return snapped }
-    return preview(of: published)
+  /// What was snapped when the conversation changed may be newer than what is on disk. What is on disk counts, or a
+  /// message that was deleted would stay here.
+  private func later(_ snapped: Preview?, _ newest: Newest) -> Preview? {
+    if let snapped, snapped.offset > newest.top { return snapped }
+    return newest.last.map(preview(of:))
   }
 
   func preview(of publication: Publication) -> Preview {
@@ -120,26 +120,39 @@ extension Clique {
   /// Counted so far; that many mean so many or more.
   static let maximumUnread = 100
 
-  /// The last message that somebody sees, and how many of others follow the last that they read or wrote: who
-  /// answers has read. It looks at few messages, for a conversation that both read: this is worked out after each.
+  struct Newest {
+    /// The last message that somebody sees.
+    var last: Publication?
+    /// How many of others follow the last that they read or wrote: who answers has read.
+    var unread = 0
+    /// Of all that is on disk.
+    var top: UInt64 = 0
+  }
+
+  /// It looks at few messages, for a conversation that both read: this is worked out after each.
   func newest(
     _ channel: ChannelName, seenBy user: String, after read: UInt64, counting: Bool, _ view: any AppView
-  ) throws(ClientError) -> (last: Publication?, unread: Int) {
+  ) throws(ClientError) -> Newest {
     var count = 8
     while true {
-      var last: Publication?
-      var unread = 0
       let publications = try view.newest(count, of: channel)
-      for publication in publications where Self.isSeen(publication, by: user) {
-        if last == nil { last = publication }
+      var newest = Newest(top: publications.first?.offset ?? 0)
+      for publication in publications where Self.isMessage(publication) && Self.isSeen(publication, by: user) {
+        if newest.last == nil { newest.last = publication }
         let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false
-        if isOwn || publication.offset <= read || !counting { return (last, unread) }
-        unread += 1
+        if isOwn || publication.offset <= read || !counting { return newest }
+        newest.unread += 1
       }
       let isAll = publications.count < count || publications.last?.offset ?? 0 <= read
-      if isAll && last != nil || publications.count < count || count == Self.maximumUnread { return (last, unread) }
+      if isAll && newest.last != nil || publications.count < count || count == Self.maximumUnread { return newest }
       count = Self.maximumUnread
     }
+  }
+
+  /// Not what says that another was changed, nor what was deleted.
+  private static func isMessage(_ publication: Publication) -> Bool {
+    let tags = publication.tags
+    return tags.isEmpty || tags["edits"] == nil && tags["deletes"] == nil && tags["deleted"] == nil
   }
 
   private static func isSeen(_ publication: Publication, by user: String) -> Bool {

@@ -11,7 +11,7 @@ import sys
 import time
 
 import jwt
-from centrifuge import Client, ClientEventHandler, SubscriptionEventHandler
+from centrifuge import Client, ClientEventHandler, ReplyError, SubscriptionEventHandler
 
 URL = os.environ["SERVER_URL"]
 SECRET = os.environ["TOKEN_SECRET"]
@@ -129,6 +129,32 @@ def new_client(url=URL, token="", get_token=None):
     return Client(url, ClientEvents(), token=token, get_token=get_token, use_protobuf=PROTOBUF, proxy=None)
 
 
+async def call(client, method, **data):
+    """The answer of a method."""
+    return decode((await client.rpc(method, encode(data))).data)
+
+
+async def refusal(awaitable):
+    """The code of the error that a call is answered with; None where it is answered."""
+    try:
+        await awaitable
+    except ReplyError as error:
+        return error.code
+    return None
+
+
+async def refused_subscription(client, channel):
+    """The code with which a subscription ends that may not be; None where it may."""
+    subscription = client.new_subscription(channel, SubscriptionEvents())
+    await subscription.subscribe()
+    events = subscription.events
+    await until(lambda: events.subscribed or events.unsubscribed, f"an answer for {channel}")
+    code = events.unsubscribed[0].code if events.unsubscribed else None
+    await subscription.unsubscribe()
+    client.remove_subscription(subscription)
+    return code
+
+
 async def connect(user, url=URL, **claims):
     """A client that has connected as that user."""
     client = new_client(url, token=connection_token(user, **claims))
@@ -143,6 +169,66 @@ async def subscribe(client, channel, **options):
     await subscription.subscribe()
     await until(lambda: subscription.events.subscribed, f"a subscription to {channel}")
     return subscription
+
+
+class Map:
+    """A map channel for an SDK that knows none: what `map.list` says, and on top of it what comes live.
+
+    A live publication names its key in the tag `key`, and that the key is gone in the tag `removed`.
+    """
+
+    @classmethod
+    async def open(cls, client, channel):
+        opened = cls(client, channel)
+        # Subscribed first: nothing is lost between the two, and what comes twice is told by its offset.
+        opened.subscription = await subscribe(client, channel)
+        await opened.read()
+        return opened
+
+    def __init__(self, client, channel):
+        self.client = client
+        self.channel = channel
+
+    async def read(self):
+        """The state, from all its pages."""
+        self.seen = len(self.events.publications)
+        page = await call(self.client, "map.list", channel=self.channel)
+        self.epoch, self.offset, entries = page["epoch"], page["offset"], page["entries"]
+        while "cursor" in page:
+            page = await call(self.client, "map.list", channel=self.channel, cursor=page["cursor"])
+            entries += page["entries"]
+        self.state = {entry["key"]: entry["data"] for entry in entries}
+
+    @property
+    def events(self):
+        return self.subscription.events
+
+    @property
+    def entries(self):
+        """By key, in no order."""
+        for publication in self.events.publications[self.seen:]:
+            self.seen += 1
+            # Of a map that is not kept they carry none, and the last one counts.
+            if publication.offset:
+                if publication.offset <= self.offset:
+                    continue
+                self.offset = publication.offset
+            if publication.tags.get("removed") == "true":
+                self.state.pop(publication.tags["key"], None)
+            else:
+                self.state[publication.tags["key"]] = decode(publication.data)
+        return self.state
+
+    def get(self, key):
+        return self.entries.get(key, {})
+
+    def __contains__(self, key):
+        return key in self.entries
+
+    async def ordered(self):
+        """The keys in the channel's order, as the server has it."""
+        page = await call(self.client, "map.list", channel=self.channel)
+        return [entry["key"] for entry in page["entries"]]
 
 
 class CuttingProxy:
