@@ -9,7 +9,9 @@ import Wire
 /// changed; that one carries `edited` or `deleted` with the time.
 extension BrokerCore {
   /// Tags that only the broker writes.
-  static let reservedTags: Set<String> = ["edits", "deletes", "edited", "deleted", "user", "key", "removed", "only"]
+  static let reservedTags: Set<String> = [
+    "edits", "deletes", "edited", "deleted", "user", "key", "removed", "only", "hidden",
+  ]
 
   func edit(
     _ request: BrokerRequest.EditRequest, for requester: Requester, at time: BrokerTime,
@@ -63,7 +65,7 @@ struct EditPlan {
     edit = LogEdit(replacement: replacement)
     var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
     // Whoever may not see the one must not hear of the other.
-    if let only = original.tags["only"] { tags["only"] = only }
+    for tag in Publication.audienceTags { tags[tag] = original.tags[tag] }
     notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)
   }
 }

@@ -139,6 +139,7 @@ extension BrokerCore {
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     let state = try channel(name, at: time)
+    if state.options.app != nil { throw Self.refusal(of: state) }
     do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
     return .done
   }
