@@ -37,13 +37,13 @@ struct CliqueSearchTests {
         try await eve.call("clique.search", #"{"text":"park","conversation":"\#(id)"}"#)
       }
       let change = #"{"channel":"clique.chat:\#(id)","offset":\#(offset),"data":{"text":"rather the lake"}}"#
-      try await bob.call("channel.edit", change)
+      try await bob.call("publication.edit", change)
       #expect(try await search(ada, #"{"text":"cafe"}"#).isEmpty)
       #expect(try await search(ada, #"{"text":"lake"}"#) == ["rather the lake"])
       try await hall.killAndRestart()
       (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
       #expect(try await search(ada, #"{"text":"lake"}"#) == ["rather the lake"])
-      try await bob.call("channel.delete", #"{"channel":"clique.chat:\#(id)","offset":\#(offset)}"#)
+      try await bob.call("publication.delete", #"{"channel":"clique.chat:\#(id)","offset":\#(offset)}"#)
       #expect(try await search(ada, #"{"text":"lake"}"#).isEmpty)
       try await ada.call("clique.block", #"{"person":"bob"}"#)
       #expect(try await search(ada, #"{"text":"park"}"#).isEmpty, "whom one has blocked is not found")
