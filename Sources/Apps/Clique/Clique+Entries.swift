@@ -101,8 +101,9 @@ extension Clique {
   /// What was snapped when the conversation changed may be newer than what is on disk. What is on disk counts, or a
   /// message that was deleted would stay here.
   private func later(_ snapped: Preview?, _ newest: Newest) -> Preview? {
-    if let snapped, snapped.offset > newest.top { return snapped }
-    return newest.last.map(preview(of:))
+    if let last = newest.last { return snapped.flatMap { $0.offset > newest.top ? $0 : nil } ?? preview(of: last) }
+    // What was looked at and not seen is gone, or is not for them. What lies before it was not looked at.
+    return snapped.flatMap { $0.offset > newest.top || $0.offset < newest.lowest ? $0 : nil }
   }
 
   func preview(of publication: Publication) -> Preview {
@@ -127,6 +128,8 @@ extension Clique {
     var unread = 0
     /// Of all that is on disk.
     var top: UInt64 = 0
+    /// Of what was looked at.
+    var lowest: UInt64 = 0
   }
 
   /// It looks at few messages, for a conversation that both read: this is worked out after each.
@@ -136,7 +139,7 @@ extension Clique {
     var count = 8
     while true {
       let publications = try view.newest(count, of: channel)
-      var newest = Newest(top: publications.first?.offset ?? 0)
+      var newest = Newest(top: publications.first?.offset ?? 0, lowest: publications.last?.offset ?? 0)
       for publication in publications where Self.isMessage(publication) && Self.isSeen(publication, by: user) {
         if newest.last == nil { newest.last = publication }
         let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false
