@@ -1,4 +1,5 @@
 import Apps
+import Broker
 import Wire
 
 /// An app of a few words. Its commands are `tiny.<word>` with plain words as data:
