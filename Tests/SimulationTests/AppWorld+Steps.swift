@@ -140,7 +140,7 @@ extension AppWorld {
     }
     var command = Command(method: "state.send", data: "", text: text, time: wall)
     command.data =
-      #"{"to":"\#(other)","front":"\#(pictures[0])","rear":"\#(pictures[1])","caption":"\#(text)","key":"\#(text)"}"#
+      #"{"to":"\#(other)","front":"\#(pictures[0])","rear":"\#(pictures[1])","caption":"\#(text)","key":"k\#(text.filter(\.isNumber))"}"#
     command.mayBeAskedAgain = true
     oracle.sending(text, by: phone.user, to: other, time: wall)
     ask(command, phone)

@@ -18,7 +18,7 @@ extension BrokerCore {
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
       source: request.isGateways ? .gateway : .client, key: requester.key)
-    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time))
+    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
