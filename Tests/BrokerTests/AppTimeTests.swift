@@ -152,6 +152,19 @@ struct AppTimeTests {
     #expect(scene.tapped == [1])
   }
 
+  @Test("a decision that finds its entry on the way to the disk already writes it again, and so fails with it")
+  func entryUnderWay() {
+    let scene = scene()
+    scene.call(1, "soon a 1")
+    scene.finish()
+    #expect(scene.disk.queue.map(\.count) == [1])
+    scene.call(2, "set a 1")
+    #expect(scene.disk.queue.map(\.count) == [1, 2])
+    scene.finish(error: .full("x"))
+    scene.finish()
+    #expect(scene.hears().last?.internalError == 2)
+  }
+
   @Test("the queue gives an entry once however often it is added, and again after the interval")
   func queue() {
     var queue = RefreshQueue()
