@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 
@@ -27,6 +28,13 @@ extension BrokerCore {
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
+      }
+      if let host = state.options.app.flatMap({ apps[$0] }) {
+        let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
+        var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+        // As without an app: the offset of what says so.
+        decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
+        return try perform(decision, of: host, for: requester, at: time, into: &effects)
       }
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: time.wall)
@@ -61,9 +69,10 @@ struct EditPlan {
     replacement.data = data ?? BrokerCore.noData
     replacement.tags[data == nil ? "deleted" : "edited"] = String(wall)
     edit = LogEdit(replacement: replacement)
-    var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
-    // Whoever may not see the one must not hear of the other.
-    if let only = original.tags["only"] { tags["only"] = only }
+    // Whoever may not see the one must not hear of the other; an app says by whatever tag who may.
+    var tags = original.tags
+    tags["edited"] = nil
+    tags[data == nil ? "deletes" : "edits"] = String(original.offset)
     notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)
   }
 }
