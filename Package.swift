@@ -84,11 +84,13 @@ let package = Package(
       ],
       swiftSettings: hot),
     // The rules of the two apps, pure.
-    .target(name: "Apps", dependencies: ["Wire"], swiftSettings: hot),
+    .target(
+      name: "Apps", dependencies: ["Wire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: hot),
     // The keys of what is sealed, in files apart from the log.
     .target(
       name: "Vault", dependencies: ["Apps", "Wire", .product(name: "Crypto", package: "swift-crypto")],
-      swiftSettings: library),
+      // As Auth, for `stat`.
+      swiftSettings: common + [.strictMemorySafety()]),
     .target(
       name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", logging, metrics],
       swiftSettings: hot),

@@ -10,7 +10,9 @@ import Wire
 /// changed; that one carries `edited` or `deleted` with the time.
 extension BrokerCore {
   /// Tags that only the broker writes.
-  static let reservedTags: Set<String> = ["edits", "deletes", "edited", "deleted", "user", "key", "removed", "only"]
+  static let reservedTags: Set<String> = [
+    "edits", "deletes", "edited", "deleted", "user", "key", "removed", "only", "hidden",
+  ]
 
   func edit(
     _ request: BrokerRequest.EditRequest, for requester: Requester, at time: BrokerTime,
@@ -69,10 +71,9 @@ struct EditPlan {
     replacement.data = data ?? BrokerCore.noData
     replacement.tags[data == nil ? "deleted" : "edited"] = String(wall)
     edit = LogEdit(replacement: replacement)
-    // Whoever may not see the one must not hear of the other; an app says by whatever tag who may.
-    var tags = original.tags
-    tags["edited"] = nil
-    tags[data == nil ? "deletes" : "edits"] = String(original.offset)
+    var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
+    // Whoever may not see the one must not hear of the other.
+    for tag in Publication.audienceTags { tags[tag] = original.tags[tag] }
     notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)
   }
 }

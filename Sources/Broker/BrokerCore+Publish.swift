@@ -122,6 +122,7 @@ extension BrokerCore {
       if let error = completion.error {
         state.sequencer.failed()
         state.map?.failed(publish.publication)
+        changeFailed(publish.publication, of: state, at: time)
         if let key = publish.idempotencyKey { state.idempotency[key] = nil }
         counters.refused += 1
         for requester in waiting {
@@ -134,7 +135,10 @@ extension BrokerCore {
         for requester in waiting {
           answerPublished(publish.publication.offset, in: state, to: requester, at: time, into: &effects)
         }
-        if let decision = publish.decision { advance(decision, error: nil, at: time, into: &effects) }
+        if let decision = publish.decision {
+          noteDue(publish.publication, of: state, decision.host)
+          advance(decision, error: nil, at: time, into: &effects)
+        }
       }
       noteIdle(state, at: time)
     }

@@ -11,7 +11,7 @@ extension BrokerCore {
     guard let map = state.map, state.options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
       throw .badRequest.saying("\"\(state.name)\" holds no receipts")
     }
-    let top = try channel(subject, at: time).sequencer.top.offset
+    let top = try top(of: subject, for: request.reader.user, at: time)
     let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()
     // What was read was delivered, and nobody read what is still to come.
     let read = min(top, max(before.read, request.read))
@@ -22,16 +22,26 @@ extension BrokerCore {
     try self.publish(publish, for: requester, at: time, into: &effects)
   }
 
+  /// Where the subject is an app's, how much was said there is for those alone whom the app admits.
+  private func top(
+    of subject: ChannelName, for user: String, at time: BrokerTime
+  ) throws(ClientError) -> UInt64 {
+    let state = try channel(subject, at: time)
+    _ = try admit(user, to: state, at: time)
+    return state.sequencer.top.offset
+  }
+
   /// For each receipts channel, how many publications of its subject lie after the user's mark.
   func unread(_ names: [ChannelName], by user: String, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     var counts: [UInt64] = []
     for name in names {
       let state = try channel(name, at: time)
+      _ = try admit(user, to: state, at: time)
       guard let map = state.map, let subject = try? ChannelName(name.rest) else {
         throw .badRequest.saying("\"\(name)\" holds no receipts")
       }
       let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
-      let top = try channel(subject, at: time).sequencer.top.offset
+      let top = try top(of: subject, for: user, at: time)
       counts.append(top > read ? top - read : 0)
     }
     return .unread(counts)

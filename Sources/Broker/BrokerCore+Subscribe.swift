@@ -12,7 +12,11 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let state = try channel(request.channel, at: time)
-    // A gateway that catches up asks for itself; it lets those go whom apps must admit again.
+    if isResync && request.member == nil && request.since != nil && state.options.app != nil {
+      // What somebody may see can have changed while the link was down. Handed on by the old rules, what was missed
+      // could reach whom it may not: let all of them subscribe anew, and recover.
+      throw .unrecoverablePosition
+    }
     let audience = try admit(request.member?.user, to: state, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
@@ -135,6 +139,7 @@ extension BrokerCore {
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     let state = try channel(name, at: time)
+    if state.options.app != nil { throw Self.refusal(of: state) }
     do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
     return .done
   }

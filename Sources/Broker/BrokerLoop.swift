@@ -1,3 +1,4 @@
+import Apps
 public import Log
 import Logging
 import Wire
@@ -28,6 +29,8 @@ public final class BrokerLoop: LoopParticipant {
   private unowned let loop: Loop
   private let backbone: Socket
   private let services: ServiceEndpoint?
+  private let index: MessageIndex?
+  private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the index takes.
   private let logger: Logger
   private var ingress = Ingress()
   private var egress = Egress()
@@ -43,12 +46,15 @@ public final class BrokerLoop: LoopParticipant {
 
   /// Builds the sockets; call it on the loop's thread.
   ///
-  /// - Parameter completions: where the log's writer thread posts.
+  /// - Parameters:
+  ///   - completions: where the log's writer thread posts.
+  ///   - index: finds messages; closed with the loop. Nil: searches are refused.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, context: Context, loop: Loop,
-    completions: Mailbox<[LogCompletion]>, logger: Logger
+    completions: Mailbox<[LogCompletion]>, index: MessageIndex? = nil, logger: Logger
   ) throws {
     self.core = core
+    self.index = index
     self.loop = loop
     self.logger = logger
     var options = Socket.Options()
@@ -69,6 +75,7 @@ public final class BrokerLoop: LoopParticipant {
     registration = loop.watch(self.backbone, for: self) { broker, _ in broker.readBackbone() }
     if let services { watch(services) }
     loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
+    loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
   }
 
   /// Where services reach the broker, resolved: a configured port 0 is the one the system chose.
@@ -116,6 +123,12 @@ public final class BrokerLoop: LoopParticipant {
     perform(at: time)
   }
 
+  private func searched(_ answer: SearchAnswer) {
+    let time = Self.now()
+    core.searched(answer.found, for: answer.requester, at: time, into: &effects)
+    perform(at: time)
+  }
+
   // MARK: Out
 
   private func perform(at time: BrokerTime) {
@@ -135,7 +148,18 @@ public final class BrokerLoop: LoopParticipant {
       do { try egress.broadcast(body, to: targets, on: backbone) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search: break
+    case .search(let search, let requester): self.search(search, for: requester)
+    }
+  }
+
+  private func search(_ search: MessageSearch, for requester: Requester) {
+    let searches = searches
+    guard let index else {
+      _ = searches.post(SearchAnswer(found: nil, requester: requester))
+      return
+    }
+    index.search(MessageIndex.Query(search)) { found in
+      _ = searches.post(SearchAnswer(found: found, requester: requester))
     }
   }
 
@@ -192,7 +216,10 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   /// What the log took is on disk when this returns: everything that was accepted is finished.
-  public func close() { core.close() }
+  public func close() {
+    index?.close()
+    core.close()
+  }
 
   static func now() -> BrokerTime {
     var wall = timespec()
@@ -201,4 +228,11 @@ public final class BrokerLoop: LoopParticipant {
       monotonic: Int64(MonotonicClock.now() / 1_000_000),
       wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
   }
+}
+
+/// What comes back from the index's thread.
+private struct SearchAnswer: Sendable {
+  /// Nil: there is no index.
+  var found: Result<[MessageIndex.Found], LogError>?
+  var requester: Requester
 }

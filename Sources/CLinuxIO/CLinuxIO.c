@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/eventfd.h>
@@ -120,4 +121,9 @@ int linuxio_epoll_watching(int fd) {
 int linuxio_epoll_has_events(int epoll) {
   struct pollfd polled = {.fd = epoll, .events = POLLIN};
   return poll(&polled, 1, 0) != 0;
+}
+
+long long linuxio_file_size(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 ? (long long)status.st_size : -errno;
 }

@@ -12,6 +12,8 @@ enum Heard: Equatable {
   case publication(ChannelName, UInt64, String)
   case join(String)
   case leave(String)
+  case audience(String, isAdmitted: Bool)
+  case discard([String])
   case unreadable
 }
 
@@ -26,18 +28,20 @@ extension Heard {
 /// A broker whose inputs, time and effects a test holds in its hands.
 final class BrokerScene {
   let core: BrokerCore
-  let disk = ScriptedStore()
+  let disk: ScriptedStore
   var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
   var answers: [UInt64: BrokerResponse] = [:]
   var tapped: [UInt64] = []
   private var heard: [UInt64: [Heard]] = [:]
   private var sessions: [UInt64: UInt64] = [:]
   private var nextSequence: [UInt64: UInt64] = [:]
+  private var nextQuestion: UInt64 = 1 << 32
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
 
   /// - Parameter change: what this test needs otherwise.
-  init(_ change: (inout BrokerConfiguration) -> Void = { _ in }) {
+  init(disk: ScriptedStore = ScriptedStore(), _ change: (inout BrokerConfiguration) -> Void = { _ in }) {
+    self.disk = disk
     var options = ChannelOptions()
     options.historySize = 5
     options.historyTTLMilliseconds = 60_000
@@ -88,6 +92,12 @@ final class BrokerScene {
   func serve(_ number: UInt64, _ request: BrokerRequest) -> BrokerResponse? {
     perform { core.serve(request, for: ServiceTag(number: number), at: time, into: &$0) }
     return answers[number]
+  }
+
+  /// As a service that asks a question each time.
+  func ask(_ request: BrokerRequest) -> BrokerResponse? {
+    nextQuestion += 1
+    return serve(nextQuestion, request)
   }
 
   func finish(_ count: Int = 1, error: LogError? = nil) {
@@ -143,6 +153,10 @@ final class BrokerScene {
       return .publication(live.channel, live.publication.offset, String(decoding: live.publication.data, as: UTF8.self))
     case .join: return .join(try LinkPresenceEvent(bytes: message.body).member.client)
     case .leave: return .leave(try LinkPresenceEvent(bytes: message.body).member.client)
+    case .audience:
+      let change = try LinkAudience(bytes: message.body)
+      return .audience(change.user, isAdmitted: change.isAdmitted)
+    case .discard: return .discard(try LinkDiscard(bytes: message.body).pictures)
     default: return .unreadable
     }
   }

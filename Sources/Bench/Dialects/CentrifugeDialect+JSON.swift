@@ -4,6 +4,8 @@ extension CentrifugeDialect {
   /// `{"push":` and `"data":"` as words in memory order.
   private static var pushWord: UInt64 { UInt64(bigEndian: 0x7B22_7075_7368_223A) }
   private static var dataWord: UInt64 { UInt64(bigEndian: 0x2264_6174_6122_3A22) }
+  /// `"text":"`, before the content in Clique.
+  private static var textWord: UInt64 { UInt64(bigEndian: 0x2274_6578_7422_3A22) }
 
   /// Replies on lines of their own.
   @inline(__always)
@@ -13,12 +15,13 @@ extension CentrifugeDialect {
     guard let base = bytes.baseAddress else { return }
     let count = bytes.count
     var place = 0
+    let contentWord = isClique ? Self.textWord : Self.dataWord
     while place < count {
       // Most lines are publications whose content stands where the last one's stood.
       let content = place &+ state.contentPlace
       if !isRecovering, state.contentPlace > 8, content &+ Marker.length < count,
         unsafe (base + place).loadUnaligned(as: UInt64.self) == Self.pushWord,
-        unsafe (base + content - 8).loadUnaligned(as: UInt64.self) == Self.dataWord,
+        unsafe (base + content - 8).loadUnaligned(as: UInt64.self) == contentWord,
         unsafe (base + content).loadUnaligned(as: UInt32.self) == Marker.magicWord
       {
         let end = unsafe Self.endOfLine(base, content, count)
@@ -158,6 +161,14 @@ extension CentrifugeDialect {
     cursor.object { key, cursor in
       if cursor.matches(key, "data"), cursor.peek() == UInt8(ascii: "\"") {
         content = cursor.string()
+      } else if cursor.matches(key, "data") {
+        cursor.object { key, cursor in
+          if cursor.matches(key, "text"), cursor.peek() == UInt8(ascii: "\"") {
+            content = cursor.string()
+          } else {
+            cursor.skip()
+          }
+        }
       } else if cursor.matches(key, "offset") {
         reply.offset = cursor.number()
       } else {

@@ -10,6 +10,8 @@ struct CentrifugeDialect: Dialect {
   let publishPath: String
   /// Positions are wanted: publications are parsed in full.
   let isRecovering: Bool
+  /// Publications go through the rules of Clique: each channel is a conversation of the writer with a reader of its own.
+  let isClique: Bool
   let secret: String?
   let token: String?
 
@@ -21,6 +23,8 @@ struct CentrifugeDialect: Dialect {
     path = try ServerAddress(target.url).path
     publishPath = try target.publishURL.map { url throws(BenchError) in try ServerAddress(url).path } ?? path
     isRecovering = scenario.measure == .resume
+    isClique = target.dialect == CliqueConversations.dialect
+    if isClique && isProtobuf { throw BenchError("Clique is measured in JSON; set the scenario's format to json") }
     (secret, token) = (target.secret, target.token)
   }
 
@@ -31,7 +35,8 @@ struct CentrifugeDialect: Dialect {
   }
 
   func open(_ state: inout DialectState, into out: inout Outgoing) {
-    let token = token ?? secret.map { Self.makeToken(client: state.client, secret: $0, now: Glibc.time(nil)) }
+    let user = isClique ? CliqueConversations.user(state) : "bench-\(state.client)"
+    let token = token ?? secret.map { Self.makeToken(user: user, secret: $0, now: Glibc.time(nil)) }
     if isProtobuf {
       var request = ProtobufWriter()
       if let token { request.field(1, token) }
@@ -80,6 +85,14 @@ struct CentrifugeDialect: Dialect {
       out.bytes.append(UInt8(ascii: "\""))
       unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
       out.bytes.append(UInt8(ascii: "\""))
+    } else if isClique {
+      out.append("{\"id\":")
+      out.append(String(Self.takeID(&state)))
+      out.append(",\"rpc\":{\"method\":\"clique.send\",\"data\":{\"conversation\":\"")
+      out.append(CliqueConversations.shared.id(of: channel))
+      out.append("\",\"text\":\"")
+      unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
+      out.append("\"}}}")
     } else {
       out.append("{\"id\":")
       out.append(String(Self.takeID(&state)))
@@ -110,7 +123,8 @@ struct CentrifugeDialect: Dialect {
   }
 
   private func subscribe(_ index: Int, _ state: inout DialectState, _ out: inout Outgoing) {
-    let channel = state.channels[index]
+    let channel =
+      isClique ? "clique.chat:" + CliqueConversations.shared.id(of: state.channels[index]) : state.channels[index]
     let recovers = state.recovers && index < state.epochs.count
     if isProtobuf {
       var request = ProtobufWriter()
@@ -152,9 +166,9 @@ struct CentrifugeDialect: Dialect {
   }
 
   /// A connection token, HS256, that expires in an hour.
-  static func makeToken(client: Int, secret: String, now: Int) -> String {
+  static func makeToken(user: String, secret: String, now: Int) -> String {
     let head = Base64.encodeForURL(Array("{\"alg\":\"HS256\",\"typ\":\"JWT\"}".utf8))
-    let body = Base64.encodeForURL(Array("{\"sub\":\"bench-\(client)\",\"exp\":\(now + 3600)}".utf8))
+    let body = Base64.encodeForURL(Array("{\"sub\":\"\(user)\",\"exp\":\(now + 3600)}".utf8))
     let text = Array("\(head).\(body)".utf8)
     let key = Array(secret.utf8)
     var digest = [UInt8](repeating: 0, count: 32)

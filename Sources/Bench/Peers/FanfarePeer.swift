@@ -13,6 +13,8 @@ struct FanfarePeer: Peer {
     case split = "fanfare-split"
     /// `serve` with TLS.
     case tls = "fanfare-tls"
+    /// `serve`, with every publication through the rules of Clique.
+    case clique = "fanfare-clique"
   }
 
   let variant: Variant
@@ -31,7 +33,8 @@ struct FanfarePeer: Peer {
       name: name, version: try Spawn.run([try program(), "--version"]),
       settings: (settings.isEmpty ? "defaults" : settings.joined(separator: ", "))
         + "; an event loop for each core it is pinned to; clients may subscribe and publish; and the scenario's settings"
-        + (variant == .split ? "; broker and gateway apart, over ipc" : "") + (variant == .tls ? "; TLS" : ""))
+        + (variant == .split ? "; broker and gateway apart, over ipc" : "") + (variant == .tls ? "; TLS" : "")
+        + (variant == .clique ? "; each channel a conversation, each publication a clique.send" : ""))
   }
 
   /// Of the variant.
@@ -39,7 +42,7 @@ struct FanfarePeer: Peer {
     switch variant {
     case .send: ["gateway.io_uring=false"]
     case .uring: ["gateway.io_uring=true"]
-    case .chosen, .split, .tls: []
+    case .chosen, .split, .tls, .clique: []
     }
   }
 
@@ -74,6 +77,7 @@ struct FanfarePeer: Peer {
     var target = Target.loopback(
       "centrifuge", "\(variant == .tls ? "wss" : "ws")://127.0.0.1:\(port)/connection/websocket")
     target.secret = secret
+    if variant == .clique { target.dialect = CliqueConversations.dialect }
     if variant == .tls { target.trust = folder.file("certificate.pem") }
 
     // Each role with its folder and the port at which it shows that it is there.
@@ -87,6 +91,10 @@ struct FanfarePeer: Peer {
         environment: ChildServer.environment(keepsPeers: false))
       try server.waitForConnections(at: itsPort)
       servers.append(server)
+    }
+    if variant == .clique {
+      let count = scenario.groups.reduce(0) { max($0, $1.channels) }
+      try CliqueConversations.open(count: count, commands: "tcp://127.0.0.1:\(port + 1)")
     }
     let started = servers
     return RunningPeer(target: target, processes: started.flatMap(\.processes)) {

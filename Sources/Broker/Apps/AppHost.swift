@@ -16,6 +16,8 @@ final class AppHost {
   /// Records whose decision failed, and when to try again.
   var suspended: [IdentifierKey: Int64] = [:]
   var refreshes = RefreshQueue()
+  /// Entries in memory that show what is not on disk yet.
+  var doubtful: Set<RefreshQueue.Place> = []
 
   init(app: any App, recordsState: ChannelState) {
     self.app = app

@@ -61,13 +61,13 @@ extension BrokerCore {
   ) {
     decision.remaining -= 1
     if let error, decision.error == nil || decision.error == .notContiguous { decision.error = error }
-    guard decision.remaining == 0 else { return }
     let host = decision.host
+    // Decisions upon this one fail too; when the last is back, everything is read anew.
+    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, at: time) }
+    guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
       counters.refused += 1
-      // Decisions upon this one fail too; when the last is back, everything is read anew.
-      if host.recordsState.sequencer.isIdle { host.records.forgetAll() }
       host.nextDue = nil
       for (requester, _) in decision.answers {
         settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
@@ -78,6 +78,15 @@ extension BrokerCore {
     for effect in decision.afterwards { follow(effect, of: host, at: time, into: &effects) }
     refresh(host, at: time, into: &effects)
     for (requester, answer) in decision.answers { settle(requester, answer, at: time, into: &effects) }
+  }
+
+  /// Nothing of the records is on its way to the disk any more.
+  private func settled(_ host: AppHost, failed: Bool, at time: BrokerTime) {
+    if failed {
+      host.records.forgetAll()
+      for place in host.doubtful { host.refreshes.add(place, now: time.monotonic) }
+    }
+    host.doubtful = []
   }
 
   func follow(_ effect: AppEffect, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
@@ -108,15 +117,43 @@ extension BrokerCore {
       do throws(ClientError) {
         let state = try channel(place.channel, at: time)
         guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
-        try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
+        let isSettled = host.recordsState.sequencer.isIdle
+        if isSettled || state.options.durability != .durable {
+          if !isSettled { host.doubtful.insert(place) }
+          try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
+        } else {
+          // It shows what is not on disk yet, and must fail with it.
+          let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
+          try perform(decision, of: host, for: .broker, at: time, into: &effects)
+        }
       } catch {
-        // Nothing is lost: what a list shows is worked out again when its channel is opened next.
         counters.refused += 1
+        host.refreshes.add(place, now: time.monotonic + Self.refreshAgain)
       }
     }
   }
 
   static let refreshesPerTurn = 64
+  /// Milliseconds until an entry is worked out again that could not be.
+  static let refreshAgain: Int64 = 1000
+
+  /// A change of a map channel did not get to the disk: what stands there is as it was, and still has to change.
+  func changeFailed(_ publication: Publication, of state: ChannelState, at time: BrokerTime) {
+    guard let map = state.map, let key = publication.change?.key else { return }
+    if let entry = map.entry(key), let expires = entry.change?.expires, expires != .max {
+      let expiring = ExpiringEntry(channel: state.name, key: key, offset: entry.offset)
+      mapExpiry.add(expiring, at: max(expires, time.wall + 1000))
+    }
+    if let name = state.options.app, let host = apps[name] {
+      host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic + Self.refreshAgain)
+    }
+  }
+
+  /// A record is on disk that asks for a time.
+  func noteDue(_ publication: Publication, of state: ChannelState, _ host: AppHost) {
+    guard state === host.recordsState, let change = publication.change, !change.removed else { return }
+    host.nextDue = host.nextDue.map { min($0, change.expires) }
+  }
 
   /// The change of a list that brings an entry up to date; nil where it is. Without its offset where the channel drains.
   func publication(

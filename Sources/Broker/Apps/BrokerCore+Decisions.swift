@@ -62,7 +62,7 @@ extension BrokerCore {
       }
     }
     // What was decided upon something that is not on disk must fail with it.
-    if !parts.entries.isEmpty, parts.records.isEmpty, host.lastPending?.records.isEmpty == false {
+    if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
       let nothing = Publication(time: time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
     }
@@ -200,7 +200,9 @@ extension BrokerCore {
       refresh(host, at: time, into: &effects)
       guard host.nextDue.map({ $0 <= time.wall }) ?? true, host.recordsState.sequencer.peek() != nil else { continue }
       do throws(LogError) {
-        let due = try disk.keys(of: host.recordsState.name, expiringBy: .max, limit: Self.dueRecordsPerTurn)
+        // Those that are suspended must not stand in the way of the others.
+        let limit = Self.dueRecordsPerTurn + host.suspended.count
+        let due = try disk.keys(of: host.recordsState.name, expiringBy: .max, limit: limit)
         host.nextDue = .max
         for expiring in due where !host.records.isUnderWay(expiring.key) {
           guard expiring.expires <= time.wall else {

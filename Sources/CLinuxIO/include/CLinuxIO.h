@@ -26,5 +26,8 @@ int linuxio_epoll_watching(int fd);
 /// Whether something has happened that the epoll instance would tell of. Takes nothing from it.
 int linuxio_epoll_has_events(int epoll);
 
+/// Bytes of the file at `path`, which is not followed where it is a link.
+long long linuxio_file_size(const char *path);
+
 /// Names the calling thread; Linux takes at most 15 characters.
 void linuxio_name_thread(const char *name);

@@ -1,3 +1,4 @@
+import CLinuxIO
 import Crypto
 
 #if canImport(Glibc)
@@ -138,12 +139,13 @@ enum PictureFile {
 
   /// Bytes of a file that is there; nil where there is none.
   static func size(of path: String) throws -> Int? {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else {
-      if errno == ENOENT { return nil }
+    let size = unsafe linuxio_file_size(path)
+    if size == -Int64(ENOENT) { return nil }
+    guard size >= 0 else {
+      errno = Int32(clamping: -size)
       throw failure()
     }
-    return Int(status.st_size)
+    return Int(size)
   }
 
   /// - Returns: fewer bytes only where the file ends.

@@ -34,7 +34,8 @@ enum BrokerSetup {
       endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
     }
     let broker = try BrokerLoop(
-      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions, logger: logger)
+      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
+      index: index(in: settings.data.directory, logger: logger), logger: logger)
     if let vault {
       broker.everyMinute = { now in
         do { try vault.destroyExpiredKeys(at: now) } catch {
@@ -43,6 +44,14 @@ enum BrokerSetup {
       }
     }
     return broker
+  }
+
+  /// Nil where there can be none: everything but searching goes on.
+  private static func index(in folder: String, logger: Logger) -> MessageIndex? {
+    do { return try MessageIndex(folder: folder, logger: logger) } catch {
+      logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
+      return nil
+    }
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {

@@ -1,0 +1,56 @@
+import Apps
+public import Log
+import Wire
+
+/// Answers to searches, which the index of messages finds on a thread of its own.
+extension BrokerCore {
+  /// - Parameter found: newest first; nil where this broker has no index.
+  public func searched(
+    _ found: Result<[MessageIndex.Found], LogError>?, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    let response: BrokerResponse =
+      switch found {
+      case .success(let found): .result(Self.json(of: found))
+      case .failure(.backlog): .failed(.tooManyRequests.saying("too many searches wait; try again in a moment"))
+      case .failure(.closed):
+        .failed(.internalError.saying("the server is shutting down; search again on the next connection"))
+      case .failure: .failed(.internalError.saying("the search failed on the server; try again later"))
+      case nil:
+        .failed(.notAvailable.saying("this server keeps no index of messages; ask whoever runs it to look at its log"))
+      }
+    settle(requester, response, at: time, into: &effects)
+  }
+
+  /// After so many bytes no more is told: whoever needs it searches for more words.
+  static let searchReplyBytes = 256 << 10
+
+  /// Without tags: whom a message is kept from is nobody else's business.
+  private static func json(of found: [MessageIndex.Found]) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.list("messages") { writer in
+        for found in found {
+          if writer.bytes.count > searchReplyBytes { return }
+          let publication = found.publication
+          writer.object { writer in
+            writer.write("channel", found.channel.string)
+            writer.write("offset", publication.offset)
+            writer.write("time", publication.time)
+            if let user = publication.info?.user, !user.isEmpty { writer.write("user", user) }
+            writer.write("data", raw: publication.data)
+          }
+        }
+      }
+    }
+    return writer.bytes
+  }
+}
+
+extension MessageIndex.Query {
+  init(_ search: MessageSearch) {
+    self.init(
+      channels: search.channels, text: search.text, publisher: search.publisher, audience: search.audience,
+      limit: search.limit)
+  }
+}

@@ -1,0 +1,18 @@
+import Wire
+
+/// What of a publication can be found.
+enum MessageText {
+  /// The `text` of its data; nil where it has none, was removed, or says itself that another one was changed.
+  static func text(of publication: Publication) -> String? {
+    guard publication.tags["deleted"] == nil, publication.tags["edits"] == nil, publication.tags["deletes"] == nil,
+      publication.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+      let text = try? JSONArguments(publication.data).string("text"), !text.isEmpty
+    else { return nil }
+    return text
+  }
+
+  /// The offset of the publication that this one says was changed or removed.
+  static func target(of publication: Publication) -> UInt64? {
+    (publication.tags["edits"] ?? publication.tags["deletes"]).flatMap { UInt64($0) }
+  }
+}

@@ -1,0 +1,80 @@
+import Dispatch
+import Synchronization
+
+/// Searches on their way to the index's thread.
+final class SearchQueue: Sendable {
+  struct Search: Sendable {
+    var query: MessageIndex.Query
+    var done: @Sendable (Result<[MessageIndex.Found], LogError>) -> Void
+  }
+
+  enum Turn {
+    case search(Search)
+    /// Nobody waits: there is time for other work.
+    case idle
+    case end
+  }
+
+  private struct State {
+    var searches: [Search] = []
+    var isClosed = false
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+
+  init(limit: Int) { self.limit = limit }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// - Returns: why the search was not taken, or nil.
+  func add(_ search: Search) -> LogError? {
+    let error = state.withLock { state -> LogError? in
+      if state.isClosed { return .closed }
+      if state.searches.count >= limit {
+        return .backlog(bytes: state.searches.reduce(0) { $0 + $1.query.text.utf8.count })
+      }
+      state.searches.append(search)
+      return nil
+    }
+    if error == nil { wake.signal() }
+    return error
+  }
+
+  /// - Returns: false where it was closed before.
+  func close() -> Bool {
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    wake.signal()
+    return isFirst
+  }
+
+  /// The index's thread: what to do next.
+  ///
+  /// - Parameter deadline: until when to wait for a search; nil: for ever.
+  func next(until deadline: DispatchTime?) -> Turn {
+    while true {
+      let turn = state.withLock { state -> Turn? in
+        if state.isClosed { return .end }
+        return state.searches.isEmpty ? nil : .search(state.searches.removeFirst())
+      }
+      if let turn { return turn }
+      guard let deadline else {
+        wake.wait()
+        continue
+      }
+      if deadline <= .now() || wake.wait(timeout: deadline) == .timedOut { return .idle }
+    }
+  }
+
+  /// What waited when the queue was closed.
+  func takeRest() -> [Search] {
+    state.withLock { state in
+      defer { state.searches = [] }
+      return state.searches
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// A person's words as an expression of FTS5.
+///
+/// Each word is quoted, so that nothing a person types is an operator or a mistake in syntax. What separates words is
+/// dropped here as the tokenizer does it (`unicode61`: all but letters, marks, numbers and private use); where the two
+/// disagree about a rare character, FTS5 takes what stands in quotes for words next to each other.
+struct SearchWords {
+  /// More say nothing: those after them are left out.
+  static let limit = 32
+
+  private(set) var words: [String] = []
+
+  init(_ text: String) {
+    var word = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if Self.isPartOfWord(scalar) {
+        word.append(scalar)
+      } else if !word.isEmpty {
+        words.append(String(word))
+        word = String.UnicodeScalarView()
+      }
+      if words.count == Self.limit { return }
+    }
+    if !word.isEmpty { words.append(String(word)) }
+  }
+
+  /// Nil where there is no word.
+  var expression: String? {
+    guard !words.isEmpty else { return nil }
+    return words.map { "\"\($0)\"" }.joined(separator: " ") + " *"
+  }
+
+  /// Whether FTS5 has to put the list of all messages with this prefix together: longer ones have no index.
+  var hasLongPrefix: Bool { words.last?.unicodeScalars.count ?? 0 > IndexFile.longestPrefix }
+
+  private static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
+      .spacingMark, .enclosingMark, .decimalNumber, .letterNumber, .otherNumber, .privateUse, .unassigned:
+      true
+    default: false
+    }
+  }
+}

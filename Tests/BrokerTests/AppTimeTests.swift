@@ -1,0 +1,227 @@
+import Log
+import Testing
+import Wire
+
+@testable import Broker
+
+@Suite("Apps are woken, and their lists brought up to date")
+struct AppTimeTests {
+  let app = TinyApp()
+
+  private func scene(_ disk: ScriptedStore = ScriptedStore()) -> BrokerScene {
+    let scene = BrokerScene(app, disk: disk)
+    scene.hello(1)
+    _ = scene.hears()
+    return scene
+  }
+
+  /// Turns of the broker, with everything written in between.
+  private func turn(_ scene: BrokerScene, _ count: Int = 1, by milliseconds: Int64 = 5) {
+    for _ in 0..<count {
+      scene.pass(milliseconds)
+      scene.finish(.max)
+    }
+  }
+
+  @Test("a record wakes the app once, at its time and not before")
+  func due() {
+    let scene = scene()
+    scene.call(1, "set a 1 \(scene.time.wall + 100)")
+    scene.finish()
+    turn(scene, by: 99)
+    #expect(app.woken == [])
+    #expect(scene.core.nextDeadline(at: scene.time) == scene.time.monotonic + 1)
+    turn(scene, by: 1)
+    turn(scene, 10)
+    #expect(app.woken == ["a"])
+    #expect(scene.shown() == ["a": "\"1!\""])
+  }
+
+  @Test("a record whose time came while the broker was away wakes the app after the restart")
+  func dueAfterRestart() {
+    let before = scene()
+    before.call(1, "set a 1 \(before.time.wall + 100)")
+    before.finish()
+    let after = scene(before.disk)
+    after.time.wall += 1_000_000
+    turn(after, 3)
+    #expect(app.woken == ["a"])
+  }
+
+  @Test("the time of a record is kept that was on its way to the disk when another's came")
+  func dueUnderWay() {
+    let scene = scene()
+    scene.call(1, "set a 1 \(scene.time.wall + 10)")
+    scene.finish()
+    scene.pass(9)
+    scene.call(2, "set b 1 \(scene.time.wall + 50)")
+    scene.pass(1)
+    scene.pass(10)
+    scene.pass(10)
+    #expect(app.woken == ["a"])
+    scene.finish(.max)
+    turn(scene, 10, by: 10)
+    #expect(app.woken == ["a", "b"])
+  }
+
+  @Test("a record that waits for the disk is not woken again meanwhile")
+  func dueOnce() {
+    let scene = scene()
+    scene.call(1, "set a 1 \(scene.time.wall)")
+    scene.finish()
+    for _ in 0..<10 { scene.pass(5) }
+    #expect(app.woken == ["a"])
+  }
+
+  @Test("a record whose decision failed on disk is woken again")
+  func dueAfterFailure() {
+    let scene = scene()
+    scene.call(1, "set a 1 \(scene.time.wall)")
+    scene.finish()
+    scene.pass(5)
+    scene.finish(.max, error: .full("x"))
+    turn(scene, 3)
+    #expect(app.woken == ["a", "a"])
+    #expect(scene.shown() == ["a": "\"1!\""])
+  }
+
+  @Test("a turn wakes a bounded number of records, and the next ones the rest")
+  func bounded() {
+    let scene = scene()
+    let count = 3 * BrokerCore.dueRecordsPerTurn
+    for index in 0..<count { scene.call(UInt64(1 + index), "set k\(index) 1 \(scene.time.wall)") }
+    scene.finish(.max)
+    scene.pass(5)
+    #expect(app.woken.count == BrokerCore.dueRecordsPerTurn)
+    scene.finish(.max)
+    turn(scene, 3)
+    #expect(app.woken.count == count)
+    #expect(Set(app.woken).count == count)
+  }
+
+  @Test("records for which the app fails are left in peace for a while, and hold up no others")
+  func suspended() {
+    let scene = scene()
+    let count = BrokerCore.dueRecordsPerTurn + 6
+    for index in 0..<count {
+      scene.call(UInt64(1 + index), "set bad\(index) 1 \(scene.time.wall)")
+      app.failing.insert("bad\(index)")
+    }
+    scene.call(1000, "set good 1 \(scene.time.wall + 1)")
+    scene.finish(.max)
+    turn(scene, 10)
+    #expect(app.woken.contains("good"))
+    #expect(app.woken.count == count + 1)
+    app.failing = []
+    turn(scene, 10, by: 2000)
+    #expect(app.woken.count == 2 * count + 1)
+  }
+
+  @Test("a disk that cannot be read delays the times, and loses none")
+  func unreadable() {
+    let scene = scene()
+    scene.call(1, "set a 1 \(scene.time.wall + 5)")
+    scene.finish()
+    scene.disk.readError = .failed("x")
+    scene.pass(10)
+    scene.disk.readError = nil
+    turn(scene, 2, by: 1000)
+    #expect(app.woken == ["a"])
+  }
+
+  // MARK: Lists
+
+  @Test("many changes of one entry within a moment are one publication")
+  func conflation() {
+    let scene = scene()
+    scene.call(1, "soon a 0")
+    scene.finish(.max)
+    scene.finish(.max)
+    for index in 1...50 {
+      scene.call(UInt64(index + 1), "soon a \(index)")
+      scene.finish(.max)
+    }
+    turn(scene, 3, by: 200)
+    #expect(scene.shown() == ["a": "\"50\""])
+    #expect(scene.tapped.count == 4)  // Twice each in the list and in the one that is kept in memory.
+  }
+
+  @Test("an entry that stays as it is is not published")
+  func unchanged() {
+    let scene = scene()
+    scene.call(1, "set a 1")
+    scene.finish(.max)
+    #expect(scene.tapped == [1])
+    scene.call(2, "set a 1")
+    #expect(scene.disk.queue.map(\.count) == [1])
+    scene.finish(.max)
+    #expect(scene.tapped == [1])
+  }
+
+  @Test("the queue gives an entry once however often it is added, and again after the interval")
+  func queue() {
+    var queue = RefreshQueue()
+    let (a, b) = (
+      RefreshQueue.Place(channel: TinyApp.list, key: "a"), RefreshQueue.Place(channel: TinyApp.list, key: "b")
+    )
+    queue.add(a, now: 1000)
+    queue.add(a, now: 1000)
+    queue.add(b, now: 1001)
+    #expect(queue.next(upTo: 1000) == a)
+    #expect(queue.next(upTo: 1000) == nil)
+    queue.add(a, now: 1001)
+    #expect(queue.nextTime == 1001)
+    #expect(queue.next(upTo: 1001) == b)
+    #expect(queue.nextTime == 1000 + RefreshQueue.interval)
+    #expect(queue.next(upTo: 1000 + RefreshQueue.interval) == a)
+    #expect(queue.isEmpty)
+  }
+
+  @Test("an entry that was to be worked out when the broker was killed is, when its list is opened again")
+  func openedAfterRestart() {
+    let before = scene()
+    before.call(1, "set a 1")
+    before.finish(.max)
+    before.call(2, "soon a 2")
+    _ = before.disk.finish()
+    let after = scene(before.disk)
+    #expect(after.shown() == ["a": "\"1\""])
+    turn(after, 2)
+    #expect(after.shown() == ["a": "\"2\""])
+  }
+
+  @Test("an entry that the disk did not take is worked out again", arguments: [true, false])
+  func refreshAfterFailure(refusedAtOnce: Bool) {
+    let scene = scene()
+    scene.call(1, "soon a 1")
+    if refusedAtOnce {
+      let completions = scene.disk.finish()
+      scene.disk.refusal = .full("x")
+      scene.perform { scene.core.complete(completions, at: scene.time, into: &$0) }
+      scene.disk.refusal = nil
+    } else {
+      scene.finish()
+      scene.finish(error: .full("x"))
+    }
+    #expect(scene.shown() == [:])
+    turn(scene, 3, by: 1000)
+    #expect(scene.shown() == ["a": "\"1\""])
+  }
+
+  @Test("an entry that shows what is not on disk yet fails with it")
+  func refreshUponFailure() {
+    let scene = scene()
+    scene.call(1, "soon a 1")
+    scene.finish(.max)
+    scene.finish(.max)
+    scene.call(2, "soon a 2")
+    scene.finish()
+    scene.call(3, "soon a 3")
+    scene.pass(RefreshQueue.interval)
+    scene.finish(error: .full("x"))
+    scene.finish(.max)
+    turn(scene, 5, by: 1000)
+    #expect(scene.shown() == ["a": "\"2\""])
+    #expect(scene.shown(TinyApp.live) == ["a": "\"2\""])
+  }
+}

@@ -1,0 +1,188 @@
+import Apps
+import Foundation
+import Log
+import Logging
+import Synchronization
+import Testing
+import Wire
+import ZeroMQ
+
+@testable import Broker
+
+@Suite("Answers to searches")
+struct SearchAnswerTests {
+  private func answer(_ found: Result<[MessageIndex.Found], LogError>?) -> BrokerResponse? {
+    let scene = BrokerScene()
+    scene.perform { scene.core.searched(found, for: .service(ServiceTag(number: 1)), at: scene.time, into: &$0) }
+    return scene.answers[1]
+  }
+
+  @Test("what was found is told with its place, time, publisher and data, and without its tags")
+  func found() {
+    let response = answer(
+      .success([
+        .init(
+          channel: "clique.chat:p1",
+          publication: Publication(
+            offset: 12, time: 99, data: Array("{\"text\":\"a \\\"park\\\"\",\n\"key\":\"k\"}".utf8),
+            info: ClientInfo(user: "b\"ob", client: "c"), tags: ["only": "bob", "edited": "1"])),
+        .init(
+          channel: "clique.chat:g1", publication: Publication(offset: 3, time: 98, data: Array(#"{"text":"b"}"#.utf8))),
+      ]))
+    guard case .result(let json) = response else {
+      Issue.record("no result")
+      return
+    }
+    #expect(
+      String(decoding: json, as: UTF8.self)
+        == #"{"messages":[{"channel":"clique.chat:p1","offset":12,"time":99,"user":"b\"ob","data":"#
+        + #"{"text":"a \"park\"", "key":"k"}},{"channel":"clique.chat:g1","offset":3,"time":98,"data":{"text":"b"}}]}"#)
+  }
+
+  @Test("nothing found is an empty list")
+  func nothing() {
+    #expect(answer(.success([])) == .result(Array(#"{"messages":[]}"#.utf8)))
+  }
+
+  @Test("a reply ends after the messages that fill it")
+  func large() throws {
+    let data = Array(#"{"text":""#.utf8) + Array(repeating: UInt8(ascii: "a"), count: 100 << 10) + Array(#""}"#.utf8)
+    let found = (1...20).map {
+      MessageIndex.Found(channel: "c", publication: Publication(offset: UInt64($0), time: 0, data: data))
+    }
+    guard case .result(let json) = answer(.success(found)) else {
+      Issue.record("no result")
+      return
+    }
+    #expect(JSONSyntax.isValid(json))
+    #expect(json.count < 500 << 10)
+    #expect(String(decoding: json, as: UTF8.self).contains(#""offset":3,"#))
+  }
+
+  @Test("a failure is a sentence without paths; too many searches can be asked again")
+  func failures() {
+    guard case .failed(let busy) = answer(.failure(.backlog(bytes: 9))),
+      case .failed(let broken) = answer(.failure(.failed("/secret/path"))),
+      case .failed(let closed) = answer(.failure(.closed)), case .failed(let missing) = answer(nil)
+    else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(busy.code == ClientError.tooManyRequests.code && busy.temporary)
+    #expect(broken.temporary && !broken.message.contains("secret"))
+    #expect(closed.temporary)
+    #expect(missing.code == ClientError.notAvailable.code && !missing.temporary)
+  }
+
+  @Test("a gateway that asks again for the answer to its search gets it, without another search")
+  func retry() {
+    let scene = BrokerScene()
+    scene.hello(1)
+    _ = scene.hears()
+    scene.perform {
+      scene.core.searched(.success([]), for: .gateway(1, request: 5), at: scene.time, into: &$0)
+    }
+    let reply = Heard.reply(5, .result(Array(#"{"messages":[]}"#.utf8)))
+    #expect(scene.hears() == [reply])
+    let call = BrokerRequest.CallRequest(method: "seek.it", data: [], caller: ClientInfo(user: "u", client: "c"))
+    scene.request(5, .call(call), isRetry: true)
+    #expect(scene.hears() == [reply])
+    #expect(scene.searches.isEmpty)
+  }
+}
+
+/// Searches for its argument in one channel.
+private struct Seeker: App {
+  let name = "seek"
+  let namespaces: [String: ChannelOptions] = [:]
+
+  func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    AppDecision(
+      search: MessageSearch(
+        channels: ["d:1"], text: String(decoding: call.data, as: UTF8.self), audience: nil, limit: 10))
+  }
+
+  func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision { AppDecision() }
+  func admit(_ user: String, to channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppAdmission {
+    AppAdmission()
+  }
+  func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry? { nil }
+}
+
+/// The whole way: a gateway's call, the index's thread, and the reply.
+@Suite("Searches through BrokerLoop", .timeLimit(.minutes(1)))
+struct SearchLoopTests {
+  @Test("a search is answered by the index, and refused where there is none", arguments: [true, false])
+  func answered(hasIndex: Bool) throws {
+    let folder = TemporaryDataFolder()
+    let context = try Context()
+    let address = Mutex("")
+    let completions = Mailbox<[LogCompletion]>(capacity: .max)
+    var options = ChannelOptions()
+    options.historySize = 5
+    options.historyTTLMilliseconds = 60_000
+    options.durability = .durable
+    var table = NamespaceTable(withoutNamespace: options)
+    table.namespaces["d"] = options
+    let configuration = BrokerConfiguration(namespaces: table, instance: 7)
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [path = folder.path] loop in
+      let disk = try SQLiteStore(folder: path, logger: quiet) { _ = completions.post($0) }
+      let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
+      try core.install(Seeker())
+      let index = hasIndex ? try MessageIndex(folder: path, logger: quiet) : nil
+      let broker = try BrokerLoop(
+        core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
+        completions: completions, index: index, logger: quiet)
+      address.withLock { $0 = broker.backboneEndpoint }
+      return [broker]
+    }
+    defer { thread.stop() }
+    let gateway = try Socket(
+      context, .dealer,
+      Socket.Options {
+        $0.receiveTimeoutMilliseconds = 10_000
+        $0.sendTimeoutMilliseconds = 10_000
+        $0.lingerMilliseconds = 0
+        $0.routingID = LinkIdentity.bytes(of: 5)
+      })
+    try gateway.connect(address.withLock { $0 })
+    var sequence: UInt64 = 0
+    func say(_ kind: LinkHeader.Kind, _ body: [UInt8]) throws {
+      let header = LinkHeader(kind: kind, session: 1, sequence: sequence)
+      sequence += 1
+      try gateway.send(multipart: [header.bytes, body], blocking: true)
+    }
+    func reply() throws -> BrokerResponse {
+      while true {
+        var frames: [[UInt8]] = []
+        try #require(try gateway.receiveMultipart(into: &frames, blocking: true) != nil, "nothing arrived within 10 s")
+        if try LinkHeader(bytes: frames[0]).kind == .reply { return try LinkReply(bytes: frames[1]).response }
+      }
+    }
+    try say(.hello, LinkHello(gateway: 5).bytes)
+    let publish = BrokerRequest.PublishRequest(channel: "d:1", data: Array(#"{"text":"to the park"}"#.utf8))
+    try say(.request, LinkRequest(id: 1, oldestPending: 1, request: .publish(publish)).bytes)
+    guard case .published = try reply() else {
+      Issue.record("not published")
+      return
+    }
+    let caller = ClientInfo(user: "u", client: "c")
+    let call = BrokerRequest.CallRequest(method: "seek.it", data: Array("par".utf8), caller: caller)
+    try say(.request, LinkRequest(id: 2, oldestPending: 1, request: .call(call)).bytes)
+    switch try reply() {
+    case .result(let json):
+      #expect(hasIndex)
+      #expect(String(decoding: json, as: UTF8.self).hasPrefix(#"{"messages":[{"channel":"d:1","offset":1,"#))
+    case .failed(let error): #expect(!hasIndex && error.code == ClientError.notAvailable.code)
+    default: Issue.record("neither found nor refused")
+    }
+  }
+}
+
+/// A folder that goes with the value that made it.
+private final class TemporaryDataFolder {
+  let path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-broker-" + UUID().uuidString).path
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}

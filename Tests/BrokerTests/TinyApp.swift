@@ -1,0 +1,149 @@
+import Apps
+import Wire
+
+/// An app of a few words. Its commands are `tiny.<word>` with plain words as data:
+///
+/// - `set key text [due]`, `soon key text`, `erase key`, `get key`: records, each an entry of the list
+/// - `say channel text [idempotency key]`: a publication, and nothing else
+/// - `edit offset text`, `bar user`, `secret text`, `scrub`, `refuse`
+final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
+  struct Note: AppRecord {
+    var text: String
+    var due: Int64?
+  }
+
+  let name = "tiny"
+  /// Records that the app was woken for, in order.
+  private(set) var woken: [String] = []
+  /// It fails for those.
+  var failing: Set<String> = []
+  /// Entries that were worked out.
+  private(set) var workedOut: [String] = []
+
+  static let chat: ChannelName = "tiny.chat:1"
+  static let list: ChannelName = "tiny.list:all"
+  static let live: ChannelName = "tiny.live:all"
+
+  var namespaces: [String: ChannelOptions] {
+    var chat = ChannelOptions()
+    chat.app = name
+    chat.durability = .durable
+    chat.historySize = 100
+    chat.historyTTLMilliseconds = 3_600_000
+    var list = ChannelOptions()
+    list.app = name
+    list.kind = .map
+    list.mapMode = .persistent
+    list.durability = .durable
+    var live = list
+    live.mapMode = .ephemeral
+    live.durability = .memory
+    return ["tiny.chat": chat, "tiny.list": list, "tiny.live": live]
+  }
+
+  func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let words = String(decoding: call.data, as: UTF8.self).split(separator: " ").map(String.init) + ["", "", ""]
+    switch call.method {
+    case "tiny.set":
+      return AppDecision(
+        [
+          .write(key: words[0], Note(text: words[1], due: Int64(words[2]))),
+          .refresh(Self.list, key: words[0], .atomically),
+        ], reply: Array("\"set\"".utf8))
+    case "tiny.soon":
+      return AppDecision([
+        .write(key: words[0], Note(text: words[1])), .refresh(Self.list, key: words[0], .soon),
+        .refresh(Self.live, key: words[0], .soon),
+      ])
+    case "tiny.erase":
+      return AppDecision([.erase(key: words[0]), .refresh(Self.list, key: words[0], .atomically), .scrub])
+    case "tiny.get":
+      return AppDecision(reply: Array("\"\(try view.record(Note.self, words[0])?.text ?? "nothing")\"".utf8))
+    case "tiny.say": return try say(words, call, view)
+    case "tiny.secret":
+      return AppDecision([
+        .publish(
+          AppPublication(
+            channel: Self.chat, data: Array(words[0].utf8), info: call.caller,
+            tags: ["only": call.user, "hidden": "|x|", "colour": "red"]))
+      ])
+    case "tiny.edit":
+      return AppDecision([.edit(Self.chat, offset: UInt64(words[0]) ?? 0, data: Array(words[1].utf8))])
+    case "tiny.bar":
+      return AppDecision([.write(key: "bar/" + words[0], Note(text: "")), .readmit(user: words[0], Self.chat)])
+    case "tiny.discard": return AppDecision([.discardPictures([words[0]])])
+    default: throw .methodNotFound
+    }
+  }
+
+  private func say(_ words: [String], _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    guard let channel = try? ChannelName("tiny.chat:" + words[0]) else { throw .badRequest }
+    let publication = AppPublication(
+      channel: channel, data: Array("\"\(words[1])\"".utf8), info: call.caller,
+      idempotencyKey: words[2].isEmpty ? nil : words[2])
+    return AppDecision([.publish(publication)], reply: Array("\(try view.top(of: channel) + 1)".utf8))
+  }
+
+  func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
+    woken.append(key)
+    if failing.contains(key) { throw .internalError }
+    let note = try view.record(Note.self, key)
+    return AppDecision([
+      .write(key: key, Note(text: (note?.text ?? "") + "!")), .refresh(Self.list, key: key, .atomically),
+    ])
+  }
+
+  func admit(
+    _ user: String, to channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> AppAdmission {
+    if try view.record(Note.self, "bar/" + user) != nil { throw .permissionDenied }
+    return AppAdmission(audience: .any([.not(.exists(key: "only")), .equal(key: "only", user)]))
+  }
+
+  func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry? {
+    workedOut.append(key)
+    guard let note = try view.record(Note.self, key) else { return nil }
+    return AppEntry(data: Array("\"\(note.text)\"".utf8), score: 0)
+  }
+}
+
+extension TinyApp.Note {
+  init(text: String) { self.init(text: text, due: nil) }
+}
+
+extension BrokerScene {
+  /// A broker with the app, on a disk that may hold something already.
+  convenience init(
+    _ app: TinyApp, disk: ScriptedStore = ScriptedStore(), _ change: (inout BrokerConfiguration) -> Void = { _ in }
+  ) {
+    self.init(disk: disk) {
+      $0.namespaces.add(app.namespaces, of: app.name)
+      change(&$0)
+    }
+    try? core.install(app)
+  }
+
+  /// `"set a 1"` as a command of a person.
+  func call(_ id: UInt64, _ command: String, by user: String = "ann", isRetry: Bool = false) {
+    let words = command.split(separator: " ", maxSplits: 1).map(String.init)
+    request(
+      id,
+      .call(
+        .init(
+          method: "tiny." + words[0], data: Array((words.count > 1 ? words[1] : "").utf8),
+          caller: ClientInfo(user: user, client: "c-" + user))), isRetry: isRetry)
+  }
+
+  /// What the list of the app shows, by key.
+  func shown(_ channel: ChannelName = TinyApp.list) -> [String: String] {
+    let request = BrokerRequest.MapRequest(channel: channel, read: .init(phase: .state))
+    guard case .mapPage(let page)? = ask(.readMap(request)) else { return [:] }
+    var shown: [String: String] = [:]
+    for entry in page.entries { shown[entry.change?.key ?? ""] = String(decoding: entry.data, as: UTF8.self) }
+    return shown
+  }
+}
+
+extension Heard {
+  static func result(_ id: UInt64, _ json: String) -> Heard { .reply(id, .result(Array(json.utf8))) }
+}

@@ -1,0 +1,98 @@
+import GRDB
+import Testing
+import Wire
+
+@testable import Log
+
+/// The stores that take transactions.
+enum TransactionalKind: CaseIterable, CustomTestStringConvertible {
+  case memory
+  case sqlite
+
+  var testDescription: String { self == .memory ? "memory" : "SQLite" }
+}
+
+/// A store that takes transactions, in a folder where it needs one.
+final class TransactionScene {
+  let kind: TransactionalKind
+  let store: any TransactionalStore
+  let sqlite: SQLiteSubject?
+  let folder: TemporaryFolder?
+  private var epochs: [ChannelName: String] = [:]
+  private var ticket: UInt64 = 0
+  private var pending = 0
+
+  /// - Parameter folder: of an SQLite store that is opened again.
+  init(_ kind: TransactionalKind, folder: TemporaryFolder? = nil) throws {
+    self.kind = kind
+    guard kind == .sqlite else {
+      store = MemoryStore()
+      sqlite = nil
+      self.folder = nil
+      return
+    }
+    let folder = try folder ?? TemporaryFolder()
+    var options = SQLiteStore.Options()
+    options.now = { 1000 }
+    let subject = try SQLiteSubject(folder.path, options: options)
+    self.folder = folder
+    sqlite = subject
+    store = subject.store
+  }
+
+  deinit { store.close() }
+
+  @discardableResult
+  func open(_ name: String) throws -> StreamPosition {
+    let name = try channel(name)
+    let position = try store.open(name, durability: .durable).position
+    epochs[name] = position.epoch
+    return position
+  }
+
+  /// An entry of a stream, or with a key of a map that keeps no stream.
+  func entry(
+    _ name: String, _ offset: UInt64, _ text: String = "x", key: String? = nil, removed: Bool = false,
+    score: Int64 = 0, expires: Int64 = .max, edit: LogEdit? = nil
+  ) throws -> LogEntry {
+    ticket += 1
+    let name = try channel(name)
+    let change = key.map { KeyChange(key: $0, removed: removed, score: score, expires: expires) }
+    return LogEntry(
+      ticket: ticket, channel: name, epoch: epochs[name] ?? "",
+      publication: Publication(offset: offset, time: 1000, data: Array(text.utf8), change: change),
+      durability: .durable, historySize: key == nil ? 100 : 0, historyTTLMilliseconds: 1_000_000,
+      writesMap: key != nil, edit: edit)
+  }
+
+  /// Appends, and waits for what becomes of it.
+  @discardableResult
+  func append(_ entries: [LogEntry]) throws -> [LogError?] {
+    let outcome = entries.count == 1 ? store.append(entries[0]) : store.append(entries)
+    switch outcome {
+    case .refused(let error): return entries.map { _ in error }
+    case .kept: return entries.map { _ in nil }
+    case .pending:
+      pending += entries.count
+      try sqlite?.completions.wait(for: pending)
+      return (sqlite?.completions.all.suffix(entries.count) ?? []).map(\.error)
+    }
+  }
+
+  func texts(_ name: String) throws -> [String] {
+    try store.read(channel(name), LogRange(since: nil, through: .max, limit: .max))
+      .map { String(decoding: $0.data, as: UTF8.self) }
+  }
+
+  func map(_ name: String) throws -> [String: String] {
+    var map: [String: String] = [:]
+    for entry in try store.entries(of: channel(name)) {
+      map[entry.change?.key ?? ""] = String(decoding: entry.data, as: UTF8.self)
+    }
+    return map
+  }
+
+  func due(_ name: String, by time: Int64, limit: Int = 100) throws -> [String] {
+    try store.keys(of: channel(name), expiringBy: time, limit: limit).map(\.key)
+  }
+}
