@@ -151,7 +151,8 @@ struct StateTests {
     let isErased = try await eventually(within: .seconds(20)) {
       try ByteSearch.files(in: folder, holding: Array(keys)).isEmpty
     }
-    #expect(isErased, "keys are in \(try ByteSearch.files(in: folder, holding: Array(keys)).values)")
+    let left = try ByteSearch.files(in: folder, holding: Array(keys)).values
+    #expect(isErased, "keys are in \(left)")
     func files() -> [String] {
       (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("pictures").path)) ?? []
     }
