@@ -43,7 +43,8 @@ final class GatewayLoop: LoopParticipant {
 
   init(
     link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
-    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void, linkOpened: @escaping () -> Void,
+    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void,
+    linkOpened: @escaping () -> Void,
     logger: Logger
   ) throws {
     self.link = link

@@ -56,7 +56,9 @@ struct ByteSearch {
   static func files(in folder: URL, holding texts: [String]) throws -> [String: [String]] {
     var found: [String: [String]] = [:]
     for file in try all(in: folder) {
-      for text in texts where file.bytes.range(of: Data(text.utf8)) != nil { found[text, default: []].append(file.name) }
+      for text in texts where file.bytes.range(of: Data(text.utf8)) != nil {
+        found[text, default: []].append(file.name)
+      }
     }
     return found
   }
