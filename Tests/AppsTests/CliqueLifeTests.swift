@@ -217,12 +217,11 @@ struct CliqueLifeTests {
     #expect(try scene.field("unread", "ann", id) == "0")
   }
 
-  @Test("ids are the first half of SHA-256")
-  func digest() {
-    #expect(CliqueIdentifier.digest(Array("abc".utf8)).prefix(3) == [0xba78_16bf, 0x8f01_cfea, 0x4141_40de])
-    #expect(CliqueIdentifier.digest([]).last == 0x7852_b855)
-    let long = Array("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8)
-    #expect(CliqueIdentifier.digest(long).first == 0x248d_6a61)
+  @Test("ids are the first half of SHA-256 over parts with their lengths")
+  func identifiers() {
+    #expect(CliqueIdentifier.hex([]) == "e3b0c44298fc1c149afbf4c8996fb924")
+    #expect(CliqueIdentifier.pair("a", "bc") != CliqueIdentifier.pair("ab", "c"))
+    #expect(CliqueIdentifier.pair("a", "bc").count == 33)
   }
 
   @Test("search looks through one's own conversations, and not for those one has blocked")

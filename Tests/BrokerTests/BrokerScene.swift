@@ -1,9 +1,9 @@
+import Apps
 import Log
 import Testing
 import Wire
 
-@testable import Apps
-import Broker
+@testable import Broker
 
 /// What a gateway reads off the link, short enough to be compared with a literal.
 enum Heard: Equatable {

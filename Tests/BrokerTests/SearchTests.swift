@@ -118,13 +118,7 @@ struct SearchLoopTests {
     let context = try Context()
     let address = Mutex("")
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
-    var options = ChannelOptions()
-    options.historySize = 5
-    options.historyTTLMilliseconds = 60_000
-    options.durability = .durable
-    var table = NamespaceTable(withoutNamespace: options)
-    table.namespaces["d"] = options
-    let configuration = BrokerConfiguration(namespaces: table, instance: 7)
+    let configuration = Self.configuration()
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [path = folder.path] loop in
       let disk = try SQLiteStore(folder: path, logger: quiet) { _ = completions.post($0) }
@@ -177,6 +171,16 @@ struct SearchLoopTests {
     case .failed(let error): #expect(!hasIndex && error.code == ClientError.notAvailable.code)
     default: Issue.record("neither found nor refused")
     }
+  }
+
+  private static func configuration() -> BrokerConfiguration {
+    var options = ChannelOptions()
+    options.historySize = 5
+    options.historyTTLMilliseconds = 60_000
+    options.durability = .durable
+    var table = NamespaceTable(withoutNamespace: options)
+    table.namespaces["d"] = options
+    return BrokerConfiguration(namespaces: table, instance: 7)
   }
 }
 

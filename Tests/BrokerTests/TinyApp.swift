@@ -1,6 +1,8 @@
 import Apps
 import Wire
 
+@testable import Broker
+
 /// An app of a few words. Its commands are `tiny.<word>` with plain words as data:
 ///
 /// - `set key text [due]`, `soon key text`, `erase key`, `get key`: records, each an entry of the list

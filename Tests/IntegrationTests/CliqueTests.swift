@@ -106,8 +106,8 @@ struct CliqueTests {
           "\"presence_stats\":{\"channel\":\"\(channel)\"}",
           "\"rpc\":{\"method\":\"map.list\",\"data\":{\"channel\":\"\(channel)\"}}",
           "\"rpc\":{\"method\":\"map.get\",\"data\":{\"channel\":\"\(channel)\",\"key\":\"bob\"}}",
-          "\"rpc\":{\"method\":\"channel.edit\",\"data\":{\"channel\":\"\(channel)\",\"offset\":1,\"data\":{}}}",
-          "\"rpc\":{\"method\":\"channel.delete\",\"data\":{\"channel\":\"\(channel)\",\"offset\":1}}",
+          "\"rpc\":{\"method\":\"publication.edit\",\"data\":{\"channel\":\"\(channel)\",\"offset\":1,\"data\":{}}}",
+          "\"rpc\":{\"method\":\"publication.delete\",\"data\":{\"channel\":\"\(channel)\",\"offset\":1}}",
         ] { await #expect(throws: Phone.Fault.self, "\(request)") { try await eve.ask(request) } }
       }
       await #expect(throws: Phone.Fault.self, "a filter on hidden tags") {

@@ -153,15 +153,15 @@ struct MapChannelTests {
       for text in ["one", "two", "three"] {
         try await ada.ask("\"publish\":{\"channel\":\"chat:42\",\"data\":\"\(text)\"}")
       }
-      let edited = try await ada.call("channel.edit", "{\"channel\":\"chat:42\",\"offset\":2,\"data\":\"TWO\"}")
+      let edited = try await ada.call("publication.edit", "{\"channel\":\"chat:42\",\"offset\":2,\"data\":\"TWO\"}")
       #expect(edited["offset"].int == 4)
-      try await ada.call("channel.delete", "{\"channel\":\"chat:42\",\"offset\":3}")
+      try await ada.call("publication.delete", "{\"channel\":\"chat:42\",\"offset\":3}")
       #expect(await eventually { bob.publications("chat:42").count == 5 })
       let live = bob.publications("chat:42")
       #expect(live[3]["tags"]["edits"].string == "2" && live[3]["data"].string == "TWO")
       #expect(live[4]["tags"]["deletes"].string == "3")
       let fault = await #expect(throws: Phone.Fault.self) {
-        try await bob.call("channel.edit", "{\"channel\":\"chat:42\",\"offset\":1,\"data\":\"mine\"}")
+        try await bob.call("publication.edit", "{\"channel\":\"chat:42\",\"offset\":1,\"data\":\"mine\"}")
       }
       #expect(fault?.code == 103)
       for _ in 1...2 {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 import Wire
 
@@ -56,8 +57,9 @@ import Wire
     try held.letGo()
     try sqlite.completions.wait(for: 10)
     let errors = sqlite.completions.all.suffix(8).map(\.error)
-    #expect(errors == [.notContiguous, .notContiguous, .notContiguous, .notContiguous, nil, nil]
-      + [.notContiguous, .notContiguous])
+    #expect(
+      errors == [.notContiguous, .notContiguous, .notContiguous, .notContiguous, nil, nil]
+        + [.notContiguous, .notContiguous])
     #expect(sqlite.completions.all.map(\.ticket) == Array(1...10))
     #expect(try scene.texts("s") == ["x"])
     #expect(try scene.texts("t") == ["x", "x"])

@@ -41,7 +41,8 @@ final class CliqueConversations: @unchecked Sendable {
     var length: UInt32 = 32
     _ = unsafe EVP_Digest(message, message.count, &digest, &length, EVP_sha256(), nil)
     let digits = Array("0123456789abcdef".utf8)
-    return "p" + String(decoding: digest.prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    return "p"
+      + String(decoding: digest.prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   // MARK: Before a run

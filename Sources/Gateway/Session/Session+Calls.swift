@@ -190,8 +190,8 @@ extension Session {
 
 /// Calls that belong to no app.
 enum GeneralCall: String {
-  case edit = "channel.edit"
-  case delete = "channel.delete"
+  case edit = "publication.edit"
+  case delete = "publication.delete"
   case mapSet = "map.set"
   case mapRemove = "map.remove"
   case mapGet = "map.get"

@@ -169,8 +169,8 @@ async def change(ada, bob):
     first = (await ada[0].say("tpyo"))["offset"]
     second = (await ada[0].say("a secret"))["offset"]
     await all_see(bob, lambda device: device.entry["unread"] == 2, "two unread messages")
-    await call(ada[1].client, "channel.edit", channel=chat, offset=first, data={"text": "typo"})
-    await call(ada[1].client, "channel.delete", channel=chat, offset=second)
+    await call(ada[1].client, "publication.edit", channel=chat, offset=first, data={"text": "typo"})
+    await call(ada[1].client, "publication.delete", channel=chat, offset=second)
     for device in ada + bob:
         events = device.chat.events
         edits = await until(
@@ -195,7 +195,7 @@ async def change(ada, bob):
     passed("the author edits and deletes, all phones see it, and counts stay right")
 
     last = (await ada[0].say("never mind"))["offset"]
-    await call(ada[1].client, "channel.delete", channel=chat, offset=last)
+    await call(ada[1].client, "publication.delete", channel=chat, offset=last)
     await bob[0].do("read", conversation=bob[0].conversation, offset=last)
     await all_see(bob, lambda device: device.entry["unread"] == 0, "nothing is unread")
     expect(bob[1].entry["last"], "after that", "the last message after the newest was deleted")
@@ -313,7 +313,7 @@ async def block(ada, bob, carol):
     await ada[1].do("send", to="bob", text="hello?")
     await ada[0].do("typing", conversation=conversation)
     await ada[0].do("read", conversation=conversation, offset=sent["offset"])
-    await call(ada[0].client, "channel.edit", channel=ada[0].chat.channel, offset=old, data={"text": "read me anyway"})
+    await call(ada[0].client, "publication.edit", channel=ada[0].chat.channel, offset=old, data={"text": "read me anyway"})
     await all_see(ada, lambda device: "into the void" in device.texts and "hello?" in device.texts, "her own messages")
     await all_see(ada, lambda device: any(p.tags.get("edits") == str(old) for p in device.chat.events.publications),
                   "her own edit")
