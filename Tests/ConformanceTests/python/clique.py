@@ -184,10 +184,10 @@ async def change(ada, bob):
         expect(decode(history[second].data), None, f"the deleted message in the history of {device.user}")
         expect("deleted" in history[second].tags, True, "the deleted message says so")
     for method, more in (("edit", {"data": {"text": "forged"}}), ("delete", {})):
-        code = await refusal(call(bob[0].client, f"channel.{method}", channel=chat, offset=first, **more))
+        code = await refusal(call(bob[0].client, f"publication.{method}", channel=chat, offset=first, **more))
         expect(code, 103, f"answer to a {method} of somebody else's message")
     for wrong, code in (({"text": "x" * 4001}, 106), ({"event": "left", "user": "bob"}, 107)):
-        edit = call(ada[0].client, "channel.edit", channel=chat, offset=first, data=wrong)
+        edit = call(ada[0].client, "publication.edit", channel=chat, offset=first, data=wrong)
         expect(await refusal(edit), code, "answer to a change into what could not be said")
     await ada[0].say("after that")
     await all_see(bob, lambda device: device.entry["last"] == "after that", "the last message")
