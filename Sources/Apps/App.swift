@@ -25,6 +25,11 @@ public protocol App: Sendable {
   /// - Throws: what is told to those who may not.
   func admit(_ user: String, to channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppAdmission
 
+  /// The author of a publication wants to change it, or to remove it. The decision's answer is not used.
+  ///
+  /// - Throws: what the author is told. Nothing is changed then.
+  func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision
+
   /// What a map channel of the app holds for a key, worked out from the records; nil: nothing.
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
 }
@@ -56,6 +61,30 @@ public struct AppCall: Sendable, Equatable {
   }
 
   public var user: String { caller.user }
+}
+
+extension App {
+  public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
+    AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
+  }
+}
+
+/// Somebody who may see a channel changes what they published there.
+public struct AppEdit: Sendable {
+  public var channel: ChannelName
+  /// As it stands in the history.
+  public var original: Publication
+  /// Valid JSON; nil: it is to be removed.
+  public var data: [UInt8]?
+  /// The author. The user is never empty.
+  public var editor: ClientInfo
+
+  public init(channel: ChannelName, original: Publication, data: [UInt8]?, editor: ClientInfo) {
+    self.channel = channel
+    self.original = original
+    self.data = data
+    self.editor = editor
+  }
 }
 
 /// What an app may look at while it decides: its own records, and its channels.

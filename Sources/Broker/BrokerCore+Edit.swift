@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 
@@ -29,6 +30,13 @@ extension BrokerCore {
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
+      }
+      if let host = state.options.app.flatMap({ apps[$0] }) {
+        let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
+        var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+        // As without an app: the offset of what says so.
+        decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
+        return try perform(decision, of: host, for: requester, at: time, into: &effects)
       }
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: time.wall)

@@ -117,7 +117,7 @@ public final class GatewayServer: Sendable {
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
       context: context, loop: loop, uplink: uplink, discardPictures: { [pictures] in pictures?.discard($0) },
-      logger: logger)
+      linkOpened: { [pictures] in pictures?.reconcile() }, logger: logger)
   }
 
   /// Opens the public port.

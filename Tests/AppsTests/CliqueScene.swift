@@ -74,7 +74,8 @@ final class CliqueScene: AppView {
       case .erase(let key): records[key] = nil
       case .publish(let publication): publish(publication)
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
-      case .refresh, .edit, .scrub, .discardPictures: break
+      case .edit(let channel, let offset, let data): edit(channel, offset, data)
+      case .refresh, .scrub, .discardPictures: break
       }
     }
     for effect in effects {
@@ -91,6 +92,27 @@ final class CliqueScene: AppView {
     streams[publication.channel, default: []].append(
       Publication(
         offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags))
+  }
+
+  private func edit(_ channel: ChannelName, _ offset: UInt64, _ data: [UInt8]?) {
+    guard var changed = streams[channel]?[Int(offset) - 1] else { return }
+    var tags = changed.tags
+    tags[data == nil ? "deletes" : "edits"] = String(offset)
+    publish(AppPublication(channel: channel, data: data ?? Array("null".utf8), info: changed.info, tags: tags))
+    changed.data = data ?? Array("null".utf8)
+    changed.tags[data == nil ? "deleted" : "edited"] = String(now)
+    streams[channel]?[Int(offset) - 1] = changed
+  }
+
+  /// The author changes what they published, or removes it.
+  func change(_ user: String, _ id: String, _ offset: UInt64, _ json: String?) throws {
+    let channel = try ChannelName("clique.chat:\(id)")
+    let original = try #require(streams[channel]?[Int(offset) - 1])
+    let decision = try app.edit(
+      AppEdit(
+        channel: channel, original: original, data: json.map { Array($0.utf8) },
+        editor: ClientInfo(user: user, client: "c-" + user)), self)
+    try apply(decision.effects)
   }
 
   // MARK: What people see

@@ -23,6 +23,8 @@ final class PictureScene {
     }
     var registrations: Int { state.withLock(\.registrations) }
     func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
+    func forget(_ id: String) { state.withLock { $0.pictures[id] = nil } }
+    func gone(_ ids: [String]) -> [String] { state.withLock { state in ids.filter { state.pictures[$0] == nil } } }
     func show(to user: String) { state.withLock { _ = $0.viewers.insert(user) } }
 
     func register(_ picture: TakenPicture) -> Result<Void, ClientError> {
@@ -90,7 +92,8 @@ final class PictureScene {
       configuration, verifier: Verifier(),
       broker: PictureBroker(
         register: { picture, answer in answer(broker.register(picture)) },
-        key: { id, user, answer in answer(broker.key(id, user)) }))
+        key: { id, user, answer in answer(broker.key(id, user)) },
+        gone: { ids, answer in answer(.success(broker.gone(ids))) }))
     self.service = service
     harness = try ListenerHarness { listener in
       listener.pictures = service

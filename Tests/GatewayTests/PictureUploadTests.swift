@@ -133,6 +133,19 @@ struct PictureUploadTests {
     }
   }
 
+  @Test("what the broker discarded while there was no link to it is deleted when there is one again, and nothing else")
+  func reconciled() async throws {
+    try await withPictures { scene throws in
+      let other = String(repeating: "c", count: 32)
+      for id in [Self.id, other] { #expect(try scene.put(id, PictureScene.picture(1000)).status == 201) }
+      scene.broker.forget(other)
+      scene.service.reconcile()
+      let deadline = Date() + 10
+      while scene.files != [Self.id], Date() < deadline { usleep(10_000) }
+      #expect(scene.files == [Self.id])
+    }
+  }
+
   @Test("what the broker does not take is not kept")
   func brokerRefuses() async throws {
     try await withPictures { scene throws in

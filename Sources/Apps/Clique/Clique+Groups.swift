@@ -115,7 +115,7 @@ extension Clique {
   }
 
   /// Each publication of a group has the tag, so that an audience can tell it from a join.
-  private static func tags(hiddenFrom users: [String]) -> [String: String] {
+  static func tags(hiddenFrom users: [String]) -> [String: String] {
     [Tag.hidden: users.map(Tag.bars).joined()]
   }
 }

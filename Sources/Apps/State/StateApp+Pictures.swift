@@ -76,6 +76,16 @@ extension StateApp {
     }
   }
 
+  /// Which of these pictures nobody can see ever again: a gateway asks that was not there when they were discarded.
+  func gonePictures(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let request = try StateJSON.decode(StatePicturesRequest.self, call.data)
+    var gone: [String] = []
+    for id in request.ids where StatePictureID.isValid(id) {
+      if try view.record(StatePicture.self, StateKeys.picture + id) == nil { gone.append(id) }
+    }
+    return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))
+  }
+
   /// Nobody sent it.
   func pictureDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard let picture = try view.record(StatePicture.self, key), let due = picture.due, due <= view.now else {

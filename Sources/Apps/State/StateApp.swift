@@ -38,6 +38,7 @@ public struct StateApp: App {
       return switch call.method {
       case "state.picture.added": try addPicture(call, view)
       case "state.picture.key": try pictureKey(call, view)
+      case "state.picture.gone": try gonePictures(call, view)
       default: throw .methodNotFound
       }
     }

@@ -62,6 +62,14 @@ struct StatePictureKeyRequest: Decodable {
   var id: String
 }
 
+struct StatePicturesRequest: Decodable {
+  var ids: [String]
+}
+
+struct StatePicturesReply: Encodable {
+  var gone: [String]
+}
+
 struct StatePictureKeyReply: Encodable {
   var type: String
   var key: Bytes64

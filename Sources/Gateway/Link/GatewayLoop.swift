@@ -28,6 +28,7 @@ final class GatewayLoop: LoopParticipant {
   private let dealer: Socket
   private let shards: [ShardMailbox]
   private let discardPictures: ([String]) -> Void
+  private let linkOpened: () -> Void
   private let logger: Logger
   private unowned let loop: Loop
   private var effects: [GatewayLinkEffect] = []
@@ -42,13 +43,16 @@ final class GatewayLoop: LoopParticipant {
 
   init(
     link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
-    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void, logger: Logger
+    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void,
+    linkOpened: @escaping () -> Void,
+    logger: Logger
   ) throws {
     self.link = link
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
     self.loop = loop
     self.discardPictures = discardPictures
+    self.linkOpened = linkOpened
     self.logger = logger
     batches = Array(repeating: [], count: shards.count)
     batchBytes = Array(repeating: 0, count: shards.count)
@@ -193,6 +197,7 @@ final class GatewayLoop: LoopParticipant {
           "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
         ])
     }
+    if counters.sessions > reported.sessions { linkOpened() }
     if counters.requestsTimedOut > reported.requestsTimedOut {
       logger.warning(
         "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",

@@ -9,7 +9,7 @@ extension PictureBroker {
       _ answer: @escaping @Sendable (Result<[UInt8], ClientError>) -> Void
     ) -> Void
 
-  /// The broker behind calls of `state.picture.added` and `state.picture.key`.
+  /// The broker behind calls of `state.picture.added`, `state.picture.key` and `state.picture.gone`.
   public init(call: @escaping Call) {
     self.init(
       register: { picture, answer in
@@ -29,8 +29,23 @@ extension PictureBroker {
               return .success(PictureKey(type: reply.type, key: Array(key)))
             })
         }
+      },
+      gone: { ids, answer in
+        guard let data = Self.encode(["ids": ids]) else { return answer(.failure(.internalError)) }
+        call("state.picture.gone", data, Self.nobody) { result in
+          answer(
+            result.flatMap { reply in
+              guard let reply = try? JSONDecoder().decode([String: [String]].self, from: Data(reply)),
+                let gone = reply["gone"]
+              else { return .failure(.internalError) }
+              return .success(gone)
+            })
+        }
       })
   }
+
+  /// The gateway asks for itself; the app does not look at who it is.
+  private static let nobody = "-"
 
   private struct Registration: Encodable {
     var id: String

@@ -31,18 +31,23 @@ public struct PictureKey: Sendable, Equatable {
 public struct PictureBroker: Sendable {
   public typealias Registered = @Sendable (Result<Void, ClientError>) -> Void
   public typealias Keyed = @Sendable (Result<PictureKey, ClientError>) -> Void
+  public typealias Sorted = @Sendable (Result<[String], ClientError>) -> Void
 
   /// `state.picture.added` in the name of the picture's user.
   public var register: @Sendable (_ picture: TakenPicture, _ answer: @escaping Registered) -> Void
   /// `state.picture.key` in the name of the user.
   public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
+  /// `state.picture.gone`: which of these nobody can ever see again.
+  public var gone: @Sendable (_ ids: [String], _ answer: @escaping Sorted) -> Void
 
   public init(
     register: @escaping @Sendable (TakenPicture, @escaping Registered) -> Void,
-    key: @escaping @Sendable (String, String, @escaping Keyed) -> Void
+    key: @escaping @Sendable (String, String, @escaping Keyed) -> Void,
+    gone: @escaping @Sendable ([String], @escaping Sorted) -> Void
   ) {
     self.register = register
     self.key = key
+    self.gone = gone
   }
 }
 
@@ -98,6 +103,25 @@ public final class PictureService: Sendable {
       if case .active = state { store.discard(ids) }
     }
   }
+
+  /// Deletes what the broker wanted deleted while there was no link to it: it says so once. Returns at once.
+  public func reconcile() {
+    pool.submit { [self] state in
+      if case .active = state { reconcile((try? store.finished()) ?? []) }
+    }
+  }
+
+  private func reconcile(_ ids: [String]) {
+    if ids.isEmpty { return }
+    // One question after the other: the broker has more to do.
+    broker.gone(Array(ids.prefix(Self.picturesPerQuestion))) { [weak self] answer in
+      guard let self, case .success(let gone) = answer else { return }
+      discard(gone)
+      reconcile(Array(ids.dropFirst(Self.picturesPerQuestion)))
+    }
+  }
+
+  private static let picturesPerQuestion = 100
 
   /// Deletes uploads that nobody goes on with. Returns at once; the listener asks every few minutes.
   public func sweep() {

@@ -273,6 +273,9 @@ final class PictureStore: Sendable {
     try? PictureFile.syncFolder(folder)
   }
 
+  /// The ids of all pictures that were taken in.
+  func finished() throws -> [String] { try PictureFile.names(in: folder).filter(PictureRequest.isID) }
+
   /// Deletes uploads that nobody goes on with.
   func sweep() {
     let limit = clock() - limits.partialLifetimeSeconds

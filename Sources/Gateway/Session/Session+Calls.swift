@@ -39,7 +39,8 @@ extension Session {
     case (.nothing, .done), (.nothing, .published): send(.rpc(id: id, data: Array("{}".utf8)))
     case (.offset, .published(let position)):
       send(.rpc(id: id, data: Array("{\"offset\":\(position.offset)}".utf8)))
-    case (.result, .result(let data)): send(.rpc(id: id, data: data))
+    // An app has answered for the edit, with the offset.
+    case (.result, .result(let data)), (.offset, .result(let data)): send(.rpc(id: id, data: data))
     case (.mapPage(let binaryData), .mapPage(let page)):
       send(.rpc(id: id, data: MapPageJSON.bytes(of: page, binaryData: binaryData)))
     case (.unread(let channels), .unread(let counts)):

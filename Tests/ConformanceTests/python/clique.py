@@ -28,11 +28,11 @@ class Device:
         self.receipts = await Map.open(self.client, f"clique.receipts:{conversation}")
         self.typing = await Map.open(self.client, f"clique.typing:{conversation}")
 
-    async def reenter(self):
-        """After the server has ended the conversation's subscriptions: as an app does that shows it again."""
+    async def is_let_go(self):
+        """The server ends the conversation's subscriptions."""
         for subscription in (self.chat, self.receipts.subscription, self.typing.subscription):
+            await until(lambda: subscription.events.unsubscribed, f"{subscription.channel} ends for {self.user}")
             self.client.remove_subscription(subscription)
-        await self.enter(self.conversation)
 
     async def say(self, text, **more):
         return await call(self.client, "clique.send", conversation=self.conversation, text=text, **more)
@@ -184,8 +184,11 @@ async def change(ada, bob):
         expect(decode(history[second].data), None, f"the deleted message in the history of {device.user}")
         expect("deleted" in history[second].tags, True, "the deleted message says so")
     for method, more in (("edit", {"data": {"text": "forged"}}), ("delete", {})):
-        code = await refusal(call(bob[0].client, f"channel.{method}", channel=chat, offset=first, **more))
+        code = await refusal(call(bob[0].client, f"publication.{method}", channel=chat, offset=first, **more))
         expect(code, 103, f"answer to a {method} of somebody else's message")
+    for wrong, code in (({"text": "x" * 4001}, 106), ({"event": "left", "user": "bob"}, 107)):
+        edit = call(ada[0].client, "publication.edit", channel=chat, offset=first, data=wrong)
+        expect(await refusal(edit), code, "answer to a change into what could not be said")
     await ada[0].say("after that")
     await all_see(bob, lambda device: device.entry["last"] == "after that", "the last message")
     expect([device.entry["unread"] for device in bob], [2, 2], "unread: a change is no message, and what is gone none")
@@ -265,20 +268,26 @@ async def crossings(ada, bob, carol):
     passed("the invisible neither appear nor see")
 
 
-async def search(ada, bob):
-    async def found(device, **query):
-        messages = (await device.do("search", **query))["messages"]
-        return [(message["user"], message["data"]["text"]) for message in messages]
+async def found(device, **query):
+    messages = (await device.do("search", **query))["messages"]
+    return [(message["user"], message["data"]["text"]) for message in messages]
 
+
+async def search(ada, bob):
     await bob[0].say("meet at the caf\u00e9 by the river")
     await ada[0].say("the river is lovely")
     for device in ada + bob:
-        expect(await found(device, text="river"),
-               [("ada", "the river is lovely"), ("bob", "meet at the caf\u00e9 by the river")], "newest first")
-        expect(await found(device, text="CAFE riv"), [("bob", "meet at the caf\u00e9 by the river")], "all words")
-        expect(await found(device, text="river", person="ada"), [("ada", "the river is lovely")], "by person")
-        expect(await found(device, text="secret"), [], "what was deleted")
-        expect(await found(device, text="typo"), [("ada", "typo")], "what was edited")
+        both = [("ada", "the river is lovely"), ("bob", "meet at the caf\u00e9 by the river")]
+        expect(await found(device, text="river"), both, "messages with a word, newest first")
+        expect(await found(device, text="CAFE riv"), both[1:], "messages with two words")
+        expect(await found(device, text="river", person="ada"), both[:1], "messages of one person")
+        expect(await found(device, text="secret"), [], "messages that were deleted")
+        expect(await found(device, text="typo"), [("ada", "typo")], "messages that were edited")
+    await bob[0].do("block", person="ada")
+    expect(await found(bob[0], text="river"), [], "what whoever blocks finds of the two")
+    expect(await found(ada[0], text="river"), both, "what the blocked one finds of the two")
+    await bob[0].do("unblock", person="ada")
+    await all_see(bob, lambda device: device.entry["state"] == "active", "the conversation stands again")
     passed("search finds words in one's own conversations, by whom they are, as they stand now")
 
 
@@ -288,13 +297,13 @@ async def block(ada, bob, carol):
     before = dict(ada[0].entry)
     # A crossing is all that may go.
     before.pop("crossing", None)
-    ended = {id(device): len(device.chat.events.unsubscribed) for device in ada + bob}
     old = (await ada[0].say("said before the block"))["offset"]
     await all_see(bob, lambda device: device.texts[-1:] == ["said before the block"], "a message before the block")
     await bob[0].do("block", person="ada")
     await all_see(bob, lambda device: device.entry["state"] == "blocked", "the entry of whoever blocks")
     await all_see(bob, lambda device: "ada" in device.blocked, "the list of blocked people")
-    await all_see(bob, lambda device: len(device.chat.events.unsubscribed) > ended[id(device)], "the chat closes")
+    for device in bob:
+        await device.is_let_go()
     await all_see(ada, lambda device: "bob" not in device.crossings, "no crossing with who blocks")
     await all_see(bob, lambda device: "ada" not in device.crossings, "no crossing with the blocked")
 
@@ -314,7 +323,8 @@ async def block(ada, bob, carol):
         entry.pop("crossing", None)
         expect(set(entry), set(before), "fields of the blocked one's entry")
         expect((entry["state"], entry["with"], entry["unread"]), ("active", "bob", 0), "the blocked one's entry")
-        expect(len(device.chat.events.unsubscribed), ended[id(device)], "chats of the blocked that were ended")
+        for subscription in (device.chat, device.receipts.subscription, device.typing.subscription):
+            expect(subscription.events.unsubscribed, [], "subscriptions of the blocked that were ended")
         expect({tag for p in device.chat.events.publications for tag in p.tags} - {"edits", "deletes"}, set(),
                "tags that would tell")
         expect(len(device.blocked.entries), 0, "what the blocked one's own list of blocked people says")
@@ -342,7 +352,7 @@ async def block(ada, bob, carol):
     await all_see(bob, lambda device: "ada" not in device.blocked, "the list of blocked people is empty")
     expect([device.entry["unread"] for device in bob], [0, 0], "unread after unblocking")
     for device in bob:
-        await device.reenter()
+        await device.enter(conversation)
         texts = await device.history_texts()
         for text in ("into the void", "hello?", "read me anyway"):
             expect(text in texts, False, f"\"{text}\", which was said under a block, is in bob's history")
@@ -416,8 +426,8 @@ async def people():
         await change(ada, bob)
         await away(ada, bob)
         await crossings(ada, bob, carol)
-        await search(ada, bob)
         await block(ada, bob, carol)
+        await search(ada, bob)
         await disconnect(ada, bob)
         for device in ada + bob + [carol]:
             expect(device.client.events.disconnected, [], f"connections of {device.user} that were ended for good")

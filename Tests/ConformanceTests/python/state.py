@@ -2,7 +2,9 @@
 
 import asyncio
 
-from pictures import Picture, break_off, get, http_request, offset_of, put, put_rest, until_gone, upload
+from pictures import (
+    Picture, break_off, get, http_request, offset_of, put, put_rest, put_until_taken, until_gone, upload,
+)
 from state_phone import Device, all_see, phones
 from support import CuttingProxy, expect, passed, refusal, refused_subscription, run, until
 
@@ -20,7 +22,7 @@ async def uploads(user):
     expect(await put(user, front), (201, "150000"), "a finished upload that is sent again")
 
     offset = await break_off(user, rear, 140_000)
-    expect(await put_rest(user, rear, offset), (201, "200001"), "going on after a lost connection")
+    await put_until_taken(user, rear, offset)
     expect(await offset_of(user, rear), 200_001, "what is there of a finished picture")
 
     status, _, _ = await http_request(None, "PUT", f"/state/pictures?id={Picture().id}", front.bytes)

@@ -1,0 +1,163 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// State over the public protocol and HTTP, on a real server and disk.
+@Suite("State end to end")
+struct StateTests {
+  private static let caption = "a caption that nobody may read before its time"
+
+  /// Somebody's phone, and their pictures.
+  private struct Person {
+    let user: String
+    let phone: Phone
+    let http: PictureClient
+    let pictures: [PictureClient.Picture]
+
+    init(_ user: String, _ hall: PhoneHall, pictures: [PictureClient.Picture]? = nil) async throws {
+      self.user = user
+      phone = try await hall.phone(of: user)
+      http = PictureClient(port: URL(string: hall.url)?.port ?? 0, token: try hall.token(user))
+      self.pictures = pictures ?? [.init(bytes: 70_000), .init(bytes: 3_000)]
+      try await phone.subscribeMap("state.threads:\(user)")
+      try await phone.subscribe("state.events:\(user)")
+    }
+
+    /// The same person after the server was killed.
+    func again(_ hall: PhoneHall) async throws -> Person { try await Person(user, hall, pictures: pictures) }
+
+    func upload() throws { for picture in pictures { #expect(try http.put(picture) == 201) } }
+
+    @discardableResult
+    func send(to other: String, _ more: String = "") async throws -> JSON {
+      try await phone.call(
+        "state.send",
+        "{\"to\":\"\(other)\",\"front\":\"\(pictures[0].id)\",\"rear\":\"\(pictures[1].id)\"\(more)}")
+    }
+
+    func begin(_ other: String) async throws { try await phone.call("state.begin", "{\"to\":\"\(other)\"}") }
+
+    func thread(_ other: String) -> JSON { phone.entry("state.threads:\(user)", other)["data"] }
+    func isIn(_ phase: String, with other: String) async -> Bool {
+      await eventually(within: .seconds(30)) { thread(other)["phase"].string == phase }
+    }
+  }
+
+  @Test("A thread's life with kill -9 after each step: begun, sent, uploaded, answered")
+  func life() async throws {
+    try await PhoneHall.with { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      func kill() async throws {
+        try await hall.killAndRestart()
+        (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      }
+      try await ada.begin("bob")
+      try ada.upload()
+      try await kill()
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\",\"key\":\"k\"")
+      #expect(sent["phase"].string == "sent")
+      try await kill()
+      #expect(bob.thread("ada")["phase"].string == "received" && ada.thread("bob")["phase"].string == "sent")
+      #expect(try await ada.send(to: "bob", ",\"key\":\"k\"")["since"].int == sent["since"].int, "a retry")
+      for person in [ada, bob] { for picture in ada.pictures { #expect(try person.http.get(picture).status == 404) } }
+      try await bob.begin("ada")
+      try bob.upload()
+      try await kill()
+      let answered = try await bob.send(to: "ada")
+      #expect(answered["phase"].string == "revealed")
+      try await kill()
+      #expect(try await bob.send(to: "ada")["since"].int == answered["since"].int, "a retry")
+      for (person, other) in [(ada, bob), (bob, ada)] {
+        let thread = person.thread(other.user)
+        #expect(thread["phase"].string == "revealed" && thread["unread"].bool)
+        #expect(thread["mine"]["front"].string == person.pictures[0].id)
+        #expect(thread["theirs"]["rear"].string == other.pictures[1].id)
+        for picture in ada.pictures + bob.pictures { #expect(try person.http.get(picture).body == picture.bytes) }
+      }
+      #expect(bob.thread("ada")["theirs"]["caption"].string == Self.caption)
+      let events = try await ada.phone.ask("\"history\":{\"channel\":\"state.events:ada\",\"limit\":10}")
+      #expect(events["history"]["publications"].array.map { $0["data"]["event"].string } == ["sent", "revealed"])
+    }
+  }
+
+  @Test("The data folder holds no byte of a sealed or expired State, and none of its keys once it has expired")
+  func bytes() async throws {
+    try await PhoneHall.with(["state.lifetime=8s"]) { hall in
+      let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      let search = ByteSearch(for: ada.pictures.map(\.bytes))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      #expect(await bob.isIn("received", with: "ada"))
+
+      // As a thief would, who comes while it is sealed.
+      let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
+      try FileManager.default.copyItem(at: hall.data, to: copy)
+      #expect(ada.thread("bob")["phase"].string == "sent", "it was sealed while it was copied")
+      #expect(try search.files(in: copy) == [])
+      #expect(try ByteSearch.files(in: copy, holding: [Self.caption]) == [:])
+      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: copy)
+      #expect(keys.count >= 4, "the wrapped keys of two pictures and a caption, and the caption: \(keys.count)")
+      // It would be found.
+      try Data(ada.pictures[1].bytes[1000..<1040]).write(to: copy.appendingPathComponent("stolen"))
+      #expect(try search.files(in: copy) == ["stolen"])
+
+      #expect(await ada.isIn("expired", with: "bob"))
+      try await isClean(hall, search, keys)
+      for person in [ada, bob] { for picture in ada.pictures { #expect(try person.http.get(picture).status == 404) } }
+    }
+  }
+
+  @Test("What expires while the server is down has expired when it is back, and its keys and pictures go")
+  func expiresMeanwhile() async throws {
+    try await PhoneHall.with(["state.lifetime=3s"]) { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      await hall.server.kill()
+      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: hall.data)
+      #expect(keys.count >= 4)
+      let until = Date(timeIntervalSince1970: Double(sent["until"].int ?? 0) / 1000)
+      #expect(await eventually { Date() > until })
+      try await hall.killAndRestart()
+      (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      #expect(await ada.isIn("expired", with: "bob"))
+      #expect(await bob.isIn("expired", with: "ada"))
+      try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+    }
+  }
+
+  @Test("The keys of an expired State go from the disk where the server is killed in the moment that it expires")
+  func killedAtTheEnd() async throws {
+    try await PhoneHall.with(["state.lifetime=2s"]) { hall in
+      let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: hall.data)
+      #expect(keys.count >= 4)
+      #expect(await bob.isIn("expired", with: "ada"))
+      try await hall.killAndRestart()
+      try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+    }
+  }
+
+  /// Nothing of a State is on disk any more: as soon as it can be.
+  private func isClean(
+    _ hall: PhoneHall, _ search: ByteSearch, _ keys: Set<String>
+  ) async throws {
+    let folder = hall.data
+    let isErased = try await eventually(within: .seconds(20)) {
+      try ByteSearch.files(in: folder, holding: Array(keys)).isEmpty
+    }
+    let left = try ByteSearch.files(in: folder, holding: Array(keys)).values
+    #expect(isErased, "keys are in \(left)")
+    func files() -> [String] {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("pictures").path)) ?? []
+    }
+    #expect(await eventually(within: .seconds(20)) { files().isEmpty }, "pictures are there: \(files())")
+    #expect(try search.files(in: folder) == [])
+    #expect(try ByteSearch.files(in: folder, holding: [Self.caption]) == [:])
+  }
+}

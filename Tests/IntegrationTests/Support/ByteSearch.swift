@@ -1,0 +1,92 @@
+import Foundation
+
+/// Looks for things in the raw bytes of all files of a folder.
+struct ByteSearch {
+  private struct Window: Hashable {
+    var first: UInt64
+    var second: UInt64
+  }
+
+  static let windowBytes = 16
+
+  private var windows: Set<Window> = []
+  /// Which first three bytes any window has: nearly all places of a file are passed over by it.
+  private var begins = [Bool](repeating: false, count: 1 << 24)
+
+  /// Whatever holds 31 bytes in a row of one of these is found.
+  init(for contents: [[UInt8]]) {
+    for content in contents {
+      // What a picture begins with is in any picture.
+      for start in stride(from: 16, through: content.count - Self.windowBytes, by: Self.windowBytes) {
+        content.withUnsafeBytes { bytes in
+          windows.insert(Self.window(in: bytes, at: start))
+          begins[Self.beginning(of: bytes, at: start)] = true
+        }
+      }
+    }
+  }
+
+  private static func window(in bytes: UnsafeRawBufferPointer, at place: Int) -> Window {
+    Window(
+      first: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self),
+      second: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt64.self))
+  }
+
+  private static func beginning(of bytes: UnsafeRawBufferPointer, at place: Int) -> Int {
+    Int(bytes[place]) << 16 | Int(bytes[place + 1]) << 8 | Int(bytes[place + 2])
+  }
+
+  /// Files that hold a part of the contents.
+  func files(in folder: URL) throws -> [String] {
+    try Self.all(in: folder).filter { file in
+      file.bytes.withUnsafeBytes { bytes in
+        var place = 0
+        while place + Self.windowBytes <= bytes.count {
+          if begins[Self.beginning(of: bytes, at: place)], windows.contains(Self.window(in: bytes, at: place)) {
+            return true
+          }
+          place += 1
+        }
+        return false
+      }
+    }.map(\.name)
+  }
+
+  /// Files that hold a text, by the text.
+  static func files(in folder: URL, holding texts: [String]) throws -> [String: [String]] {
+    var found: [String: [String]] = [:]
+    for file in try all(in: folder) {
+      for text in texts where file.bytes.range(of: Data(text.utf8)) != nil {
+        found[text, default: []].append(file.name)
+      }
+    }
+    return found
+  }
+
+  /// What stands between two texts, wherever that is.
+  static func all(between opening: String, and closing: String, in folder: URL) throws -> Set<String> {
+    var found: Set<String> = []
+    for file in try all(in: folder) {
+      var rest = file.bytes.startIndex..<file.bytes.endIndex
+      while let start = file.bytes.range(of: Data(opening.utf8), in: rest) {
+        rest = start.upperBound..<file.bytes.endIndex
+        guard let end = file.bytes.range(of: Data(closing.utf8), in: rest) else { break }
+        found.insert(String(decoding: file.bytes[start.upperBound..<end.lowerBound], as: UTF8.self))
+      }
+    }
+    return found
+  }
+
+  private static func all(in folder: URL) throws -> [(name: String, bytes: Data)] {
+    guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey]) else {
+      throw Failure("\(folder.path) cannot be read")
+    }
+    var all: [(String, Data)] = []
+    while let file = files.nextObject() as? URL {
+      guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
+      // One that is gone by now holds nothing.
+      if let bytes = try? Data(contentsOf: file) { all.append((file.lastPathComponent, bytes)) }
+    }
+    return all
+  }
+}
