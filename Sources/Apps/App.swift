@@ -98,8 +98,16 @@ public protocol AppView: AnyObject {
   /// The newest offset that was given out on a stream channel; the next publication gets the one after it.
   func top(of channel: ChannelName) throws(ClientError) -> UInt64
 
+  /// The offset that this command's publication was given when the command came before, as its key or the one who asks
+  /// tells; nil: it comes for the first time.
+  func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64?
+
   /// The newest publications that are on disk, newest first.
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication]
+}
+
+extension AppView {
+  public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
 }
 
 /// Something that an app keeps, durably, under a key.

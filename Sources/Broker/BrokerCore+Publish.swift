@@ -66,15 +66,11 @@ extension BrokerCore {
   ) -> LogEntry {
     let ticket = nextTicket
     nextTicket += 1
-    var origin: RequestOrigin?
-    if case .gateway(let gateway, let request) = requester {
-      origin = RequestOrigin(gateway: gateway, request: request)
-    }
     let writesMap = publication.change != nil && state.options.mapMode == .persistent
     return LogEntry(
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
-      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: origin,
+      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
       writesMap: writesMap, edit: edit)
   }
 

@@ -1,4 +1,5 @@
 public import Apps
+import Log
 public import Wire
 
 /// What the broker wants done. Performing it decides nothing.
@@ -38,6 +39,11 @@ public enum Requester: Sendable, Equatable {
   case service(ServiceTag)
   /// Nobody waits.
   case broker
+
+  var origin: RequestOrigin? {
+    guard case .gateway(let gateway, let request) = self else { return nil }
+    return RequestOrigin(gateway: gateway, request: request)
+  }
 
   /// The same for a request that is asked again.
   var key: String {

@@ -112,15 +112,12 @@ private struct Seeker: App {
 /// The whole way: a gateway's call, the index's thread, and the reply.
 @Suite("Searches through BrokerLoop", .timeLimit(.minutes(1)))
 struct SearchLoopTests {
-  @Test("a search is answered by the index, and refused where there is none", arguments: [true, false])
-  func answered(hasIndex: Bool) throws {
-    let folder = TemporaryDataFolder()
-    let context = try Context()
+  private func start(in path: String, context: Context, hasIndex: Bool) throws -> (LoopThread, address: String) {
     let address = Mutex("")
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let configuration = Self.configuration()
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [path = folder.path] loop in
+    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
       let disk = try SQLiteStore(folder: path, logger: quiet) { _ = completions.post($0) }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
       try core.install(Seeker())
@@ -131,6 +128,14 @@ struct SearchLoopTests {
       address.withLock { $0 = broker.backboneEndpoint }
       return [broker]
     }
+    return (thread, address.withLock { $0 })
+  }
+
+  @Test("a search is answered by the index, and refused where there is none", arguments: [true, false])
+  func answered(hasIndex: Bool) throws {
+    let folder = TemporaryDataFolder()
+    let context = try Context()
+    let (thread, address) = try start(in: folder.path, context: context, hasIndex: hasIndex)
     defer { thread.stop() }
     let gateway = try Socket(
       context, .dealer,
@@ -140,7 +145,7 @@ struct SearchLoopTests {
         $0.lingerMilliseconds = 0
         $0.routingID = LinkIdentity.bytes(of: 5)
       })
-    try gateway.connect(address.withLock { $0 })
+    try gateway.connect(address)
     var sequence: UInt64 = 0
     func say(_ kind: LinkHeader.Kind, _ body: [UInt8]) throws {
       let header = LinkHeader(kind: kind, session: 1, sequence: sequence)

@@ -1,4 +1,5 @@
 import Apps
+import Broker
 import Wire
 
 @testable import Broker

@@ -87,7 +87,10 @@ extension Clique {
     draft.publish(
       AppPublication(
         channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: hidden)))
-    for member in present { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
+    for member in present {
+      draft.refresh(try Channels.list(member.user), key: id, .atomically)
+      draft.refresh(try Channels.list(member.user), key: id, .soon)
+    }
     return draft.decision()
   }
 
@@ -108,7 +111,7 @@ extension Clique {
     for member in group.members where !member.absent && (hidden.isEmpty || !hidden.holds(member.user)) {
       effects.append(.refresh(try Channels.list(member.user), key: id, .soon))
     }
-    return AppDecision(effects, reply: Self.sent(id, offset: try view.top(of: channel) + 1))
+    return AppDecision(effects, reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
   }
 
   /// Each publication of a group has the tag, so that an audience can tell it from a join.

@@ -28,7 +28,15 @@ extension Clique {
         .publish(publication), .refresh(try Channels.list(pair.a), key: id, .soon),
         .refresh(try Channels.list(pair.b), key: id, .soon),
       ],
-      reply: Self.sent(id, offset: try view.top(of: channel) + 1))
+      reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
+  }
+
+  /// Of a message that is published now, or was when it came before.
+  static func offset(
+    of key: MessageKey, on channel: ChannelName, _ view: any AppView
+  ) throws(ClientError) -> UInt64 {
+    if let offset = try view.offset(ofRepeated: key.published, on: channel) { return offset }
+    return try view.top(of: channel) + 1
   }
 
   private func sendByTable(
@@ -49,6 +57,10 @@ extension Clique {
       if !key.own.isEmpty, old.state.asker == side, old.waiting.contains(where: { $0.key.hasSameBytes(as: key.own) }) {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
+      // What was said already, before one of the two left, must not wait to be said again.
+      if let offset = try view.offset(ofRepeated: key.published, on: Channels.chat(id)) {
+        return AppDecision(reply: Self.sent(id, offset: offset))
+      }
       pair.take(step.state)
       try wait(text, key, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
@@ -56,17 +68,21 @@ extension Clique {
     case .delivered(let seen):
       try check(text, isRequest: false)
       if !seen { pair.hasUnseen = true }
-      let offset = try publish(text, key, seen: seen, call, id: id, after: view.top(of: Channels.chat(id)), draft)
+      let offset = try Self.offset(of: key, on: Channels.chat(id), view)
+      try publish(text, key, seen: seen, call, id: id, draft)
       try commit(stored, pair, id: id, draft)
       draft.refresh(try Channels.list(call.user), key: id, .soon)
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .openedAndDelivered(let seen):
       try check(text, isRequest: false)
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
-      let offset = try publish(text, key, seen: seen, call, id: id, after: top, draft)
+      let offset = top + 1
+      try publish(text, key, seen: seen, call, id: id, draft)
       pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
+      // Again when what is said now is on disk, where unread messages are counted.
+      for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }
@@ -87,14 +103,12 @@ extension Clique {
   }
 
   private func publish(
-    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, id: String, after top: UInt64,
-    _ draft: CliqueDraft
-  ) throws(ClientError) -> UInt64 {
+    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, id: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
     draft.publish(
       AppPublication(
         channel: try Channels.chat(id), data: Self.data(text, key), info: call.caller,
         tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: key.published))
-    return top + 1
   }
 
   /// Publishes what waited, in its order, and returns the offset of the last of it.

@@ -12,6 +12,7 @@ final class CliqueDraft {
   private struct Refresh: Hashable {
     var channel: ChannelName
     var key: String
+    var isAtomic: Bool
   }
 
   init(_ view: any AppView) { self.view = view }
@@ -33,9 +34,9 @@ final class CliqueDraft {
 
   func publish(_ publication: AppPublication) { publications.append(.publish(publication)) }
 
-  /// Once for each entry; the first says when.
+  /// Once for each entry and timing: what a list tells of the disk is not there yet within the transaction.
   func refresh(_ channel: ChannelName, key: String, _ timing: AppTiming) {
-    if refreshed.insert(Refresh(channel: channel, key: key)).inserted {
+    if refreshed.insert(Refresh(channel: channel, key: key, isAtomic: timing == .atomically)).inserted {
       changes.append(.refresh(channel, key: key, timing))
     }
   }

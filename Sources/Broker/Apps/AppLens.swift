@@ -7,11 +7,13 @@ final class AppLens: AppView {
   private unowned let core: BrokerCore
   private let host: AppHost
   private let time: BrokerTime
+  private let requester: Requester
 
-  init(core: BrokerCore, host: AppHost, time: BrokerTime) {
+  init(core: BrokerCore, host: AppHost, time: BrokerTime, requester: Requester = .broker) {
     self.core = core
     self.host = host
     self.time = time
+    self.requester = requester
   }
 
   var now: Int64 { time.wall }
@@ -23,6 +25,15 @@ final class AppLens: AppView {
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 {
     guard let next = try core.channel(channel, at: time).sequencer.peek() else { throw .draining }
     return next - 1
+  }
+
+  func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
+    let state = try core.channel(channel, at: time)
+    if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)], record.expires > time.wall {
+      return record.offset
+    }
+    guard let origin = requester.origin else { return nil }
+    return state.recentOrigins[origin]
   }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {

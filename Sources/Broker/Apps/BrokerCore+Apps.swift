@@ -18,7 +18,7 @@ extension BrokerCore {
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
       source: request.isGateways ? .gateway : .client, key: requester.key)
-    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time))
+    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
@@ -162,14 +162,16 @@ extension BrokerCore {
     guard let map = state.map else { preconditionFailure("apps refresh map channels alone, not \(state.name)") }
     let entry = try host.app.entry(key, of: state.name, AppLens(core: self, host: host, time: time))
     let before = map.latest(key)
+    // What is on its way to the disk may fail: then this must fail with it, and so is written in any case.
+    let isUnderWay = map.isUnderWay(key)
     guard let offset = state.sequencer.peek() else { throw .draining }
     guard let entry else {
-      if before == nil { return nil }
+      if before == nil && !isUnderWay { return nil }
       return Publication(
         offset: offset, time: time.wall, data: Self.noData, change: KeyChange(key: key, removed: true))
     }
     let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
-    if let before, before.data == entry.data, before.change == change { return nil }
+    if let before, !isUnderWay, before.data == entry.data, before.change == change { return nil }
     return Publication(offset: offset, time: time.wall, data: entry.data, change: change)
   }
 

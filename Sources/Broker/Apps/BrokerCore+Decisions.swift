@@ -108,9 +108,7 @@ extension BrokerCore {
         key: key, offset: 0, digest: digest, expires: time.wall + configuration.idempotencyWindow)
     }
     // A gateway whose broker was killed asks again, and this broker knows what the log tells it.
-    if !state.recentOrigins.isEmpty, case .gateway(let gateway, let request) = parts.requester,
-      state.recentOrigins[RequestOrigin(gateway: gateway, request: request)] != nil
-    {
+    if !state.recentOrigins.isEmpty, let origin = parts.requester.origin, state.recentOrigins[origin] != nil {
       parts.isRepeated = true
     }
     try add(

@@ -40,6 +40,8 @@ final class MapState {
     return waiting.change?.removed == true ? nil : waiting
   }
 
+  func isUnderWay(_ key: String) -> Bool { underWay[IdentifierKey(key)] != nil }
+
   /// The log took it and has not answered yet.
   func taken(_ publication: Publication) {
     if let change = publication.change { underWay[IdentifierKey(change.key)] = publication }

@@ -1,0 +1,209 @@
+import Foundation
+import Wire
+
+@testable import Apps
+
+/// Looks at the disk after each transaction, and knows who may be shown what.
+struct AppOracle {
+  struct Secret {
+    var author: String
+    var to: String
+    /// When it was asked to be sent first; it is answered within the lifetime of that, or never seen.
+    var time: Int64
+  }
+
+  /// By caption.
+  private(set) var secrets: [String: Secret] = [:]
+  /// Messages that were acknowledged with a place.
+  private(set) var acknowledged: [(channel: ChannelName, offset: UInt64, text: String)] = []
+  private var pairs: [String: Clique.Pair] = [:]
+  private var tops: [ChannelName: UInt64] = [:]
+
+  mutating func sending(_ text: String, by author: String, to other: String, time: Int64) {
+    if secrets[text] == nil { secrets[text] = Secret(author: author, to: other, time: time) }
+  }
+
+  mutating func sent(_ text: String, channel: ChannelName, offset: UInt64) {
+    acknowledged.append((channel, offset, text))
+  }
+
+  static func chat(_ a: String, _ b: String) -> ChannelName { name("clique.chat:" + Clique.Pair(a, b).id) }
+  static func list(_ user: String) -> ChannelName { name("clique.list:" + user) }
+  static func threads(_ user: String) -> ChannelName { name("state.threads:" + user) }
+
+  static func name(_ text: String) -> ChannelName {
+    guard let name = try? ChannelName(text) else { preconditionFailure("\(text) is no channel") }
+    return name
+  }
+
+  static var couples: [(String, String)] {
+    let people = AppWorld.people
+    return people.indices.flatMap { a in people.indices.filter { $0 > a }.map { (people[a], people[$0]) } }
+  }
+
+  // MARK: On disk
+
+  static func record<Record: Decodable>(_ type: Record.Type, _ key: String, _ disk: SimulatedDisk, of app: String)
+    -> Record?
+  {
+    guard let entry = disk.channels[name(app + ".records:all")]?.entries[key] else { return nil }
+    return try? JSONDecoder().decode(type, from: Data(entry.data))
+  }
+
+  static func object(_ data: [UInt8]?) -> [String: Any]? {
+    data.flatMap { try? JSONSerialization.jsonObject(with: Data($0)) as? [String: Any] } ?? nil
+  }
+
+  /// - Returns: what is not as it must be after each transaction.
+  mutating func committed(_ disk: SimulatedDisk, time: Int64, _ app: StateApp) -> [String] {
+    var complaints: [String] = []
+    for (a, b) in Self.couples {
+      complaints += checkPair(a, b, disk, time)
+      complaints += checkThread(a, b, disk, time, app)
+    }
+    return complaints
+  }
+
+  private mutating func checkPair(_ a: String, _ b: String, _ disk: SimulatedDisk, _ time: Int64) -> [String] {
+    var complaints: [String] = []
+    let id = Clique.Pair(a, b).id
+    let pair = Self.record(Clique.Pair.self, "pair/" + id, disk, of: "clique") ?? Clique.Pair(a, b)
+    let before = pairs.updateValue(pair, forKey: id) ?? Clique.Pair(a, b)
+    if pair.waiting.count > 3 { complaints.append("\(a) and \(b): \(pair.waiting.count) messages wait") }
+    complaints += checkChat(pair, before, disk)
+    // A timer that is late shows in lists before it shows in the record.
+    guard pair.settled(time) == pair else { return complaints }
+    for side in PairState.Side.allCases {
+      let entry = Self.object(disk.channels[Self.list(pair.user(side))]?.entries[id]?.data)
+      let shown = entry?["state"] as? String ?? "nothing"
+      let sight = pair.state.sight(of: side)
+      let expected =
+        switch sight {
+        case .nothing: "nothing"
+        case .asking: "request_out"
+        case .asked: "request_in"
+        case .active: "active"
+        case .ended: "ended"
+        case .blocked: pair[mark: side].listed ? "blocked" : "nothing"
+        }
+      if shown != expected { complaints.append("\(pair.user(side))'s list says \(shown), the pair \(pair.state)") }
+      if (entry?["messages"] as? [Any])?.count ?? 0 > 3 { complaints.append("\(pair.user(side)) sees too many") }
+    }
+    return complaints
+  }
+
+  /// What this transaction published in the chat is what may be said there.
+  private mutating func checkChat(_ pair: Clique.Pair, _ before: Clique.Pair, _ disk: SimulatedDisk) -> [String] {
+    var complaints: [String] = []
+    let channel = Self.chat(pair.a, pair.b)
+    let kept = disk.channels[channel]?.kept ?? []
+    let new = kept.filter { $0.offset > tops[channel] ?? 0 }
+    tops[channel] = kept.last?.offset ?? 0
+    if pair.state.standing == .active, before.state.standing != .active {
+      let texts = new.map { Self.object($0.data)?["text"] as? String ?? "" }
+      if !texts.starts(with: before.waiting.map(\.text)) {
+        complaints.append("\(channel) opens with \(texts) where \(before.waiting.map(\.text)) waited")
+      }
+    }
+    for publication in new {
+      guard pair.state.standing == .active, let side = pair.side(of: publication.info?.user ?? "") else {
+        complaints.append("\(channel) \(publication.offset): published, and the pair is \(pair.state)")
+        continue
+      }
+      let isUnseen = publication.tags["only"] == pair.user(side)
+      if before.state.isBlocked(by: side.other), pair.state.isBlocked(by: side.other), !isUnseen {
+        complaints.append("\(channel) \(publication.offset): from somebody who is blocked")
+      }
+    }
+    return complaints
+  }
+
+  private func checkThread(
+    _ a: String, _ b: String, _ disk: SimulatedDisk, _ time: Int64, _ app: StateApp
+  ) -> [String] {
+    guard let people = try? StatePair(a, b) else { return ["no pair"] }
+    let thread = Self.record(StateThread.self, people.key, disk, of: "state") ?? StateThread(people: people)
+    guard app.settled(thread, time) == thread else { return [] }
+    var complaints: [String] = []
+    var phases: [String] = []
+    for side in StateSide.allCases {
+      let entry = Self.object(disk.channels[Self.threads(people[side])]?.entries[people[side.other]]?.data)
+      let shown = entry?["phase"] as? String ?? "idle"
+      phases.append(shown)
+      if shown != thread.phase(of: side).rawValue {
+        complaints.append("\(people[side])'s thread says \(shown), its record \(thread.phase(of: side))")
+      }
+    }
+    let allowed: Set<Set<String>> = [
+      ["idle"], ["sent", "received"], ["sent", "idle"], ["received", "idle"], ["revealed"], ["revealed", "idle"],
+      ["expired"], ["expired", "idle"],
+    ]
+    if !allowed.contains(Set(phases)) { complaints.append("\(a) and \(b) are \(phases)") }
+    return complaints
+  }
+
+  // MARK: What devices are sent
+
+  /// Whether somebody may be shown this now, whatever it is.
+  func shown(_ data: [UInt8], to user: String, on channel: ChannelName?, time: Int64, _ rules: StateRules) -> String? {
+    let text = String(decoding: data, as: UTF8.self)
+    guard text.contains("secret-") else { return nil }
+    for (secret, about) in secrets where text.contains(secret) {
+      if channel.map({ $0 != Self.threads(user) }) ?? true { return "\(user) is sent \(secret) on \(channel as Any)" }
+      guard user == about.author || user == about.to else { return "\(user) is sent \(secret), which is not theirs" }
+      let other = user == about.author ? about.to : about.author
+      // Revealed: then both sent, each within the lifetime of the first.
+      let answers = secrets.values.filter {
+        $0.author == (user == about.author ? other : user) && $0.to == (user == about.author ? user : other)
+          && abs($0.time - about.time) < rules.lifetime + 260_000
+      }
+      if answers.isEmpty { return "\(user) is sent \(secret), which nobody answered" }
+      if let entry = Self.object(data), entry["phase"] as? String != "revealed" {
+        return "\(user) is sent \(secret) in a thread that is \(entry["phase"] ?? "")"
+      }
+    }
+    return nil
+  }
+}
+
+/// What the seeds reached together.
+struct AppCoverage {
+  var messages = 0
+  var opened = 0
+  var revealed = 0
+  var expired = 0
+  var blocks = 0
+  var refused = 0
+  var failed = 0
+  var repeated = 0
+  var letGo = 0
+  var filtered = 0
+  var recovered = 0
+  var unrecoverable = 0
+  var brokerCrashes = 0
+  var clean = 0
+  var gatewayCrashes = 0
+
+  mutating func add(_ other: AppCoverage) {
+    messages += other.messages
+    opened += other.opened
+    revealed += other.revealed
+    expired += other.expired
+    blocks += other.blocks
+    refused += other.refused
+    failed += other.failed
+    repeated += other.repeated
+    letGo += other.letGo
+    filtered += other.filtered
+    recovered += other.recovered
+    unrecoverable += other.unrecoverable
+    brokerCrashes += other.brokerCrashes
+    clean += other.clean
+    gatewayCrashes += other.gatewayCrashes
+  }
+
+  /// What never happened.
+  var missing: [String] {
+    Mirror(reflecting: self).children.filter { $0.value as? Int == 0 }.compactMap(\.label)
+  }
+}

@@ -1,0 +1,155 @@
+import Apps
+import Broker
+import Foundation
+import Gateway
+import Wire
+
+/// What phones are sent.
+extension AppWorld {
+  func workOff(_ gateway: Int, _ loop: Int) {
+    var count = Int.random(in: 1...12, using: &random)
+    while count > 0 && !gateways[gateway].loops[loop].isEmpty {
+      count -= 1
+      handle(gateways[gateway].loops[loop].removeFirst(), gateway, loop)
+    }
+  }
+
+  private func handle(_ handover: Handover, _ gateway: Int, _ loop: Int) {
+    let here = phones.filter { $0.gateway == gateway && $0.loop == loop }
+    switch handover {
+    case .publication(let channel, let publication, let filters):
+      for phone in here {
+        guard let following = phone.following[channel], following.state == .live else { continue }
+        if let audience = following.audience, filters.map({ !$0.contains(audience) }) ?? false {
+          coverage.filtered += 1
+          continue
+        }
+        receive(publication.withoutAudienceTags, publication, following, phone)
+      }
+    case .audience(let change):
+      for phone in here where phone.user == change.user {
+        guard let following = phone.following[change.channel], following.state == .live else { continue }
+        if change.isAdmitted {
+          following.audience = change.audience
+          following.wasFiltered = following.wasFiltered || change.audience != nil
+        } else {
+          coverage.letGo += 1
+          leave(phone, following)
+          following.forget()
+        }
+      }
+    case .lost(let channel):
+      for phone in here {
+        guard let following = phone.following[channel], following.state == .live else { continue }
+        leave(phone, following)
+      }
+    case .answer(let source, let response):
+      guard let phone = here.first(where: { $0.connection == source.connection }) else { return }
+      if let command = phone.calls.removeValue(forKey: source.tag) {
+        answered(command, response, phone)
+      } else if let following = phone.following.values.first(where: { $0.state == .asked(tag: source.tag) }) {
+        subscribed(following, response, phone)
+      }
+    }
+  }
+
+  /// - Parameter whole: with the tags that a phone is not sent.
+  private func receive(_ publication: Publication, _ whole: Publication, _ following: Following, _ phone: Phone) {
+    let before = following.position?.offset ?? 0
+    if publication.offset <= before || !following.wasFiltered && publication.offset != before + 1 {
+      fail("\(phone.name) on \(following.channel): live publication \(publication.offset) after \(before)")
+    }
+    following.position?.offset = publication.offset
+    see(publication, following, phone)
+    if let only = whole.tags["only"], only != phone.user { fail("\(phone.name) is sent what only \(only) may see") }
+  }
+
+  private func see(_ publication: Publication, _ following: Following, _ phone: Phone) {
+    check(publication, following.channel, phone)
+    if following.isMap {
+      following.apply(publication)
+    } else {
+      following.seen.append(publication)
+    }
+  }
+
+  private func check(_ publication: Publication, _ channel: ChannelName, _ phone: Phone) {
+    if publication.tags["only"] != nil || publication.tags["hidden"] != nil { fail("\(phone.name) is sent a tag") }
+    if let complaint = oracle.shown(publication.data, to: phone.user, on: channel, time: wall, state.rules) {
+      fail(complaint)
+    }
+    if AppOracle.object(publication.data)?["event"] as? String == "expired" { coverage.expired += 1 }
+    guard channel.namespace == "clique.chat" else { return }
+    guard let kept = disk.channels[channel]?.kept.first(where: { $0.offset == publication.offset }) else {
+      return fail("\(phone.name) is sent \(channel) \(publication.offset), which is not on disk")
+    }
+    if kept.data != publication.data { fail("\(phone.name) is sent \(channel) \(publication.offset) otherwise") }
+    if let only = kept.tags["only"], only != phone.user { fail("\(phone.name) is sent what only \(only) may see") }
+  }
+
+  private func subscribed(_ following: Following, _ response: BrokerResponse, _ phone: Phone) {
+    switch response {
+    case .subscribed(let answer):
+      following.state = .live
+      following.audience = answer.audience
+      following.wasFiltered = following.wasFiltered || answer.audience != nil
+      if following.isMap {
+        if following.cursor != nil { following.entries = [:] }
+        for entry in answer.entries { see(entry, following, phone) }
+        following.cursor = nil
+      } else {
+        if !answer.recovered {
+          fail("\(phone.name): \(following.channel) cannot be read from \(following.position as Any)")
+        }
+        var last = following.position?.offset ?? 0
+        for publication in answer.publications {
+          if publication.offset <= last || !following.wasFiltered && publication.offset != last + 1 {
+            fail("\(phone.name): \(following.channel) is recovered with \(publication.offset) after \(last)")
+          }
+          last = publication.offset
+        }
+        coverage.recovered += answer.publications.count
+      }
+      for publication in answer.publications { see(publication, following, phone) }
+      following.position = answer.position
+    case .mapPage(let page):
+      following.state = .idle
+      if following.cursor?.isEmpty == true { following.entries = [:] }
+      for publication in page.entries + page.changes { see(publication, following, phone) }
+      following.position = page.position
+      if page.phase == .state { following.cursor = page.cursor.isEmpty ? nil : page.cursor }
+      subscribe(phone, following)
+    case .failed(let error):
+      following.state = .idle
+      if error.code == 112 {
+        coverage.unrecoverable += 1
+        following.forget()
+      }
+      if error.code == 103 { following.forget() }
+    default: fail("\(phone.name): a subscribe was answered with \(response)")
+    }
+    let isForeign = following.channel.namespace != "clique.chat" && String(following.channel.rest) != phone.user
+    if isForeign, following.state == .live { fail("\(phone.name) is let into \(following.channel)") }
+  }
+
+  private func answered(_ command: Command, _ response: BrokerResponse, _ phone: Phone) {
+    switch response {
+    case .result(let data):
+      if let complaint = oracle.shown(data, to: phone.user, on: nil, time: wall, state.rules) { fail(complaint) }
+      let object = AppOracle.object(data)
+      switch command.method {
+      case "clique.send":
+        guard let offset = object?["offset"] as? Int, let id = object?["conversation"] as? String else { break }
+        coverage.messages += 1
+        oracle.sent(command.text, channel: AppOracle.name("clique.chat:" + id), offset: UInt64(offset))
+      case "clique.accept": coverage.opened += 1
+      case "state.send": if object?["phase"] as? String == "revealed" { coverage.revealed += 1 }
+      default: break
+      }
+    case .failed(let error):
+      coverage.refused += 1
+      if error.code == 100 && command.mayBeAskedAgain { phone.unclear.append(command) }
+    default: fail("\(phone.name): \(command.method) was answered with \(response)")
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import Broker
+import Foundation
+import Gateway
+import Log
+import Wire
+
+@testable import Apps
+
+/// Everything heals, and what everybody sees is held against the disk.
+extension AppWorld {
+  /// Nothing breaks any more: everything that is under way arrives, and everybody catches up.
+  func heal() {
+    faults = false
+    log.isFull = false
+    if broker == nil { startBroker() }
+    for _ in 0..<60 {
+      settle()
+      passTime(100)
+    }
+    for _ in 0..<6 {
+      for phone in phones { follow(phone, all: true) }
+      settle()
+      passTime(300)
+      settle()
+    }
+  }
+
+  private func settle() {
+    var isQuiet = false
+    while !isQuiet {
+      isQuiet = true
+      for index in gateways.indices {
+        while !gateways[index].toBroker.isEmpty {
+          isQuiet = false
+          let message = gateways[index].toBroker.removeFirst()
+          let gateway = gateways[index].link.configuration.gateway
+          perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
+        }
+        commit(.max)
+        while !gateways[index].toGateway.isEmpty {
+          isQuiet = false
+          let message = gateways[index].toGateway.removeFirst()
+          perform(index) { $0.receive(message, at: self.now, into: &$1) }
+        }
+        for loop in 0..<2 { while !gateways[index].loops[loop].isEmpty { workOff(index, loop) } }
+        let queued = gateways[index].queuedBytes
+        perform(index) { $0.acknowledge(queuedBytes: queued, at: self.now, into: &$1) }
+      }
+    }
+  }
+
+  /// What must hold when all is quiet.
+  func judge() {
+    for phone in phones {
+      if !phone.calls.isEmpty { fail("\(phone.name): \(phone.calls.values.map(\.method)) were never answered") }
+      for user in ["clique.list", "clique.blocked", "state.threads"] { judgeMap(phone, user) }
+      for other in Self.people where other != phone.user { judgeChat(phone, other) }
+    }
+    judgeAcknowledgements()
+    judgeLists()
+  }
+
+  private func judgeMap(_ phone: Phone, _ namespace: String) {
+    let channel = AppOracle.name("\(namespace):\(phone.user)")
+    guard let following = phone.following[channel], following.state == .live else {
+      return fail("\(phone.name) never came back to \(channel)")
+    }
+    let stored = (disk.channels[channel]?.entries ?? [:]).mapValues { String(decoding: $0.data, as: UTF8.self) }
+    let shown = following.entries.mapValues { String(decoding: $0, as: UTF8.self) }
+    if shown != stored { fail("\(phone.name) sees in \(channel) \(shown), and there is \(stored)") }
+  }
+
+  private func judgeChat(_ phone: Phone, _ other: String) {
+    let channel = AppOracle.chat(phone.user, other)
+    let blank = Clique.Pair(phone.user, other)
+    let pair = AppOracle.record(Clique.Pair.self, "pair/" + blank.id, disk, of: "clique") ?? blank
+    guard let side = pair.side(of: phone.user), let following = phone.following[channel] else { return }
+    guard pair.state.sight(of: side).mayRead else {
+      if following.state == .live { fail("\(phone.name) is on \(channel), and the pair is \(pair.state)") }
+      return
+    }
+    guard following.state == .live else { return fail("\(phone.name) never came back to \(channel)") }
+    let kept = (disk.channels[channel]?.kept ?? []).filter { $0.tags["only"].map { $0 == phone.user } ?? true }
+    if following.seen.map(\.offset) != kept.map(\.offset) {
+      fail("\(phone.name) saw \(following.seen.map(\.offset)) of \(channel), and there are \(kept.map(\.offset))")
+    }
+  }
+
+  /// What was acknowledged with a place stands there, and nowhere else.
+  private func judgeAcknowledgements() {
+    for acknowledged in oracle.acknowledged {
+      let kept = disk.channels[acknowledged.channel]?.kept ?? []
+      let places = kept.filter { AppOracle.object($0.data)?["text"] as? String == acknowledged.text }.map(\.offset)
+      if places != [acknowledged.offset] {
+        fail("\(acknowledged.text) was acknowledged as \(acknowledged.offset) of \(acknowledged.channel): \(places)")
+      }
+    }
+  }
+
+  /// Lists show what would be worked out from the records now.
+  private func judgeLists() {
+    let view = DiskView(disk: disk, now: wall)
+    for (a, b) in AppOracle.couples {
+      for user in [a, b] {
+        let id = Clique.Pair(a, b).id
+        let entry = try? clique.entry(id, of: AppOracle.list(user), view)
+        let stored = disk.channels[AppOracle.list(user)]?.entries[id]
+        if entry?.data != stored?.data {
+          let texts = [entry?.data, stored?.data].map { $0.map { String(decoding: $0, as: UTF8.self) } ?? "nothing" }
+          fail("\(user)'s list should show \(texts[0]), and shows \(texts[1])")
+        }
+      }
+    }
+  }
+
+  /// All timers have fired: nothing waits any more, and no secret is left.
+  func outlive() {
+    for _ in 0..<40 {
+      wall += 10_000
+      for _ in 0..<3 {
+        passTime(100)
+        settle()
+      }
+    }
+    for app in ["clique", "state"] {
+      let due = (try? log.keys(of: AppOracle.name(app + ".records:all"), expiringBy: wall, limit: 9)) ?? []
+      if !due.isEmpty { fail("\(app): \(due) are still due") }
+    }
+    for (a, b) in AppOracle.couples {
+      for (user, other) in [(a, b), (b, a)] {
+        let entry = AppOracle.object(disk.channels[AppOracle.threads(user)]?.entries[other]?.data)
+        if let phase = entry?["phase"] as? String, phase != "idle" { fail("\(user)'s thread is \(phase) for ever") }
+      }
+      let pair = AppOracle.record(Clique.Pair.self, "pair/" + Clique.Pair(a, b).id, disk, of: "clique")
+      if let pair, !pair.waiting.isEmpty { fail("\(pair.waiting.count) messages wait for ever") }
+    }
+    for (name, channel) in disk.channels {
+      for entry in channel.entries.values where String(decoding: entry.data, as: UTF8.self).contains("secret-") {
+        fail("\(name) still holds a secret")
+      }
+    }
+    let pictures = disk.channels[AppOracle.name("state.records:all")]?.entries.keys.filter {
+      $0.utf8.starts(with: StateKeys.picture.utf8) || $0.utf8.starts(with: StateKeys.thread.utf8)
+    }
+    let kept = (pictures ?? []).filter { key in
+      // A block stays, and nothing with it.
+      AppOracle.record(StateThread.self, key, disk, of: "state").map { $0.standing != nil } ?? true
+    }
+    if !kept.isEmpty { fail("\(kept.sorted()) outlived their time") }
+  }
+}
+
+/// What an app would see of a broker that has just opened the disk.
+private final class DiskView: AppView {
+  let disk: SimulatedDisk
+  let now: Int64
+
+  init(disk: SimulatedDisk, now: Int64) {
+    self.disk = disk
+    self.now = now
+  }
+
+  func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    AppOracle.record(type, key, disk, of: "clique")
+  }
+
+  func top(of channel: ChannelName) throws(ClientError) -> UInt64 { disk.channels[channel]?.top ?? 0 }
+
+  func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
+    (disk.channels[channel]?.kept ?? []).suffix(count).reversed()
+  }
+}

@@ -1,0 +1,197 @@
+import Broker
+import Gateway
+import Wire
+
+extension AppWorld {
+  /// One thing happens, drawn by the seed.
+  func step() {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<28: carryToBroker()
+    case 28..<56: carryToGateway()
+    case 56..<68: workOff(Int.random(in: 0..<2, using: &random), Int.random(in: 0..<2, using: &random))
+    case 68..<82: act(phones[Int.random(in: 0..<phones.count, using: &random)])
+    case 82..<89: commit(Int.random(in: 1...4, using: &random))
+    case 89..<95: passTime(Int64.random(in: 1...700, using: &random))
+    default: if faults { breakSomething() }
+    }
+  }
+
+  private func breakSomething() {
+    let gateway = Int.random(in: 0..<gateways.count, using: &random)
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<20:
+      if gateways[gateway].toGateway.isEmpty { break }
+      gateways[gateway].toGateway.remove(at: Int.random(in: 0..<gateways[gateway].toGateway.count, using: &random))
+    case 20..<35:
+      if gateways[gateway].toBroker.isEmpty { break }
+      gateways[gateway].toBroker.remove(at: Int.random(in: 0..<gateways[gateway].toBroker.count, using: &random))
+    case 35..<45:
+      gateways[gateway].toBroker = []
+      gateways[gateway].toGateway = []
+    case 45..<62: log.isFull.toggle()
+    case 62..<74:
+      if broker != nil { stopBroker(cleanly: false) }
+      coverage.brokerCrashes += 1
+    case 74..<80:
+      if broker != nil { stopBroker(cleanly: true) }
+      coverage.clean += 1
+    case 80..<86:
+      replaceGateway(gateway)
+      coverage.gatewayCrashes += 1
+    case 86..<92:
+      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
+    default: passTime(Int64.random(in: 3000...9000, using: &random))
+    }
+  }
+
+  private func carryToBroker() {
+    if broker == nil {
+      if random.chance(20) { startBroker() }
+      return
+    }
+    let index = Int.random(in: 0..<gateways.count, using: &random)
+    guard !gateways[index].toBroker.isEmpty else { return }
+    let message = gateways[index].toBroker.removeFirst()
+    let gateway = gateways[index].link.configuration.gateway
+    perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
+  }
+
+  private func carryToGateway() {
+    let index = Int.random(in: 0..<gateways.count, using: &random)
+    guard !gateways[index].toGateway.isEmpty else { return }
+    let message = gateways[index].toGateway.removeFirst()
+    perform(index) { $0.receive(message, at: self.now, into: &$1) }
+    let queued = gateways[index].queuedBytes
+    perform(index) { $0.acknowledge(queuedBytes: queued, at: self.now, into: &$1) }
+  }
+
+  func passTime(_ milliseconds: Int64) {
+    now += milliseconds
+    wall += milliseconds
+    perform { $0.tick(at: self.time, into: &$1) }
+    for index in gateways.indices {
+      let queued = gateways[index].queuedBytes
+      perform(index) { $0.tick(at: self.now, queuedBytes: queued, into: &$1) }
+    }
+  }
+
+  // MARK: What people do
+
+  private func act(_ phone: Phone) {
+    if random.chance(40) { follow(phone) }
+    if !phone.unclear.isEmpty, random.chance(50) {
+      let command = phone.unclear.removeFirst()
+      // A key is known for five minutes, and so long it may be asked again.
+      if wall - command.time < 200_000 {
+        coverage.repeated += 1
+        return ask(command, phone)
+      }
+    }
+    let others = Self.people.filter { $0 != phone.user }
+    let other = others[Int.random(in: 0..<others.count, using: &random)]
+    let person = #"{"person":"\#(other)"}"#
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<38: say(phone, other)
+    case 38..<48: ask(Command(method: "clique.accept", data: person), phone)
+    case 48..<51: ask(Command(method: "clique.decline", data: person), phone)
+    case 51..<53: ask(Command(method: "clique.disconnect", data: person), phone)
+    case 53..<55:
+      coverage.blocks += 1
+      ask(Command(method: "clique.block", data: person), phone)
+    case 55..<60: ask(Command(method: "clique.unblock", data: person), phone)
+    case 60..<66: mark(phone, other)
+    case 66..<86: seal(phone, other)
+    case 86..<91: ask(Command(method: "state.seen", data: #"{"with":"\#(other)"}"#), phone)
+    case 91..<93: ask(Command(method: "state.block", data: #"{"user":"\#(other)"}"#), phone)
+    case 93..<97: ask(Command(method: "state.unblock", data: #"{"user":"\#(other)"}"#), phone)
+    default:
+      ask(Command(method: "clique.typing", data: #"{"conversation":"\#(Self.conversation(phone, other))"}"#), phone)
+    }
+  }
+
+  static func conversation(_ phone: Phone, _ other: String) -> String {
+    String(AppOracle.chat(phone.user, other).rest)
+  }
+
+  private func say(_ phone: Phone, _ other: String) {
+    let text = newText("message")
+    var command = Command(
+      method: "clique.send", data: #"{"to":"\#(other)","text":"\#(text)","key":"\#(text)"}"#, text: text, time: wall)
+    command.mayBeAskedAgain = true
+    ask(command, phone)
+  }
+
+  private func mark(_ phone: Phone, _ other: String) {
+    let chat = AppOracle.chat(phone.user, other)
+    let offset = phone.following[chat]?.seen.last?.offset ?? 0
+    let data = #"{"conversation":"\#(Self.conversation(phone, other))","offset":\#(offset)}"#
+    ask(Command(method: random.chance(50) ? "clique.read" : "clique.delivered", data: data), phone)
+  }
+
+  /// Opens the recorder, uploads, and sends.
+  private func seal(_ phone: Phone, _ other: String) {
+    let text = newText("secret")
+    ask(Command(method: "state.begin", data: #"{"to":"\#(other)"}"#), phone)
+    let pictures = ["front", "rear"].map { "\($0)-of-picture-\(text.filter(\.isNumber))-0000000000" }
+    for picture in pictures {
+      let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+      let data = #"{"id":"\#(picture)","type":"image/png","bytes":9,"key":"\#(key)"}"#
+      ask(Command(method: "state.picture.added", data: data, isGateways: true), phone)
+    }
+    var command = Command(method: "state.send", data: "", text: text, time: wall)
+    command.data =
+      #"{"to":"\#(other)","front":"\#(pictures[0])","rear":"\#(pictures[1])","caption":"\#(text)","key":"k\#(text.filter(\.isNumber))"}"#
+    command.mayBeAskedAgain = true
+    oracle.sending(text, by: phone.user, to: other, time: wall)
+    ask(command, phone)
+    if random.chance(30) {
+      let id = "front-of-picture-\(Int.random(in: 1...40, using: &random))-0000000000"
+      ask(Command(method: "state.picture.key", data: #"{"id":"\#(id)"}"#, isGateways: true), phone)
+    }
+  }
+
+  private func ask(_ command: Command, _ phone: Phone) {
+    let call = BrokerRequest.CallRequest(
+      method: command.method, data: Array(command.data.utf8), caller: phone.info, isGateways: command.isGateways)
+    phone.calls[request(.call(call), from: phone)] = command
+  }
+
+  // MARK: Channels
+
+  /// A phone follows its own lists, and every conversation that it is let into.
+  func channels(of phone: Phone) -> [ChannelName] {
+    let own = ["clique.list", "clique.blocked", "state.threads", "state.events"]
+      .map { AppOracle.name($0 + ":" + phone.user) }
+    return own + Self.people.filter { $0 != phone.user }.map { AppOracle.chat(phone.user, $0) }
+  }
+
+  func follow(_ phone: Phone, all: Bool = false) {
+    for channel in channels(of: phone) where all || random.chance(30) {
+      let following = phone.following[channel] ?? Following(channel)
+      phone.following[channel] = following
+      if following.state == .idle {
+        subscribe(phone, following)
+      } else if faults, following.state == .live, random.chance(10) {
+        leave(phone, following)
+      }
+    }
+    guard faults, random.chance(10) else { return }
+    // Somebody else's, which nobody is let into.
+    let other = Self.people.first { $0 != phone.user } ?? ""
+    let foreign = Following(AppOracle.threads(other))
+    phone.following[foreign.channel] = foreign
+    subscribe(phone, foreign)
+  }
+
+  func subscribe(_ phone: Phone, _ following: Following) {
+    var subscribe = following.request
+    subscribe.member = phone.info
+    subscribe.isPresent = !following.isMap
+    following.state = .asked(tag: request(.subscribe(subscribe), from: phone))
+  }
+
+  func leave(_ phone: Phone, _ following: Following) {
+    request(.unsubscribe(.init(channel: following.channel, member: phone.info, keepsInterest: false)), from: phone)
+    following.state = .idle
+  }
+}

@@ -1,0 +1,234 @@
+import Apps
+import Broker
+import Gateway
+import Log
+import Wire
+
+/// Both apps in a broker, people with two phones each over two gateways, and everything that can go wrong between them.
+final class AppWorld {
+  static let people = ["ann", "bob", "cat"]
+
+  /// What one event loop has not worked off yet.
+  enum Handover {
+    case answer(RequestSource, BrokerResponse)
+    /// With the filters that it passes; nil: nobody has one.
+    case publication(ChannelName, Publication, [TagFilter]?)
+    case audience(LinkAudience)
+    case lost(ChannelName)
+  }
+
+  struct GatewayNode {
+    var link: GatewayLink
+    var toBroker: [LinkMessage] = []
+    var toGateway: [LinkMessage] = []
+    var loops: [[Handover]] = [[], []]
+    var queuedBytes: UInt64 { UInt64(loops[0].count + loops[1].count) * 200 }
+  }
+
+  let clique: Clique
+  let state: StateApp
+  let namespaces: NamespaceTable
+  var random: SeededRandom
+  /// Monotonic; the wall clock jumps while the broker is away.
+  var now: Int64 = 1_000_000
+  var wall: Int64 = 1_700_000_000_000
+  var faults = true
+  let disk = SimulatedDisk()
+  var log: SimulatedLog
+  var broker: BrokerCore?
+  var gateways: [GatewayNode] = []
+  var phones: [Phone] = []
+  var violations: [String] = []
+  var coverage = AppCoverage()
+  var oracle = AppOracle()
+  private var nextConnection: UInt64 = 1
+  private var nextTag: UInt64 = 1
+  private var nextText = 0
+  private var nextGateway: UInt64 = 100
+  private var brokerLives: UInt64 = 0
+
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed)
+    var cliqueRules = CliqueRules()
+    cliqueRules.requestLifetime = 40_000
+    cliqueRules.declineCooldown = 25_000
+    var stateRules = StateRules()
+    stateRules.lifetime = 20_000
+    stateRules.revealLifetime = 20_000
+    stateRules.expiredLifetime = 10_000
+    stateRules.recordLimit = 8000
+    stateRules.uploadGrace = 2000
+    stateRules.pictureLifetime = 15_000
+    clique = Clique(cliqueRules)
+    state = StateApp(rules: stateRules, vault: SimulatedVault())
+    var table = NamespaceTable()
+    table.add(clique.namespaces, of: clique.name)
+    table.add(state.namespaces, of: state.name)
+    namespaces = table
+    log = SimulatedLog(disk: disk, now: { 0 })
+    startBroker()
+    for _ in 0..<2 { gateways.append(newGateway()) }
+    for (index, user) in Self.people.enumerated() {
+      for number in 0..<2 {
+        phones.append(
+          Phone(
+            user: user, number: number, loop: (index + number) % 2, format: number == 0 ? .json : .protobuf,
+            gateway: number, connection: newConnection()))
+      }
+    }
+  }
+
+  var time: BrokerTime { BrokerTime(monotonic: now, wall: wall) }
+
+  func newConnection() -> UInt64 {
+    nextConnection += 1
+    return nextConnection
+  }
+
+  func newText(_ kind: String) -> String {
+    nextText += 1
+    return "\(kind)-\(nextText)."
+  }
+
+  func fail(_ sentence: String) { violations.append(sentence) }
+
+  // MARK: Processes
+
+  func startBroker() {
+    brokerLives += 1
+    log = SimulatedLog(disk: disk, now: { [unowned self] in wall })
+    var configuration = BrokerConfiguration(namespaces: namespaces, instance: brokerLives)
+    configuration.linkWindowBytes = random.chance(30) ? 8192 : 1 << 20
+    configuration.gatewayTimeout = 3000
+    configuration.idleChannelTimeout = 2000
+    let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
+    let core = BrokerCore(configuration: configuration, memory: memory, disk: log)
+    for app in [clique, state] as [any App] {
+      do throws(LogError) { try core.install(app) } catch { fail("an app cannot be installed: \(error)") }
+    }
+    broker = core
+  }
+
+  func stopBroker(cleanly: Bool) {
+    commit(cleanly ? .max : Int.random(in: 0...3, using: &random), tells: cleanly)
+    if !cleanly { disk.afterCrash() }
+    broker = nil
+    for index in gateways.indices {
+      gateways[index].toBroker = []
+      let arrived = Int.random(in: 0...gateways[index].toGateway.count, using: &random)
+      gateways[index].toGateway = Array(gateways[index].toGateway.prefix(arrived))
+    }
+    // Timers run out while nobody looks.
+    wall += random.chance(50) ? Int64.random(in: 0...45_000, using: &random) : 0
+  }
+
+  func newGateway() -> GatewayNode {
+    nextGateway += 1
+    var configuration = GatewayLinkConfiguration(gateway: nextGateway, loops: 2)
+    configuration.uplinkWindowBytes = 4096
+    configuration.acknowledgeBytes = 512
+    configuration.requestTimeout = 4000
+    configuration.brokerTimeout = 2500
+    var node = GatewayNode(link: GatewayLink(configuration: configuration))
+    var effects: [GatewayLinkEffect] = []
+    node.link.start(at: now, into: &effects)
+    for case .send(let message) in effects { node.toBroker.append(message) }
+    return node
+  }
+
+  func replaceGateway(_ index: Int) {
+    gateways[index] = newGateway()
+    for phone in phones where phone.gateway == index {
+      phone.reconnected(to: Int.random(in: 0..<gateways.count, using: &random), newConnection())
+    }
+  }
+
+  // MARK: Effects
+
+  /// The disk takes some of what waits, one after another.
+  func commit(_ count: Int, tells: Bool = true) {
+    var left = count
+    while left > 0 && log.hasWork {
+      left -= 1
+      let completions = log.commit(1)
+      for complaint in oracle.committed(disk, time: wall, state) { fail(complaint) }
+      if completions.contains(where: { $0.error != nil }) { coverage.failed += 1 }
+      if tells { perform { $0.complete(completions, at: self.time, into: &$1) } }
+      if log.isFull && completions.isEmpty { return }
+    }
+  }
+
+  func perform(_ input: (BrokerCore, inout [BrokerEffect]) -> Void) {
+    guard let broker else { return }
+    var effects: [BrokerEffect] = []
+    input(broker, &effects)
+    for effect in effects {
+      switch effect {
+      case .send(let gateway, let message): deliver(message, to: gateway)
+      case .broadcast(let targets, let body):
+        for target in targets { deliver(LinkMessage(header: target.header, body: body), to: target.gateway) }
+      case .tap, .answer, .search: break
+      }
+    }
+  }
+
+  private func deliver(_ message: LinkMessage, to gateway: UInt64) {
+    for index in gateways.indices where gateways[index].link.configuration.gateway == gateway {
+      gateways[index].toGateway.append(message)
+    }
+  }
+
+  func perform(_ index: Int, _ input: (GatewayLink, inout [GatewayLinkEffect]) -> Void) {
+    var effects: [GatewayLinkEffect] = []
+    input(gateways[index].link, &effects)
+    for effect in effects {
+      switch effect {
+      case .send(let message): gateways[index].toBroker.append(message)
+      case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
+      case .publication(let channel, let publication, let audience):
+        for loop in 0..<2 where audience.includes(loop: loop) {
+          gateways[index].loops[loop].append(.publication(channel, publication, nil))
+        }
+      case .filteredPublication(let channel, let publication, let audience):
+        for loop in 0..<2 where audience.reached.includes(loop: loop) {
+          gateways[index].loops[loop].append(.publication(channel, publication, audience.filters[loop].map(\.filter)))
+        }
+      case .lost(let channel, let audience):
+        for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
+      case .audienceChanged(let change, let audience):
+        for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.audience(change)) }
+      case .joined, .left, .holdPublishers, .discard: break
+      }
+    }
+  }
+
+  @discardableResult
+  func request(_ request: BrokerRequest, from phone: Phone) -> UInt64 {
+    nextTag += 1
+    let source = RequestSource(loop: phone.loop, connection: phone.connection, tag: nextTag)
+    let whole = GatewayRequest(source: source, format: phone.format, request: request)
+    perform(phone.gateway) { $0.submit(whole, at: self.now, into: &$1) }
+    return nextTag
+  }
+}
+
+/// Wraps by turning bits over.
+struct SimulatedVault: KeyVault {
+  private func turned(_ bytes: [UInt8], _ mask: UInt8) -> [UInt8] { bytes.map { $0 ^ mask } }
+
+  func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey {
+    SealedKey(hour: now / 3_600_000, box: Bytes64(turned(key, 0xA5)))
+  }
+
+  func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey {
+    ReleasedKey(box: Bytes64(turned(turned(key.box.bytes, 0xA5), 0x3C)))
+  }
+
+  func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8] { turned(key.box.bytes, 0x3C) }
+
+  func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
+    SealedText(key: try seal(Array(repeating: 7, count: 32), at: now), box: Bytes64(turned(text, 0x91)))
+  }
+
+  func decrypt(_ box: Bytes64, with key: ReleasedKey) throws(KeyVaultError) -> [UInt8] { turned(box.bytes, 0x91) }
+}
