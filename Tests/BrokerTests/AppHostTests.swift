@@ -204,6 +204,8 @@ struct AppHostTests {
     scene.finish()
     #expect(scene.hears() == [.audience("bob", isAdmitted: false), .reply(2, .result(Array("{}".utf8)))])
     scene.call(3, "discard picture")
+    #expect(scene.hears() == [])
+    scene.finish()
     #expect(scene.hears() == [.discard(["picture"]), .reply(3, .result(Array("{}".utf8)))])
   }
 
@@ -223,7 +225,26 @@ struct AppHostTests {
     scene.call(1, "erase a")
     #expect(scene.disk.scrubs == 0)
     scene.finish()
+    scene.pass(BrokerCore.scrubDelay)
     #expect(scene.disk.scrubs == 1)
+    scene.pass(10 * BrokerCore.scrubDelay)
+    #expect(scene.disk.scrubs == 1)
+  }
+
+  @Test("what is to be discarded is said again, once, by a broker that comes back")
+  func discardedAgain() {
+    let before = scene()
+    before.call(1, "discard picture")
+    before.finish()
+    let after = BrokerScene(TinyApp(), disk: before.disk)
+    after.time.wall += BrokerCore.discardInterval
+    after.hello(1)
+    _ = after.hears()
+    after.pass(10)
+    #expect(after.hears() == [.discard(["picture"])])
+    after.finish()
+    after.pass(1000)
+    #expect(!after.hears().contains(.discard(["picture"])))
   }
 
   // MARK: Around the rules

@@ -83,7 +83,7 @@ final class ListenerHarness: Sendable {
 
   /// False where the condition does not come true within 15 s.
   func wait(until condition: () throws -> Bool) throws -> Bool {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(15))
+    let deadline = ContinuousClock.now.advanced(by: .seconds(120))
     while try !condition() {
       if ContinuousClock.now > deadline { return false }
       usleep(1_000)

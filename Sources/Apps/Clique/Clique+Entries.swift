@@ -98,12 +98,13 @@ extension Clique {
     writer.write("time", last.time)
   }
 
-  /// What was snapped when the conversation changed may be newer than what is on disk. What is on disk counts, or a
-  /// message that was deleted would stay here.
+  /// What was snapped when the conversation changed may be newer than what is on disk, or older than what was looked
+  /// at. Where it was looked at and not found, it was deleted since.
   private func later(_ snapped: Preview?, _ newest: Newest) -> Preview? {
-    if let last = newest.last { return snapped.flatMap { $0.offset > newest.top ? $0 : nil } ?? preview(of: last) }
-    // What was looked at and not seen is gone, or is not for them. What lies before it was not looked at.
-    return snapped.flatMap { $0.offset > newest.top || $0.offset < newest.lowest ? $0 : nil }
+    if let snapped, newest.last?.offset ?? 0 < snapped.offset, !newest.looked.contains(snapped.offset) {
+      return snapped
+    }
+    return newest.last.map(preview(of:))
   }
 
   func preview(of publication: Publication) -> Preview {
@@ -126,10 +127,8 @@ extension Clique {
     var last: Publication?
     /// How many of others follow the last that they read or wrote: who answers has read.
     var unread = 0
-    /// Of all that is on disk.
-    var top: UInt64 = 0
-    /// Of what was looked at.
-    var lowest: UInt64 = 0
+    /// The offsets between which it was looked for.
+    var looked: ClosedRange<UInt64> = 0...0
   }
 
   /// It looks at few messages, for a conversation that both read: this is worked out after each.
@@ -139,7 +138,10 @@ extension Clique {
     var count = 8
     while true {
       let publications = try view.newest(count, of: channel)
-      var newest = Newest(top: publications.first?.offset ?? 0, lowest: publications.last?.offset ?? 0)
+      var newest = Newest()
+      if let top = publications.first?.offset, let bottom = publications.last?.offset, bottom <= top {
+        newest.looked = bottom...top
+      }
       for publication in publications where Self.isMessage(publication) && Self.isSeen(publication, by: user) {
         if newest.last == nil { newest.last = publication }
         let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false

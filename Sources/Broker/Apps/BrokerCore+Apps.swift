@@ -94,10 +94,20 @@ extension BrokerCore {
     case .refresh(let channel, let key, .soon):
       host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
     case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
-    case .scrub: disk.scrub()
+    case .scrub: scrubDue = scrubDue ?? time.monotonic + Self.scrubDelay
     case .discardPictures(let pictures): discard(pictures, at: time, into: &effects)
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
     }
+  }
+
+  /// Milliseconds for which keys that were destroyed may stay in the log's journal: emptying it for each would hold up
+  /// the log where thousands end together.
+  static let scrubDelay: Int64 = 500
+
+  func scrubIfDue(at time: BrokerTime) {
+    guard let due = scrubDue, due <= time.monotonic else { return }
+    scrubDue = nil
+    disk.scrub()
   }
 
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.

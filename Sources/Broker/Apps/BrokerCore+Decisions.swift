@@ -61,12 +61,27 @@ extension BrokerCore {
       case .refresh(_, _, .soon), .readmit, .scrub, .discardPictures: parts.afterwards.append(effect)
       }
     }
+    try noteDiscards(&parts, of: host, at: time)
     // What was decided upon something that is not on disk must fail with it.
     if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
       let nothing = Publication(time: time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
     }
   }
+
+  /// Pictures are deleted by gateways, which may be away, and the broker may be killed before it has told them: so they
+  /// are told again, until a record says that it was done.
+  private func noteDiscards(_ parts: inout Assembly, of host: AppHost, at time: BrokerTime) throws(ClientError) {
+    let pictures = parts.afterwards.flatMap { effect -> [String] in
+      if case .discardPictures(let pictures) = effect { pictures } else { [] }
+    }
+    guard let first = pictures.first else { return }
+    let record = DiscardedPictures(pictures: pictures, due: time.wall + Self.discardInterval)
+    try add(record, DiscardedPictures.prefix + first, &parts, of: host, at: time)
+  }
+
+  /// Milliseconds until gateways are told again what to delete.
+  static let discardInterval: Int64 = 60_000
 
   /// No record has it.
   private static let chainKey = " "
@@ -225,6 +240,9 @@ extension BrokerCore {
     if let until = host.suspended[IdentifierKey(key)], until > time.wall { return }
     host.suspended[IdentifierKey(key)] = nil
     do throws(ClientError) {
+      if key.utf8.starts(with: DiscardedPictures.prefix.utf8) {
+        return try discardAgain(key, of: host, at: time, into: &effects)
+      }
       let decision = try host.app.due(key, AppLens(core: self, host: host, time: time))
       try perform(decision, of: host, for: .broker, at: time, into: &effects)
       if host.records.isUnderWay(key) { return }
@@ -234,4 +252,21 @@ extension BrokerCore {
     // It failed, or changed nothing: not again and again without a breath.
     host.suspended[IdentifierKey(key)] = time.wall + 10_000
   }
+
+  private func discardAgain(
+    _ key: String, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    let record = try AppLens(core: self, host: host, time: time).record(DiscardedPictures.self, key)
+    discard(record?.pictures ?? [], at: time, into: &effects)
+    try perform(AppDecision([.erase(key: key)]), of: host, for: .broker, at: time, into: &effects)
+  }
+}
+
+/// Pictures that gateways were told to delete.
+struct DiscardedPictures: AppRecord {
+  /// No app's key begins with a space.
+  static let prefix = " discard/"
+
+  var pictures: [String]
+  var due: Int64?
 }
