@@ -143,6 +143,36 @@ struct StateTests {
     }
   }
 
+  @Test("Pictures that expire while their gateway is down are deleted when it is back, and no others")
+  func gatewayAway() async throws {
+    try await Deployment.with(.ipc, settings: ["state.lifetime=3s"]) { deployment in
+      let folder = deployment.directory.appendingPathComponent("a/pictures")
+      func files() -> Set<String> { Set((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []) }
+      let port = URL(string: deployment.a)?.port ?? 0
+      let http = PictureClient(port: port, token: try deployment.token("ada"))
+      let (sent, kept) = (
+        [PictureClient.Picture(bytes: 1000), .init(bytes: 2000)], PictureClient.Picture(bytes: 3000)
+      )
+      for picture in sent + [kept] { #expect(try http.put(picture) == 201) }
+      // On the other gateway: the broker knows no difference.
+      let phone = try Phone(deployment.b)
+      try await phone.connect(deployment.token("ada"))
+      try await phone.subscribeMap("state.threads:ada")
+      try await phone.call("state.begin", "{\"to\":\"bob\"}")
+      try await phone.call(
+        "state.send", "{\"to\":\"bob\",\"front\":\"\(sent[0].id)\",\"rear\":\"\(sent[1].id)\"}")
+      await deployment.gateway("a").kill()
+      #expect(
+        await eventually(within: .seconds(30)) {
+          phone.entry("state.threads:ada", "bob")["data"]["phase"].string == "expired"
+        })
+      #expect(files() == Set((sent + [kept]).map(\.id)), "nobody was there to delete them")
+      try await deployment.startGateway(
+        "a", settings: ["backbone.endpoint=\(deployment.broker.endpoints.backbone ?? "")"])
+      #expect(await eventually(within: .seconds(30)) { files() == [kept.id] }, "there are \(files())")
+    }
+  }
+
   /// Nothing of a State is on disk any more: as soon as it can be.
   private func isClean(
     _ hall: PhoneHall, _ search: ByteSearch, _ keys: Set<String>
