@@ -57,10 +57,7 @@ extension Clique {
       if !key.own.isEmpty, old.state.asker == side, old.waiting.contains(where: { $0.key.hasSameBytes(as: key.own) }) {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
-      // What was said already, before one of the two left, must not wait to be said again.
-      if let offset = try view.offset(ofRepeated: key.published, on: Channels.chat(id)) {
-        return AppDecision(reply: Self.sent(id, offset: offset))
-      }
+      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
       pair.take(step.state)
       try wait(text, key, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
@@ -75,6 +72,7 @@ extension Clique {
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .openedAndDelivered(let seen):
       try check(text, isRequest: false)
+      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
       let offset = top + 1
       try publish(text, key, seen: seen, call, id: id, draft)
@@ -86,6 +84,11 @@ extension Clique {
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }
+  }
+
+  /// What was said before one of the two left, and is said again, neither waits nor answers a request.
+  private func saidBefore(_ key: MessageKey, _ id: String, _ view: any AppView) throws(ClientError) -> UInt64? {
+    try view.offset(ofRepeated: key.published, on: Channels.chat(id))
   }
 
   private func wait(
