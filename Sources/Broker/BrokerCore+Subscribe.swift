@@ -31,7 +31,12 @@ extension BrokerCore {
       subscribed.publications = shown(subscribed.publications, of: state, to: request.member, audience)
       subscribed.entries = shown(subscribed.entries, of: state, to: request.member, audience)
     }
-    addInterest(of: gateway, in: state)
+    // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
+    if !isResync || request.member == nil {
+      addInterest(of: gateway, in: state)
+    } else {
+      links[gateway]?.channels.insert(state.name)
+    }
     if isResync && request.member == nil && request.since != nil {
       if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
     }

@@ -79,8 +79,6 @@ extension Clique {
       pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
-      // Again when what is said now is on disk, where unread messages are counted.
-      for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }
@@ -146,6 +144,8 @@ extension Clique {
     pair.openedAt = draft.now
     pair.take(state)
     draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
+    // Again when what is said now is on disk, where unread messages are counted.
+    for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
     return top
   }
 

@@ -28,9 +28,7 @@ extension GatewayLink {
       } else {
         // Nobody was given this position: the subscribes that are under way bring one of their own.
         channel.position = nil
-      }
-      for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
-        add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
+        nameMembers(of: name, channel, at: now, into: &effects)
       }
     }
     for request in unanswered {
@@ -43,9 +41,20 @@ extension GatewayLink {
     send(.resynced, [], at: now, into: &effects)
   }
 
+  private func nameMembers(
+    of name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
+      add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
+    }
+  }
+
+  /// Members first: what a member may see can have changed, and must be known before anything is handed on that was
+  /// missed.
   func resync(
     _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
+    nameMembers(of: name, channel, at: now, into: &effects)
     let subscribe = BrokerRequest.SubscribeRequest(
       channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
     add(.subscribe(subscribe), .resync, at: now, into: &effects)
