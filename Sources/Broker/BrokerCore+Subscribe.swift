@@ -12,11 +12,6 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let state = try channel(request.channel, at: time)
-    if isResync && request.member == nil && request.since != nil && state.options.app != nil {
-      // What somebody may see can have changed while the link was down. Handed on by the old rules, what was missed
-      // could reach whom it may not: let all of them subscribe anew, and recover.
-      throw .unrecoverablePosition
-    }
     let audience = try admit(request.member?.user, to: state, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
@@ -35,7 +30,12 @@ extension BrokerCore {
       subscribed.publications = shown(subscribed.publications, of: state, to: request.member, audience)
       subscribed.entries = shown(subscribed.entries, of: state, to: request.member, audience)
     }
-    addInterest(of: gateway, in: state)
+    // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
+    if !isResync || request.member == nil {
+      addInterest(of: gateway, in: state)
+    } else {
+      links[gateway]?.channels.insert(state.name)
+    }
     if isResync && request.member == nil && request.since != nil {
       if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
     }

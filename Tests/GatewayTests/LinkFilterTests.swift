@@ -133,16 +133,16 @@ struct LinkFilterTests {
     #expect(scene.tells() == [refused])
     scene.reopen()
     let asks = try scene.asks()
-    let (stream, member) = (try #require(asks.first), try #require(asks.last))
-    scene.answer(stream.id, subscribed())
+    let (member, stream) = (try #require(asks.first), try #require(asks.last))
     scene.answer(member.id, subscribed(red))
+    scene.answer(stream.id, subscribed())
     guard case .audienceChanged(let change, _)? = scene.tells().last else {
       Issue.record("nobody was told")
       return
     }
     #expect(change.isAdmitted && change.audience == red)
     scene.reopen()
-    let again = try #require(try scene.asks().last)
+    let again = try #require(try scene.asks().first)
     scene.answer(again.id, .failed(.permissionDenied))
     #expect(scene.tells().last == refused)
   }
@@ -173,6 +173,25 @@ struct LinkFilterTests {
     #expect(scene.link.channels[channel] == nil)
   }
 
+  @Test("what was missed is handed on when it is known again who may see it, and to nobody where that is not known")
+  func membersFirst() throws {
+    let scene = LinkScene()
+    scene.subscribed(channel)
+    scene.reopen()
+    let asks = try scene.asks()
+    guard case .subscribe(let first)? = asks.first?.request, case .subscribe(let last)? = asks.last?.request else {
+      Issue.record("\(asks)")
+      return
+    }
+    #expect(first.member != nil && last.member == nil)
+    scene.answer(try #require(asks.first).id, .failed(.internalError))
+    scene.answer(
+      try #require(asks.last).id,
+      .subscribed(
+        .init(position: .init(epoch: "e", offset: 1), recovered: true, publications: [publication(1, "red")])))
+    #expect(scene.tells() == [.lost(channel, audience: audience(loops: 1, json: true))])
+  }
+
   @Test("a filter of a request that was given up is forgotten")
   func givenUp() {
     let scene = LinkScene()
@@ -193,7 +212,7 @@ struct LinkFilterTests {
     scene.answer(1, subscribed())
     _ = scene.tells()
     scene.reopen()
-    let ask = try #require(try scene.asks().first)
+    let ask = try #require(try scene.asks().last)
     scene.answer(
       ask.id,
       .subscribed(

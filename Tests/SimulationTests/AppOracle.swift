@@ -177,7 +177,7 @@ struct AppCoverage {
   var failed = 0
   var repeated = 0
   var letGo = 0
-  var filtered = 0
+  var unseen = 0
   var recovered = 0
   var unrecoverable = 0
   var brokerCrashes = 0
@@ -194,7 +194,7 @@ struct AppCoverage {
     failed += other.failed
     repeated += other.repeated
     letGo += other.letGo
-    filtered += other.filtered
+    unseen += other.unseen
     recovered += other.recovered
     unrecoverable += other.unrecoverable
     brokerCrashes += other.brokerCrashes

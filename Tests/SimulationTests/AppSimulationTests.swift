@@ -23,6 +23,7 @@ struct AppSimulationTests {
       Issue.record("seed \(seed): \(world.violations.prefix(3).joined(separator: "; "))")
       if failures == 5 { break }
     }
+    print(coverage)
     guard seeds.count >= 100 && failures == 0 else { return }
     #expect(coverage.missing == [], "\(coverage)")
   }

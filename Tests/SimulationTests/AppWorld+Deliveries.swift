@@ -21,7 +21,6 @@ extension AppWorld {
       for phone in here {
         guard let following = phone.following[channel], following.state == .live else { continue }
         if let audience = following.audience, filters.map({ !$0.contains(audience) }) ?? false {
-          coverage.filtered += 1
           continue
         }
         receive(publication.withoutAudienceTags, publication, following, phone)

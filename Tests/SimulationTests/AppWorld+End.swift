@@ -58,6 +58,7 @@ extension AppWorld {
     }
     judgeAcknowledgements()
     judgeLists()
+    for channel in disk.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
   }
 
   private func judgeMap(_ phone: Phone, _ namespace: String) {

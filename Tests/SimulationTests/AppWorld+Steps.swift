@@ -5,14 +5,15 @@ import Wire
 extension AppWorld {
   /// One thing happens, drawn by the seed.
   func step() {
+    if log.isFull, random.chance(4) { log.isFull = false }
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<28: carryToBroker()
-    case 28..<56: carryToGateway()
+    case 0..<28: for _ in 0..<Int.random(in: 1...6, using: &random) { carryToBroker() }
+    case 28..<56: for _ in 0..<Int.random(in: 1...6, using: &random) { carryToGateway() }
     case 56..<68: workOff(Int.random(in: 0..<2, using: &random), Int.random(in: 0..<2, using: &random))
     case 68..<82: act(phones[Int.random(in: 0..<phones.count, using: &random)])
     case 82..<89: commit(Int.random(in: 1...4, using: &random))
     case 89..<95: passTime(Int64.random(in: 1...700, using: &random))
-    default: if faults { breakSomething() }
+    default: if faults && random.chance(40) { breakSomething() }
     }
   }
 
@@ -28,7 +29,7 @@ extension AppWorld {
     case 35..<45:
       gateways[gateway].toBroker = []
       gateways[gateway].toGateway = []
-    case 45..<62: log.isFull.toggle()
+    case 45..<62: log.isFull = true
     case 62..<74:
       if broker != nil { stopBroker(cleanly: false) }
       coverage.brokerCrashes += 1
@@ -91,8 +92,8 @@ extension AppWorld {
     let other = others[Int.random(in: 0..<others.count, using: &random)]
     let person = #"{"person":"\#(other)"}"#
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<38: say(phone, other)
-    case 38..<48: ask(Command(method: "clique.accept", data: person), phone)
+    case 0..<36: say(phone, other)
+    case 36..<48: ask(Command(method: "clique.accept", data: person), phone)
     case 48..<51: ask(Command(method: "clique.decline", data: person), phone)
     case 51..<53: ask(Command(method: "clique.disconnect", data: person), phone)
     case 53..<55:

@@ -191,7 +191,8 @@ final class AppWorld {
         }
       case .filteredPublication(let channel, let publication, let audience):
         for loop in 0..<2 where audience.reached.includes(loop: loop) {
-          gateways[index].loops[loop].append(.publication(channel, publication, audience.filters[loop].map(\.filter)))
+          let passed = loop < audience.filters.count ? audience.filters[loop].map(\.filter) : []
+          gateways[index].loops[loop].append(.publication(channel, publication, passed))
         }
       case .lost(let channel, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }

@@ -57,10 +57,7 @@ extension Clique {
       if !key.own.isEmpty, old.state.asker == side, old.waiting.contains(where: { $0.key.hasSameBytes(as: key.own) }) {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
-      // What was said already, before one of the two left, must not wait to be said again.
-      if let offset = try view.offset(ofRepeated: key.published, on: Channels.chat(id)) {
-        return AppDecision(reply: Self.sent(id, offset: offset))
-      }
+      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
       pair.take(step.state)
       try wait(text, key, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
@@ -75,17 +72,21 @@ extension Clique {
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .openedAndDelivered(let seen):
       try check(text, isRequest: false)
+      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
       let offset = top + 1
       try publish(text, key, seen: seen, call, id: id, draft)
       pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
-      // Again when what is said now is on disk, where unread messages are counted.
-      for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }
+  }
+
+  /// What was said before one of the two left, and is said again, neither waits nor answers a request.
+  private func saidBefore(_ key: MessageKey, _ id: String, _ view: any AppView) throws(ClientError) -> UInt64? {
+    try view.offset(ofRepeated: key.published, on: Channels.chat(id))
   }
 
   private func wait(
@@ -143,6 +144,8 @@ extension Clique {
     pair.openedAt = draft.now
     pair.take(state)
     draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
+    // Again when what is said now is on disk, where unread messages are counted.
+    for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
     return top
   }
 

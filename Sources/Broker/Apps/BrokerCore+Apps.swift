@@ -42,7 +42,9 @@ extension BrokerCore {
   private func readmit(
     _ user: String, to name: ChannelName, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    guard let state = channels[name], !state.interest.isEmpty else { return }
+    // Also those that have named their members and are about to ask for what they missed.
+    let gateways = links.sorted.filter { $0.state == .open && $0.channels.contains(name) }.map(\.gateway)
+    guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
     do throws(ClientError) {
       change.audience = try admit(user, to: state, at: time)
@@ -50,7 +52,7 @@ extension BrokerCore {
     } catch {
       // Refused, or not to be found out now: either way nothing more may reach them.
     }
-    broadcast(.audience, change.bytes, to: state.interest, at: time, into: &effects)
+    broadcast(.audience, change.bytes, to: gateways, at: time, into: &effects)
   }
 
   // MARK: After a decision

@@ -89,7 +89,7 @@ extension BrokerCore {
     for name in link.channels.sorted() {
       guard let state = channels[name] else { continue }
       removeMembers(of: gateway, notNamedIn: link.session, from: state, at: time, into: &effects)
-      if !state.interest.contains(gateway) {
+      if !state.interest.contains(gateway) && !state.members.hasMembers(of: gateway) {
         links[gateway]?.channels.remove(name)
         noteIdle(state, at: time)
       }

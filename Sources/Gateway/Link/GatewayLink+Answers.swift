@@ -155,7 +155,11 @@ extension GatewayLink {
         LinkAudience(channel: channel, user: user, isAdmitted: true, audience: subscribed.audience), into: &effects)
     case .failed(let error) where error.code == ClientError.permissionDenied.code:
       changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
-    default: return
+    default:
+      // Nobody knows what they may see now: whoever is on the channel subscribes anew.
+      guard let state = channels[channel], state.position != nil else { return }
+      state.position = nil
+      lose(channel, state, into: &effects)
     }
   }
 }

@@ -28,15 +28,7 @@ extension GatewayLink {
       } else {
         // Nobody was given this position: the subscribes that are under way bring one of their own.
         channel.position = nil
-      }
-      for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
-        add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
-      }
-      // What they may see can have changed.
-      for user in channel.unseenUsers {
-        let ask = BrokerRequest.SubscribeRequest(
-          channel: name, member: ClientInfo(user: user, client: ""), isPresent: false)
-        add(.subscribe(ask), .resync, at: now, into: &effects)
+        nameMembers(of: name, channel, at: now, into: &effects)
       }
     }
     for request in unanswered {
@@ -49,9 +41,26 @@ extension GatewayLink {
     send(.resynced, [], at: now, into: &effects)
   }
 
+  private func nameMembers(
+    of name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
+      add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
+    }
+    // Whom the broker shows to nobody: what they may see can have changed as well.
+    for user in channel.unseenUsers {
+      let ask = BrokerRequest.SubscribeRequest(
+        channel: name, member: ClientInfo(user: user, client: ""), isPresent: false)
+      add(.subscribe(ask), .resync, at: now, into: &effects)
+    }
+  }
+
+  /// Members first: what a member may see can have changed, and must be known before anything is handed on that was
+  /// missed.
   func resync(
     _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
+    nameMembers(of: name, channel, at: now, into: &effects)
     let subscribe = BrokerRequest.SubscribeRequest(
       channel: name, since: channel.position, recoveryLimit: configuration.resyncLimit)
     add(.subscribe(subscribe), .resync, at: now, into: &effects)
