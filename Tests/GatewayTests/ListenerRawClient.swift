@@ -63,7 +63,9 @@ final class ListenerRawClient {
   /// False at the end of the stream; a reset counts as one.
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
-    let n = recv(fd, &chunk, chunk.count, 0)
+    var n = recv(fd, &chunk, chunk.count, 0)
+    // Child processes of other tests end while this one waits.
+    while n < 0 && errno == EINTR { n = recv(fd, &chunk, chunk.count, 0) }
     if n < 0 {
       if errno == ECONNRESET { return false }
       throw errno == EAGAIN ? Failure.timedOut : Failure.reset(errno)
