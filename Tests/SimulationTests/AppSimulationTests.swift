@@ -11,7 +11,7 @@ struct AppSimulationTests {
     if let one = SimulationTests.environment["FANFARE_SEED"].flatMap(UInt64.init) {
       seeds = one...one
     } else {
-      seeds = 1...(SimulationTests.environment["FANFARE_SEEDS"].flatMap(UInt64.init) ?? 150)
+      seeds = 1...(SimulationTests.environment["FANFARE_SEEDS"].flatMap(UInt64.init) ?? 80)
     }
     var coverage = AppCoverage()
     var failures = 0
@@ -23,8 +23,7 @@ struct AppSimulationTests {
       Issue.record("seed \(seed): \(world.violations.prefix(3).joined(separator: "; "))")
       if failures == 5 { break }
     }
-    print(coverage)
-    guard seeds.count >= 100 && failures == 0 else { return }
+    guard seeds.count >= 80 && failures == 0 else { return }
     #expect(coverage.missing == [], "\(coverage)")
   }
 

@@ -132,6 +132,7 @@ extension AppWorld {
   }
 
   private func answered(_ command: Command, _ response: BrokerResponse, _ phone: Phone) {
+    answers.append("\(phone.name) \(command.method): \(response)")
     switch response {
     case .result(let data):
       if let complaint = oracle.shown(data, to: phone.user, on: nil, time: wall, state.rules) { fail(complaint) }

@@ -25,7 +25,7 @@ extension AppWorld {
     }
   }
 
-  private func settle() {
+  func settle() {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true

@@ -114,7 +114,7 @@ extension AppWorld {
     String(AppOracle.chat(phone.user, other).rest)
   }
 
-  private func say(_ phone: Phone, _ other: String) {
+  func say(_ phone: Phone, _ other: String) {
     let text = newText("message")
     var command = Command(
       method: "clique.send", data: #"{"to":"\#(other)","text":"\#(text)","key":"\#(text)"}"#, text: text, time: wall)
@@ -122,7 +122,7 @@ extension AppWorld {
     ask(command, phone)
   }
 
-  private func mark(_ phone: Phone, _ other: String) {
+  func mark(_ phone: Phone, _ other: String) {
     let chat = AppOracle.chat(phone.user, other)
     let offset = phone.following[chat]?.seen.last?.offset ?? 0
     let data = #"{"conversation":"\#(Self.conversation(phone, other))","offset":\#(offset)}"#
@@ -130,7 +130,7 @@ extension AppWorld {
   }
 
   /// Opens the recorder, uploads, and sends.
-  private func seal(_ phone: Phone, _ other: String) {
+  func seal(_ phone: Phone, _ other: String, asksForKey: Bool = true) {
     let text = newText("secret")
     ask(Command(method: "state.begin", data: #"{"to":"\#(other)"}"#), phone)
     let pictures = ["front", "rear"].map { "\($0)-of-picture-\(text.filter(\.isNumber))-0000000000" }
@@ -145,13 +145,13 @@ extension AppWorld {
     command.mayBeAskedAgain = true
     oracle.sending(text, by: phone.user, to: other, time: wall)
     ask(command, phone)
-    if random.chance(30) {
+    if asksForKey, random.chance(30) {
       let id = "front-of-picture-\(Int.random(in: 1...40, using: &random))-0000000000"
       ask(Command(method: "state.picture.key", data: #"{"id":"\#(id)"}"#, isGateways: true), phone)
     }
   }
 
-  private func ask(_ command: Command, _ phone: Phone) {
+  func ask(_ command: Command, _ phone: Phone) {
     let call = BrokerRequest.CallRequest(
       method: command.method, data: Array(command.data.utf8), caller: phone.info, isGateways: command.isGateways)
     phone.calls[request(.call(call), from: phone)] = command

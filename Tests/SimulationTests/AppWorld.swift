@@ -39,6 +39,8 @@ final class AppWorld {
   var gateways: [GatewayNode] = []
   var phones: [Phone] = []
   var violations: [String] = []
+  /// Everything that phones were answered.
+  var answers: [String] = []
   var coverage = AppCoverage()
   var oracle = AppOracle()
   private var nextConnection: UInt64 = 1

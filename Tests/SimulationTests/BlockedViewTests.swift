@@ -1,0 +1,86 @@
+import Testing
+import Wire
+
+/// Whoever is blocked must see what they would see of somebody who says nothing: two runs that differ in the block alone.
+@Suite("Being blocked looks like silence")
+struct BlockedViewTests {
+  @Test(
+    "One who is blocked is answered and shown the same as one who is not answered",
+    arguments: 1...40 as ClosedRange<UInt64>)
+  func silence(seed: UInt64) {
+    let (blocked, silent) = (view(seed: seed, blocks: true), view(seed: seed, blocks: false))
+    #expect(blocked.count == silent.count)
+    for (one, other) in zip(blocked, silent) where one != other {
+      Issue.record("blocked: \(one)\nsilent: \(other)")
+      return
+    }
+  }
+
+  /// What ann sees step by step, whom bob blocks, or does not.
+  private func view(seed: UInt64, blocks: Bool) -> [String] {
+    let world = AppWorld(seed: seed)
+    world.faults = false
+    var random = SeededRandom(seed: seed)
+    let ann = world.phones.filter { $0.user == "ann" }
+    let bob = world.phones.filter { $0.user == "bob" }[0]
+    quiet(world, 100)
+    let prelude = Int.random(in: 0..<4, using: &random)
+    if prelude == 1 || prelude == 3 { world.say(ann[0], "bob") }
+    if prelude == 2 { world.say(bob, "ann") }
+    quiet(world, 300)
+    if prelude == 1 { world.ask(Command(method: "clique.accept", data: #"{"person":"ann"}"#), bob) }
+    if prelude == 2 { world.ask(Command(method: "clique.accept", data: #"{"person":"bob"}"#), ann[0]) }
+    quiet(world, 300)
+    if blocks {
+      world.ask(Command(method: "clique.block", data: #"{"person":"ann"}"#), bob)
+      world.ask(Command(method: "state.block", data: #"{"user":"ann"}"#), bob)
+    }
+    quiet(world, 300)
+    world.answers = []
+    var seen: [String] = []
+    for _ in 0..<16 {
+      act(ann[Int.random(in: 0..<2, using: &random)], world, &random)
+      quiet(world, Int64.random(in: 1...9000, using: &random))
+      for phone in ann { world.follow(phone, all: true) }
+      quiet(world, 300)
+      seen += world.answers.filter { $0.hasPrefix("ann") }
+      world.answers = []
+      for phone in ann { seen.append(shown(phone)) }
+    }
+    return seen
+  }
+
+  private func act(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
+    let person = #"{"person":"bob"}"#
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<8: world.say(phone, "bob")
+    case 8: world.ask(Command(method: "clique.disconnect", data: person), phone)
+    case 9: world.ask(Command(method: "clique.block", data: person), phone)
+    case 10, 11: world.ask(Command(method: "clique.unblock", data: person), phone)
+    case 12: world.mark(phone, "bob")
+    case 13: world.ask(Command(method: "clique.accept", data: person), phone)
+    case 14: world.ask(Command(method: "clique.decline", data: person), phone)
+    case 15..<18: world.seal(phone, "bob", asksForKey: false)
+    case 18: world.ask(Command(method: "state.seen", data: #"{"with":"bob"}"#), phone)
+    default: world.ask(Command(method: "state.block", data: #"{"user":"bob"}"#), phone)
+    }
+  }
+
+  private func quiet(_ world: AppWorld, _ milliseconds: Int64) {
+    for _ in 0..<3 {
+      world.settle()
+      world.passTime(milliseconds / 3 + 1)
+    }
+    world.settle()
+  }
+
+  private func shown(_ phone: Phone) -> String {
+    let channels = phone.following.values.filter { $0.channel.string.contains("cat") == false }
+    return channels.sorted { $0.channel < $1.channel }.map { following in
+      let texts = following.seen.map { "\($0.offset) \(String(decoding: $0.data, as: UTF8.self)) \($0.tags)" }
+      let entries = following.entries.sorted { $0.key < $1.key }
+        .map { "\($0.key) \(String(decoding: $0.value, as: UTF8.self))" }
+      return "\(phone.name) \(following.channel) \(following.state == .live) \(texts) \(entries)"
+    }.joined(separator: "; ")
+  }
+}
