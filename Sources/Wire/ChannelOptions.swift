@@ -53,6 +53,30 @@ public enum MapScore: String, Sendable, CaseIterable {
   case updated
 }
 
+/// The name of an app, in place: the options of channels are copied for each publish, and a string would have its
+/// references counted each time.
+public struct AppName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
+  private let bytes: UInt64
+
+  /// - Parameter name: 1 to 8 bytes of UTF-8.
+  public init(_ name: String) {
+    precondition((1...8).contains(name.utf8.count), "the name of an app has 1 to 8 bytes")
+    bytes = name.utf8.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  public init(stringLiteral name: String) { self.init(name) }
+
+  public var description: String {
+    var utf8: [UInt8] = []
+    var rest = bytes
+    while rest != 0 {
+      utf8.append(UInt8(truncatingIfNeeded: rest))
+      rest >>= 8
+    }
+    return String(decoding: utf8, as: UTF8.self)
+  }
+}
+
 /// The rules of one namespace. Names are Centrifugo's where the meaning is the same, in camel case.
 public struct ChannelOptions: Sendable, Equatable {
   public var presence = false
@@ -101,7 +125,7 @@ public struct ChannelOptions: Sendable, Equatable {
   /// subscribe there, may subscribe here.
   public var followsChannel = false
   /// The app that alone writes to the channel and says who may see it; nil: none.
-  public var app: String?
+  public var app: AppName?
 
   public init() {}
 
@@ -111,47 +135,68 @@ public struct ChannelOptions: Sendable, Equatable {
 
 /// The rules of every channel: broker and gateway look them up by name and must be given the same ones.
 public struct NamespaceTable: Sendable, Equatable {
-  /// For channels whose name has no namespace.
-  public var withoutNamespace: ChannelOptions
-  public var namespaces: [String: ChannelOptions] {
-    didSet { entries = Self.entries(of: namespaces) }
-  }
-  /// Those of a table that is small enough to be looked through: quicker than to make a string and hash it.
-  private var entries: [Entry]
-
   private struct Entry: Sendable, Equatable {
     var name: [UInt8]
     var options: ChannelOptions
   }
 
-  public init(withoutNamespace: ChannelOptions = .init(), namespaces: [String: ChannelOptions] = [:]) {
-    self.withoutNamespace = withoutNamespace
-    self.namespaces = namespaces
-    entries = Self.entries(of: namespaces)
+  /// In one object, so that whoever looks something up counts one reference and not each of them.
+  private final class Contents: Sendable, Equatable {
+    let withoutNamespace: ChannelOptions
+    let namespaces: [String: ChannelOptions]
+    /// Those of a table that is small enough to be looked through: quicker than to make a string and hash it.
+    let entries: [Entry]
+    let apps: [String]
+
+    init(_ withoutNamespace: ChannelOptions, _ namespaces: [String: ChannelOptions], apps: [String]) {
+      self.withoutNamespace = withoutNamespace
+      self.namespaces = namespaces
+      self.apps = apps
+      entries =
+        namespaces.count > 32
+        ? [] : namespaces.sorted { $0.key < $1.key }.map { Entry(name: Array($0.key.utf8), options: $0.value) }
+    }
+
+    static func == (a: Contents, b: Contents) -> Bool {
+      a === b || a.withoutNamespace == b.withoutNamespace && a.namespaces == b.namespaces && a.apps == b.apps
+    }
   }
 
-  private static func entries(of namespaces: [String: ChannelOptions]) -> [Entry] {
-    if namespaces.count > 32 { return [] }
-    return namespaces.sorted { $0.key < $1.key }.map { Entry(name: Array($0.key.utf8), options: $0.value) }
+  private var contents: Contents
+
+  public init(withoutNamespace: ChannelOptions = .init(), namespaces: [String: ChannelOptions] = [:]) {
+    contents = Contents(withoutNamespace, namespaces, apps: [])
+  }
+
+  /// For channels whose name has no namespace.
+  public var withoutNamespace: ChannelOptions {
+    get { contents.withoutNamespace }
+    set { contents = Contents(newValue, namespaces, apps: apps) }
+  }
+
+  public var namespaces: [String: ChannelOptions] {
+    get { contents.namespaces }
+    set { contents = Contents(withoutNamespace, newValue, apps: apps) }
   }
 
   /// Apps that have a namespace here, in order.
-  public private(set) var apps: [String] = []
+  public var apps: [String] { contents.apps }
 
   /// Adds the namespaces of an app.
   public mutating func add(_ namespaces: [String: ChannelOptions], of app: String) {
-    apps.append(app)
-    self.namespaces.merge(namespaces) { _, apps in apps }
+    contents = Contents(
+      withoutNamespace, self.namespaces.merging(namespaces) { _, apps in apps }, apps: apps + [app])
   }
 
   /// Nil where the channel's namespace is not configured: error 102 for whoever asked.
   public func options(for channel: ChannelName) -> ChannelOptions? {
-    unsafe channel.withNamespace { namespace in
-      guard let namespace = unsafe namespace else { return withoutNamespace }
-      for index in entries.indices where unsafe entries[index].name.hasSameBytes(as: namespace) {
-        return entries[index].options
+    let contents = contents
+    return unsafe channel.withNamespace { namespace in
+      guard let namespace = unsafe namespace else { return contents.withoutNamespace }
+      for index in contents.entries.indices where unsafe contents.entries[index].name.hasSameBytes(as: namespace) {
+        return contents.entries[index].options
       }
-      return namespaces[unsafe String(bytes: namespace)]
+      return contents.namespaces[unsafe String(bytes: namespace)]
     }
   }
 }

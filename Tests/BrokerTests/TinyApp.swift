@@ -29,12 +29,12 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
 
   var namespaces: [String: ChannelOptions] {
     var chat = ChannelOptions()
-    chat.app = name
+    chat.app = AppName(name)
     chat.durability = .durable
     chat.historySize = 100
     chat.historyTTLMilliseconds = 3_600_000
     var list = ChannelOptions()
-    list.app = name
+    list.app = AppName(name)
     list.kind = .map
     list.mapMode = .persistent
     list.durability = .durable

@@ -13,7 +13,7 @@ public struct Clique: App {
 
   public var namespaces: [String: ChannelOptions] {
     var chat = ChannelOptions()
-    chat.app = name
+    chat.app = AppName(name)
     chat.durability = .durable
     chat.historySize = 10_000
     chat.historyTTLMilliseconds = 366 * CliqueRules.day
@@ -27,7 +27,7 @@ public struct Clique: App {
     chat.allowEditForAuthor = true
 
     var list = ChannelOptions()
-    list.app = name
+    list.app = AppName(name)
     list.kind = .map
     list.mapMode = .persistent
     list.mapOrder = .descending
@@ -39,7 +39,7 @@ public struct Clique: App {
     list.allowSubscribeForClient = true
 
     var receipts = ChannelOptions()
-    receipts.app = name
+    receipts.app = AppName(name)
     receipts.kind = .map
     receipts.mapMode = .ephemeral
     receipts.lane = .receipts

@@ -27,7 +27,7 @@ extension BrokerCore {
   /// - Parameter user: nil for services, and for gateways about themselves.
   func admit(_ user: String?, to state: ChannelState, at time: BrokerTime) throws(ClientError) -> TagFilter? {
     guard let name = state.options.app, let user else { return nil }
-    guard let host = apps[name] else {
+    guard let host = apps[name.description] else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
     }
     return try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time)).audience
@@ -35,7 +35,7 @@ extension BrokerCore {
 
   /// Nobody publishes around an app's rules.
   static func refusal(of state: ChannelState) -> ClientError {
-    let app = state.options.app ?? ""
+    let app = state.options.app?.description ?? ""
     return .permissionDenied.saying("\"\(state.name)\" is written by the app alone; call a method of \(app)")
   }
 
@@ -156,7 +156,7 @@ extension BrokerCore {
       let expiring = ExpiringEntry(channel: state.name, key: key, offset: entry.offset)
       mapExpiry.add(expiring, at: max(expires, time.wall + 1000))
     }
-    if let name = state.options.app, let host = apps[name] {
+    if let name = state.options.app, let host = apps[name.description] {
       host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic + Self.refreshAgain)
     }
   }
@@ -190,7 +190,7 @@ extension BrokerCore {
   /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker
   /// was killed.
   func refreshOpened(_ state: ChannelState, at time: BrokerTime) {
-    guard let name = state.options.app, let host = apps[name], let map = state.map,
+    guard let name = state.options.app, let host = apps[name.description], let map = state.map,
       state.options.mapMode == .persistent, refreshedLists.insert(state.name).inserted
     else { return }
     for key in map.keys { host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic) }

@@ -113,7 +113,10 @@ extension Session {
   private func subject(of channel: ChannelName) -> ChannelAccess.Subject? {
     guard case .success((let name, let options)) = parse(channel.rest), !options.followsChannel else { return nil }
     let access = access(to: name, options, subscriptions[name])
-    return .init(isSubscribed: access.isSubscribed, maySubscribeWithoutToken: access.maySubscribeWithoutToken)
+    // Of an app's channel only the broker knows who may: here it is who is on it.
+    return .init(
+      isSubscribed: access.isSubscribed,
+      maySubscribeWithoutToken: options.app == nil && access.maySubscribeWithoutToken)
   }
 
   private func historyResult(_ page: HistoryPage, _ binaryData: Bool) -> ClientReply.HistoryResult {
