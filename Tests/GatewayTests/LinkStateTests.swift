@@ -91,7 +91,9 @@ struct LinkStateTests {
     #expect(asks.map(\.isRetry) == [true, false])
   }
 
-  @Test("a resync names a channel's members, asks for it, then asks what was open, and says when it is done")
+  @Test(
+    "a resync names each channel's members, asks for what they missed, then asks what was open, and says when it is done"
+  )
   func resyncOrder() throws {
     let scene = LinkScene()
     scene.subscribed(channel, at: 4)
@@ -100,10 +102,10 @@ struct LinkStateTests {
     #expect(scene.lastSent()?.header.kind == .resynced)
     let asks = try scene.asks()
     #expect(asks.map(\.isResync) == [true, true, false])
-    #expect(asks.first?.request == .subscribe(.init(channel: channel, member: .init(user: "u", client: "a"))))
     #expect(
       asks[1].request
         == .subscribe(.init(channel: channel, since: .init(epoch: "e", offset: 4), recoveryLimit: 10_000)))
+    #expect(asks[0].request == .subscribe(.init(channel: channel, member: .init(user: "u", client: "a"))))
     #expect(asks[2].isRetry)
   }
 
@@ -112,7 +114,7 @@ struct LinkStateTests {
     let scene = LinkScene()
     scene.subscribed(channel, at: 4)
     scene.reopen()
-    let id = try #require(try scene.asks().first(where: \.asksForChannel)?.id)
+    let id = try #require(try scene.asks().last?.id)
     let missed = [LinkScene.publication(5), LinkScene.publication(6)]
     scene.answer(
       id, .subscribed(.init(position: .init(epoch: "e", offset: 6), recovered: true, publications: missed)))
@@ -127,7 +129,7 @@ struct LinkStateTests {
     let scene = LinkScene()
     scene.subscribed(channel, at: 4)
     scene.reopen()
-    let id = try #require(try scene.asks().first(where: \.asksForChannel)?.id)
+    let id = try #require(try scene.asks().last?.id)
     scene.answer(id, .subscribed(.init(position: .init(epoch: "new", offset: 1))))
     guard case .lost(channel, let audience)? = scene.tells().first else {
       Issue.record("nothing lost")
@@ -143,11 +145,11 @@ struct LinkStateTests {
     let scene = LinkScene()
     scene.subscribed(channel, at: 4)
     scene.reopen()
-    let id = try #require(try scene.asks().first(where: \.asksForChannel)?.id)
+    let id = try #require(try scene.asks().last?.id)
     scene.answer(id, .failed(.internalError))
     #expect(scene.tells() == [])
     scene.pass(1)
-    let again = try #require(try scene.asks().first(where: \.asksForChannel))
+    let again = try #require(try scene.asks().last)
     #expect(again.isResync && again.id != id)
     // Another's interest brought the first of what was missed meanwhile.
     scene.publication(channel, 5)
@@ -187,7 +189,7 @@ struct LinkStateTests {
     let scene = LinkScene()
     scene.subscribed(channel, at: 4)
     scene.reopen()
-    let id = try #require(try scene.asks().first?.id)
+    let id = try #require(try scene.asks().last?.id)
     scene.answer(id, .failed(.unknownChannel))
     guard case .lost(channel, _)? = scene.tells().first else {
       Issue.record("nothing lost")
@@ -247,11 +249,4 @@ enum Fixed {
     guard let name = try? ChannelName("m") else { preconditionFailure("m is a name") }
     return name
   }()
-}
-
-extension LinkRequest {
-  /// Of the gateway itself, and not for a member.
-  fileprivate var asksForChannel: Bool {
-    if case .subscribe(let subscribe) = request { subscribe.member == nil } else { false }
-  }
 }

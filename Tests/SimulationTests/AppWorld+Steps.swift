@@ -122,11 +122,11 @@ extension AppWorld {
     ask(command, phone)
   }
 
-  func mark(_ phone: Phone, _ other: String) {
+  func mark(_ phone: Phone, _ other: String, reads: Bool? = nil) {
     let chat = AppOracle.chat(phone.user, other)
     let offset = phone.following[chat]?.seen.last?.offset ?? 0
     let data = #"{"conversation":"\#(Self.conversation(phone, other))","offset":\#(offset)}"#
-    ask(Command(method: random.chance(50) ? "clique.read" : "clique.delivered", data: data), phone)
+    ask(Command(method: reads ?? random.chance(50) ? "clique.read" : "clique.delivered", data: data), phone)
   }
 
   /// Opens the recorder, uploads, and sends.

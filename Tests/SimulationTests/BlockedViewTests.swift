@@ -57,7 +57,7 @@ struct BlockedViewTests {
     case 8: world.ask(Command(method: "clique.disconnect", data: person), phone)
     case 9: world.ask(Command(method: "clique.block", data: person), phone)
     case 10, 11: world.ask(Command(method: "clique.unblock", data: person), phone)
-    case 12: world.mark(phone, "bob")
+    case 12: world.mark(phone, "bob", reads: true)
     case 13: world.ask(Command(method: "clique.accept", data: person), phone)
     case 14: world.ask(Command(method: "clique.decline", data: person), phone)
     case 15..<18: world.seal(phone, "bob", asksForKey: false)

@@ -133,6 +133,7 @@ extension GatewayLink {
       }
       return
     }
+    if channelsBehind.contains(subscribe.channel) { return }
     channel.position = subscribed.position
     if subscribed.recovered {
       counters.channelsRefilled += 1
@@ -156,10 +157,8 @@ extension GatewayLink {
     case .failed(let error) where error.code == ClientError.permissionDenied.code:
       changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
     default:
-      // Nobody knows what they may see now: whoever is on the channel subscribes anew.
-      guard let state = channels[channel], state.position != nil else { return }
-      state.position = nil
-      lose(channel, state, into: &effects)
+      // Nobody knows what they may see now: what was missed has to wait until somebody does.
+      if !channelsBehind.contains(channel) { channelsBehind.append(channel) }
     }
   }
 }
