@@ -87,6 +87,8 @@ final class PictureScene {
     self.folder = folder + "/pictures"
     self.broker = broker
     var configuration = PictureConfiguration(folder: self.folder)
+    // Tokens are checked on threads that other tests keep busy.
+    configuration.idleTimeoutMilliseconds = 120_000
     configure(&configuration)
     let service = try PictureService(
       configuration, verifier: Verifier(),
