@@ -7,7 +7,8 @@ struct OpenThreads: Sendable {
   /// Each sends to so many others: as many as may have uploaded pictures at once.
   static let threadsPerUser = StateExchange.unsentPictures / 2
 
-  var users: Int { max(2, (count + Self.threadsPerUser - 1) / Self.threadsPerUser) }
+  /// Enough also that no two send to each other.
+  var users: Int { max(2 * Self.threadsPerUser + 1, (count + Self.threadsPerUser - 1) / Self.threadsPerUser) }
 
   /// Sender and receiver, by number.
   func pair(_ thread: Int) -> (sender: Int, receiver: Int) {
