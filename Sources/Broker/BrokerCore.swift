@@ -230,7 +230,7 @@ public final class BrokerCore {
 
   /// When ``tick(at:ingressPaused:into:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
-    var deadlines = hosts.compactMap(\.refreshes.nextTime)
+    var deadlines = hosts.compactMap(\.nextTime)
     if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
     for host in hosts { if let due = host.nextDue { deadlines.append(time.deadline(ofWall: due)) } }
     return deadlines.min()

@@ -20,6 +20,11 @@ enum PictureUpload {
   /// - Parameter secret: signs each user's token.
   static func upload(_ pictures: [Picture], toPort port: Int, secret: String) throws(BenchError) {
     let now = Glibc.time(nil)
+    var tokens: [String: String] = [:]
+    for user in Set(pictures.map(\.user)) {
+      tokens[user] = CentrifugeDialect.makeToken(user: user, secret: secret, now: now)
+    }
+    let known = tokens
     let next = Atomic<Int>(0)
     let failure = Mutex<BenchError?>(nil)
     DispatchQueue.concurrentPerform(iterations: min(parallel, max(1, pictures.count))) { _ in
@@ -27,7 +32,7 @@ enum PictureUpload {
         let place = next.add(1, ordering: .relaxed).oldValue
         guard place < pictures.count, failure.withLock({ $0 == nil }) else { return }
         do throws(BenchError) {
-          try upload(pictures[place], toPort: port, secret: secret, now: now)
+          try upload(pictures[place], toPort: port, token: known[pictures[place].user] ?? "")
         } catch {
           failure.withLock { $0 = $0 ?? error }
         }
@@ -36,10 +41,7 @@ enum PictureUpload {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  private static func upload(
-    _ picture: Picture, toPort port: Int, secret: String, now: Int
-  ) throws(BenchError) {
-    let token = CentrifugeDialect.makeToken(user: picture.user, secret: secret, now: now)
+  private static func upload(_ picture: Picture, toPort port: Int, token: String) throws(BenchError) {
     let head =
       "PUT /state/pictures?id=\(picture.id) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n"
       + "Content-Type: image/jpeg\r\nContent-Length: \(content.count)\r\nConnection: close\r\n\r\n"
