@@ -102,8 +102,8 @@ extension BrokerCore {
     }
   }
 
-  /// Overwrites what was erased: at once, and where very much is, from time to time, for the disk is busy with it while
-  /// others wait.
+  /// Overwrites what was erased: at once, and where very much is, from time to time, because whoever writes or reads waits
+  /// while the journal is cut.
   func scrub(_ host: AppHost, at time: BrokerTime) {
     guard host.wantsScrub, host.scrubTime <= time.monotonic else { return }
     host.wantsScrub = false
@@ -111,7 +111,7 @@ extension BrokerCore {
     disk.scrub()
   }
 
-  private static let scrubInterval: Int64 = 100
+  private static let scrubInterval: Int64 = 1000
 
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.
   func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {

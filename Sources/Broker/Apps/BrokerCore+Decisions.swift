@@ -226,7 +226,7 @@ extension BrokerCore {
   /// So many decisions of theirs may come back from the disk at once.
   static let dueRecordsUnderWay = 8
   /// Milliseconds until more records are looked at where there are more.
-  static let dueInterval: Int64 = 2
+  static let dueInterval: Int64 = 5
 
   /// - Returns: whether the app was asked.
   private func wake(
