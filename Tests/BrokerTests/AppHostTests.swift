@@ -226,6 +226,20 @@ struct AppHostTests {
     #expect(scene.disk.scrubs == 1)
   }
 
+  @Test("many erasures within a moment are scrubbed at once for the first, and together for the rest")
+  func scrubTogether() {
+    let scene = scene()
+    for index in 0..<10 {
+      scene.call(UInt64(1 + index), "erase k\(index)")
+      scene.finish()
+    }
+    #expect(scene.disk.scrubs == 1)
+    scene.pass(1000)
+    #expect(scene.disk.scrubs == 2)
+    scene.pass(1000)
+    #expect(scene.disk.scrubs == 2)
+  }
+
   // MARK: Around the rules
 
   @Test("services and clients cannot write to an app's channels around it")
