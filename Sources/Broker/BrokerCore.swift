@@ -17,8 +17,6 @@ public final class BrokerCore {
   private(set) var hosts: [AppHost] = []
   private(set) var apps: [String: AppHost] = [:]
   var mapExpiry = DueHeap<ExpiringEntry>()
-  /// When the log's journal is to be emptied, in monotonic milliseconds; nil: it need not be.
-  var scrubDue: Int64?
   /// Lists of apps that were brought up to date since the broker began.
   var refreshedLists: Set<ChannelName> = []
   var channels: [ChannelName: ChannelState] = [:]
@@ -220,7 +218,6 @@ public final class BrokerCore {
     }
     expireEntries(at: time, into: &effects)
     wakeApps(at: time, into: &effects)
-    scrubIfDue(at: time)
     while let channel = idle.next(upTo: time.monotonic - configuration.idleChannelTimeout) {
       forgetIfIdle(channel, at: time)
     }
@@ -233,8 +230,7 @@ public final class BrokerCore {
 
   /// When ``tick(at:ingressPaused:into:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
-    var deadlines = hosts.compactMap(\.refreshes.nextTime)
-    if let scrubDue { deadlines.append(scrubDue) }
+    var deadlines = hosts.compactMap(\.nextTime)
     if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
     for host in hosts { if let due = host.nextDue { deadlines.append(time.deadline(ofWall: due)) } }
     return deadlines.min()

@@ -225,9 +225,6 @@ struct AppHostTests {
     scene.call(1, "erase a")
     #expect(scene.disk.scrubs == 0)
     scene.finish()
-    scene.pass(BrokerCore.scrubDelay)
-    #expect(scene.disk.scrubs == 1)
-    scene.pass(10 * BrokerCore.scrubDelay)
     #expect(scene.disk.scrubs == 1)
   }
 
@@ -245,6 +242,20 @@ struct AppHostTests {
     after.finish()
     after.pass(1000)
     #expect(!after.hears().contains(.discard(["picture"])))
+  }
+
+  @Test("many erasures within a moment are scrubbed at once for the first, and together for the rest")
+  func scrubTogether() {
+    let scene = scene()
+    for index in 0..<10 {
+      scene.call(UInt64(1 + index), "erase k\(index)")
+      scene.finish()
+    }
+    #expect(scene.disk.scrubs == 1)
+    scene.pass(1000)
+    #expect(scene.disk.scrubs == 2)
+    scene.pass(1000)
+    #expect(scene.disk.scrubs == 2)
   }
 
   // MARK: Around the rules

@@ -67,8 +67,8 @@ struct PictureTLSTests {
       #expect(String(decoding: try ask(Array(head.utf8) + picture).prefix(13), as: UTF8.self) == "HTTP/1.1 201 ")
       scene.broker.show(to: "ada")
       let got = try ask(Array(PictureScene.head("GET", "/state/pictures/\(PictureScene.id)").utf8))
-      let isWhole3180 = Array(got.suffix(picture.count)) == picture
-      #expect(isWhole3180)
+      let isSame = Array(got.suffix(picture.count)) == picture
+      #expect(isSame)
     }
   }
 }

@@ -25,8 +25,8 @@ struct PictureUploadTests {
       #expect(got.status == 200)
       #expect(got.header("Content-Type") == "image/jpeg")
       #expect(got.header("Cache-Control") == "no-store")
-      let isWhole1082 = got.body == picture
-      #expect(isWhole1082)
+      let isSame = got.body == picture
+      #expect(isSame)
       #expect(try scene.get(Self.id, user: "ada").status == 404)
     }
   }
@@ -74,8 +74,8 @@ struct PictureUploadTests {
       #expect(try scene.put(Self.id, picture, 131_072..<250_000).header("Upload-Offset") == "196608")
       #expect(try scene.put(Self.id, picture, 196_608..<400_000).status == 201)
       scene.broker.show(to: "ada")
-      let isWhole3374 = try scene.get(Self.id).body == picture
-      #expect(isWhole3374)
+      let isSame = try scene.get(Self.id).body == picture
+      #expect(isSame)
     }
   }
 
@@ -91,8 +91,8 @@ struct PictureUploadTests {
       try? hanging.send(Array(old[100_000...]))
       #expect(try scene.read(hanging).status == 409)
       scene.broker.show(to: "ada")
-      let isWhole4204 = try scene.get(Self.id).body == new
-      #expect(isWhole4204)
+      let isSame = try scene.get(Self.id).body == new
+      #expect(isSame)
     }
   }
 
@@ -103,8 +103,8 @@ struct PictureUploadTests {
       let first = try scene.put(Self.id, picture)
       let second = try scene.put(Self.id, picture)
       #expect(second.status == 201)
-      let isWhole4631 = second.body == first.body
-      #expect(isWhole4631)
+      let isSame = second.body == first.body
+      #expect(isSame)
       #expect(scene.broker.registrations == 1)
       #expect(try scene.put(Self.id, picture, token: "token-of-eve").status == 409)
       #expect(try scene.put(Self.id, PictureScene.picture(99_999)).status == 409)
@@ -115,8 +115,8 @@ struct PictureUploadTests {
       let (offset, files) = (try next.offset(Self.id), next.files)
       next.stop()
       #expect(third.status == 201)
-      let isWhole5312 = third.body == first.body
-      #expect(isWhole5312)
+      let isSame = third.body == first.body
+      #expect(isSame)
       #expect(offset == "100000")
       // What the process before had not ended is gone.
       #expect(files == [Self.id])
@@ -134,8 +134,8 @@ struct PictureUploadTests {
       scene.broker.refusal = nil
       #expect(try scene.put(Self.id, picture, 99_999..<100_000).status == 201)
       scene.broker.show(to: "ada")
-      let isWhole6054 = try scene.get(Self.id).body == picture
-      #expect(isWhole6054)
+      let isSame = try scene.get(Self.id).body == picture
+      #expect(isSame)
     }
   }
 
@@ -238,8 +238,8 @@ struct PictureUploadTests {
       try client.drip(Array(head.utf8) + picture)
       #expect(try scene.read(client).status == 201)
       scene.broker.show(to: "ada")
-      let isWhole10868 = try scene.get(Self.id).body == picture
-      #expect(isWhole10868)
+      let isSame = try scene.get(Self.id).body == picture
+      #expect(isSame)
     }
   }
 }

@@ -137,7 +137,10 @@ extension CentrifugeDialect {
     _ state: inout DialectState, _ sink: inout Sink
   ) {
     cursor.object { key, cursor in
-      if cursor.matches(key, "pub") {
+      if cursor.matches(key, "pub"), let exchange {
+        reply.kind = .publication
+        Self.readNotice(&cursor, exchange, state, &sink)
+      } else if cursor.matches(key, "pub") {
         reply.kind = .publication
         let content = unsafe Self.readPublication(bytes, &cursor, &reply, &sink)
         state.contentPlace = content > line ? content - line : 0
@@ -177,6 +180,20 @@ extension CentrifugeDialect {
     }
     unsafe sink.deliver(UnsafeRawBufferPointer(rebasing: bytes[content]))
     return content.lowerBound
+  }
+
+  /// Of State: who sent is all that it says.
+  private static func readNotice(
+    _ cursor: inout JSONCursor, _ exchange: StateExchange, _ state: DialectState, _ sink: inout Sink
+  ) {
+    var sender = ""
+    cursor.object { key, cursor in
+      guard cursor.matches(key, "data") else { return cursor.skip() }
+      cursor.object { key, cursor in
+        if cursor.matches(key, "with") { sender = cursor.text(cursor.string()) } else { cursor.skip() }
+      }
+    }
+    exchange.deliver(from: sender, to: StateExchange.index(of: state.channels.first ?? ""), &sink)
   }
 
   private static func readSubscribed(

@@ -12,6 +12,8 @@ struct CentrifugeDialect: Dialect {
   let isRecovering: Bool
   /// Publications go through the rules of Clique: each channel is a conversation of the writer with a reader of its own.
   let isClique: Bool
+  /// Publications are sends of State, and what arrives are the notifications of them.
+  let exchange: StateExchange?
   let secret: String?
   let token: String?
 
@@ -25,6 +27,7 @@ struct CentrifugeDialect: Dialect {
     isRecovering = scenario.measure == .resume
     isClique = target.dialect == CliqueConversations.dialect
     if isClique && isProtobuf { throw BenchError("Clique is measured in JSON; set the scenario's format to json") }
+    exchange = target.dialect == StateExchange.dialect ? try StateExchange(scenario) : nil
     (secret, token) = (target.secret, target.token)
   }
 
@@ -35,7 +38,7 @@ struct CentrifugeDialect: Dialect {
   }
 
   func open(_ state: inout DialectState, into out: inout Outgoing) {
-    let user = isClique ? CliqueConversations.user(state) : "bench-\(state.client)"
+    let user = exchange?.user(state) ?? (isClique ? CliqueConversations.user(state) : "bench-\(state.client)")
     let token = token ?? secret.map { Self.makeToken(user: user, secret: $0, now: Glibc.time(nil)) }
     if isProtobuf {
       var request = ProtobufWriter()
@@ -93,6 +96,13 @@ struct CentrifugeDialect: Dialect {
       out.append("\",\"text\":\"")
       unsafe out.append(UnsafeRawBufferPointer(rebasing: content.dropLast(2)))
       out.append("\"}}}")
+    } else if let exchange {
+      let receiver = StateExchange.index(of: channel)
+      unsafe exchange.noteSend(content, to: receiver)
+      out.append(
+        "{\"id\":\(Self.takeID(&state)),\"rpc\":{\"method\":\"state.send\",\"data\":{\"to\":\""
+          + StateExchange.receiver(receiver) + "\",\"front\":\"" + StateExchange.picture(receiver, isFront: true)
+          + "\",\"rear\":\"" + StateExchange.picture(receiver, isFront: false) + "\"}}}")
     } else {
       out.append("{\"id\":")
       out.append(String(Self.takeID(&state)))
@@ -123,8 +133,12 @@ struct CentrifugeDialect: Dialect {
   }
 
   private func subscribe(_ index: Int, _ state: inout DialectState, _ out: inout Outgoing) {
-    let channel =
-      isClique ? "clique.chat:" + CliqueConversations.shared.id(of: state.channels[index]) : state.channels[index]
+    var channel = state.channels[index]
+    if isClique {
+      channel = "clique.chat:" + CliqueConversations.shared.id(of: channel)
+    } else if let exchange {
+      channel = "state.events:" + exchange.user(state)
+    }
     let recovers = state.recovers && index < state.epochs.count
     if isProtobuf {
       var request = ProtobufWriter()

@@ -15,15 +15,27 @@ struct FanfarePeer: Peer {
     case tls = "fanfare-tls"
     /// `serve`, with every publication through the rules of Clique.
     case clique = "fanfare-clique"
+    /// `serve`, with every publication a send of State.
+    case state = "fanfare-state"
+    /// `serve`, started anew on very many threads of State that all should have expired meanwhile.
+    case expiry = "fanfare-expiry"
+    /// The same, with threads that stay open.
+    case open = "fanfare-open"
   }
 
   let variant: Variant
   /// Of `fanfare`; nil: the one beside the running program.
   private let executable: String?
+  /// Where threads wait (``Variant/expiry``, ``Variant/open``): how many, and for how many seconds those that expire are
+  /// open.
+  private let threads: OpenThreads
+  private let lifetime: Int
 
-  init(_ variant: Variant, executable: String? = nil) {
+  init(_ variant: Variant, executable: String? = nil, threads: Int = 10_000, lifetime: Int = 30) {
     self.variant = variant
     self.executable = executable
+    self.threads = OpenThreads(count: threads)
+    self.lifetime = lifetime
   }
 
   var name: String { variant.rawValue }
@@ -33,8 +45,19 @@ struct FanfarePeer: Peer {
       name: name, version: try Spawn.run([try program(), "--version"]),
       settings: (settings.isEmpty ? "defaults" : settings.joined(separator: ", "))
         + "; an event loop for each core it is pinned to; clients may subscribe and publish; and the scenario's settings"
-        + (variant == .split ? "; broker and gateway apart, over ipc" : "") + (variant == .tls ? "; TLS" : "")
-        + (variant == .clique ? "; each channel a conversation, each publication a clique.send" : ""))
+        + about)
+  }
+
+  private var about: String {
+    switch variant {
+    case .chosen, .send, .uring: ""
+    case .split: "; broker and gateway apart, over ipc"
+    case .tls: "; TLS"
+    case .clique: "; each channel a conversation, each publication a clique.send"
+    case .state: "; each publication a state.send, each delivery the notification of it"
+    case .expiry: "; started on \(threads.count) threads that were overdue"
+    case .open: "; started on \(threads.count) threads that stay open"
+    }
   }
 
   /// Of the variant.
@@ -42,6 +65,9 @@ struct FanfarePeer: Peer {
     switch variant {
     case .send: ["gateway.io_uring=false"]
     case .uring: ["gateway.io_uring=true"]
+    case .state: ["state.record_limit=10m"]
+    case .expiry: ["state.record_limit=10m", "state.lifetime=\(lifetime)s"]
+    case .open: ["state.record_limit=10m", "state.lifetime=24h"]
     case .chosen, .split, .tls, .clique: []
     }
   }
@@ -67,7 +93,7 @@ struct FanfarePeer: Peer {
     var common = ["--config", folder.file("fanfare.json")]
     func set(_ setting: String) -> [String] { ["--set", setting] }
     common += set("server.host=127.0.0.1") + set("server.port=\(port)")
-    common += set("broker.services.commands=tcp://127.0.0.1:\(port + 1)")
+    common += set("broker.services.commands=\(Self.commands(port))")
     common += set("broker.services.tap=tcp://127.0.0.1:\(port + 2)")
     common += set("token.hmac_secret_file=\(folder.file("secret.key"))")
     common += set("backbone.endpoint=ipc://\(folder.file("link"))")
@@ -78,29 +104,68 @@ struct FanfarePeer: Peer {
       "centrifuge", "\(variant == .tls ? "wss" : "ws")://127.0.0.1:\(port)/connection/websocket")
     target.secret = secret
     if variant == .clique { target.dialect = CliqueConversations.dialect }
+    if variant == .state { target.dialect = StateExchange.dialect }
     if variant == .tls { target.trust = folder.file("certificate.pem") }
 
     // Each role with its folder and the port at which it shows that it is there.
     let roles =
       variant == .split ? [("broker", port + 1), ("gateway", port)] : [("serve", port)]
-    var servers: [ChildServer] = []
-    for (role, itsPort) in roles {
-      let command = [program, role] + common + set("data.directory=\(folder.file(role))")
-      let server = try ChildServer(
-        command, name: role, cores: cores, folder: folder,
-        environment: ChildServer.environment(keepsPeers: false))
-      try server.waitForConnections(at: itsPort)
-      servers.append(server)
+    func startAll() throws(BenchError) -> [ChildServer] {
+      var servers: [ChildServer] = []
+      for (role, itsPort) in roles {
+        let command = [program, role] + common + set("data.directory=\(folder.file(role))")
+        let server = try ChildServer(
+          command, name: role, cores: cores, folder: folder,
+          environment: ChildServer.environment(keepsPeers: false))
+        try server.waitForConnections(at: itsPort)
+        servers.append(server)
+      }
+      return servers
     }
-    if variant == .clique {
-      let count = scenario.groups.reduce(0) { max($0, $1.channels) }
-      try CliqueConversations.open(count: count, commands: "tcp://127.0.0.1:\(port + 1)")
+    var servers = try startAll()
+    let isOver = try prepare(scenario, port: port, secret: secret)
+    if let isOver {
+      for server in servers.reversed() { server.stop() }
+      while WallTime.now() <= isOver { usleep(10_000) }
+      servers = try startAll()
     }
-    let started = servers
-    return RunningPeer(target: target, processes: started.flatMap(\.processes)) {
+    let (started, since) = (servers, WallTime.now())
+    var running = RunningPeer(target: target, processes: started.flatMap(\.processes)) {
       for server in started.reversed() { server.stop() }
       folder.remove()
     }
+    if variant == .expiry {
+      let threads = threads
+      running.conclude = { measured throws(BenchError) in
+        try threads.conclude(
+          commands: Self.commands(port), started: since,
+          measured: WallTime.of(measured.lowerBound)...WallTime.of(measured.upperBound))
+      }
+    }
+    return running
+  }
+
+  /// Of services, beside a client's port.
+  private static func commands(_ port: Int) -> String { "tcp://127.0.0.1:\(port + 1)" }
+
+  /// Makes what the variant needs to be there.
+  ///
+  /// - Returns: until when, in milliseconds since 1970, the server must stand still and then start anew; nil: it goes on.
+  private func prepare(_ scenario: Scenario, port: Int, secret: String) throws(BenchError) -> Int64? {
+    let commands = Self.commands(port)
+    switch variant {
+    case .clique:
+      let count = scenario.groups.reduce(0) { max($0, $1.channels) }
+      try CliqueConversations.open(count: count, commands: commands)
+    case .state: try StateExchange(scenario).prepare(port: port, secret: secret, commands: commands)
+    case .expiry:
+      let seconds = Double(lifetime)
+      let last = try threads.open(port: port, secret: secret, commands: commands, lifetime: seconds)
+      return last + Int64(lifetime) * 1000 + 500
+    case .open: return try threads.open(port: port, secret: secret, commands: commands, lifetime: 86_400)
+    case .chosen, .send, .uring, .split, .tls: break
+    }
+    return nil
   }
 
   /// Every channel may be used by every client; all else is the default, or the scenario's settings.

@@ -30,6 +30,29 @@ enum LoopbackPort {
     return unsafe withAddress(port) { unsafe connect(socket, $0, $1) == 0 }
   }
 
+  /// Sends bytes and reads what comes until the other side closes: one request of HTTP. Waits 20 s for each part at most.
+  static func exchange(_ bytes: [UInt8], port: Int) throws(BenchError) -> [UInt8] {
+    let socket = stream()
+    guard socket >= 0 else { throw BenchError("no socket: \(systemReason(errno))") }
+    defer { close(socket) }
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    guard unsafe withAddress(port, { unsafe connect(socket, $0, $1) == 0 }) else {
+      throw BenchError("port \(port) takes no connection: \(systemReason(errno))")
+    }
+    guard unsafe send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+      throw BenchError("port \(port) did not take a request: \(systemReason(errno))")
+    }
+    var reply: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 2048)
+    while reply.count < 1 << 16 {
+      let count = unsafe read(socket, &chunk, chunk.count)
+      guard count > 0 else { break }
+      reply += chunk[..<count]
+    }
+    return reply
+  }
+
   private static func stream() -> Int32 {
     socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   }

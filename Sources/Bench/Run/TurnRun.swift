@@ -61,6 +61,9 @@ final class TurnRun {
     use.memoryAfter = sampler.residentBytes()
     use.take(window)
     turn.server = server.processes.isEmpty ? nil : use
+    if let conclude = server.conclude {
+      turn.report?.remarks += try conclude(window.0.time...max(window.0.time, window.1.time))
+    }
     turn.faults += TurnRules.faults(of: turn, scenario)
   }
 

@@ -32,7 +32,8 @@ public enum Worker {
     // Who publishes must not wait until the others, which share its core, have read what they have.
     if plan.worker == 0 && plan.workers > 1 { _ = linuxio_take_short_turns() }
     switch plan.target.dialect {
-    case "centrifuge", CliqueConversations.dialect: try work(plan, console, CentrifugeDialect.self)
+    case "centrifuge", CliqueConversations.dialect, StateExchange.dialect:
+      try work(plan, console, CentrifugeDialect.self)
     case "floor": try work(plan, console, FloorDialect.self)
     case "nats": try work(plan, console, NATSDialect.self)
     case "mqtt": try work(plan, console, MQTTDialect.self)

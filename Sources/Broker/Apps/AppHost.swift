@@ -16,6 +16,11 @@ final class AppHost {
   /// Records whose decision failed, and when to try again.
   var suspended: [IdentifierKey: Int64] = [:]
   var refreshes = RefreshQueue()
+  /// Of this turn; the next one begins with all of them.
+  var refreshesLeft = BrokerCore.refreshesPerTurn
+  /// Something was erased that the disk is to forget, and when it may be asked to: monotonic milliseconds.
+  var wantsScrub = false
+  var scrubTime = Int64.min
   /// Entries in memory that show what is not on disk yet.
   var doubtful: Set<RefreshQueue.Place> = []
 
@@ -23,6 +28,12 @@ final class AppHost {
     self.app = app
     self.recordsState = recordsState
     records = AppRecords(channel: recordsState.name)
+  }
+
+  /// When a turn has something to do, in monotonic milliseconds, beside the records that are due.
+  var nextTime: Int64? {
+    guard wantsScrub else { return refreshes.nextTime }
+    return refreshes.nextTime.map { min($0, scrubTime) } ?? scrubTime
   }
 
   /// In a namespace that no configuration may have, so that no client can name it.

@@ -96,21 +96,24 @@ extension BrokerCore {
     case .refresh(let channel, let key, .soon):
       host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
     case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
-    case .scrub: scrubDue = scrubDue ?? time.monotonic + Self.scrubDelay
+    case .scrub:
+      host.wantsScrub = true
+      scrub(host, at: time)
     case .discardPictures(let pictures): discard(pictures, at: time, into: &effects)
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
     }
   }
 
-  /// Milliseconds for which keys that were destroyed may stay in the log's journal: emptying it for each would hold up
-  /// the log where thousands end together.
-  static let scrubDelay: Int64 = 500
-
-  func scrubIfDue(at time: BrokerTime) {
-    guard let due = scrubDue, due <= time.monotonic else { return }
-    scrubDue = nil
+  /// Overwrites what was erased: at once, and where very much is, from time to time, because whoever writes or reads waits
+  /// while the journal is cut.
+  func scrub(_ host: AppHost, at time: BrokerTime) {
+    guard host.wantsScrub, host.scrubTime <= time.monotonic else { return }
+    host.wantsScrub = false
+    host.scrubTime = time.monotonic + Self.scrubInterval
     disk.scrub()
   }
+
+  private static let scrubInterval: Int64 = 1000
 
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.
   func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {
@@ -122,10 +125,11 @@ extension BrokerCore {
 
   // MARK: Lists
 
-  /// Works out entries that are due. Bounded: the rest comes with the next turn.
+  /// Works out entries that are due. Bounded: the rest comes with the next turn (``wakeApps(at:into:)``).
   func refresh(_ host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
-    for _ in 0..<Self.refreshesPerTurn {
+    while host.refreshesLeft > 0 {
       guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
+      host.refreshesLeft -= 1
       do throws(ClientError) {
         let state = try channel(place.channel, at: time)
         guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
@@ -145,7 +149,7 @@ extension BrokerCore {
     }
   }
 
-  static let refreshesPerTurn = 64
+  static let refreshesPerTurn = 8
   /// Milliseconds until an entry is worked out again that could not be.
   static let refreshAgain: Int64 = 1000
 
