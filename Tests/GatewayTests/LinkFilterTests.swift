@@ -189,7 +189,9 @@ struct LinkFilterTests {
       try #require(asks.last).id,
       .subscribed(
         .init(position: .init(epoch: "e", offset: 1), recovered: true, publications: [publication(1, "red")])))
-    #expect(scene.tells() == [.lost(channel, audience: audience(loops: 1, json: true))])
+    #expect(scene.tells() == [])
+    scene.pass(1)
+    #expect(try scene.asks().count == 2)
   }
 
   @Test("a filter of a request that was given up is forgotten")

@@ -115,8 +115,8 @@ struct PictureUploadTests {
       let (offset, files) = (try next.offset(Self.id), next.files)
       next.stop()
       #expect(third.status == 201)
-      let isSame = third.body == first.body
-      #expect(isSame)
+      let isSameAgain = third.body == first.body
+      #expect(isSameAgain)
       #expect(offset == "100000")
       // What the process before had not ended is gone.
       #expect(files == [Self.id])
