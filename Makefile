@@ -23,11 +23,12 @@ serve:  ## Install what is missing, build for release and run the server; ARGS="
 	swift build --configuration release --product fanfare
 	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json $(ARGS)
 
-# All our tests are swift-testing's. XCTest's own closing line would say that it executed none.
+# All our tests are swift-testing's. XCTest's own closing line would say that it executed none. Tests that all begin at
+# once wait for one another on a pool of as many threads as there are cores; the width lets few begin at a time.
 test:  ## Install what is missing and run the whole test suite; ARGS="--filter Name" runs a part of it.
 	@.ci/setup test
 	swift build --build-tests
-	swift test --skip-build --disable-xctest $(ARGS)
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 swift test --skip-build --disable-xctest $(ARGS)
 
 # Counts, not times: they are the same on a busy machine.
 micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/counts.json" compares, as CI does.

@@ -128,7 +128,7 @@ let package = Package(
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
     .target(
-      name: "MicroBench", dependencies: ["Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      name: "MicroBench", dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
       swiftSettings: hot),
     .executableTarget(
       name: "fanfare-bench",
@@ -137,35 +137,41 @@ let package = Package(
       ],
       swiftSettings: library),
 
-    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: base),
-    .testTarget(name: "TLSTests", dependencies: ["TLS", nioPosix, nioEmbedded], swiftSettings: base),
+    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: base),
+    .testTarget(name: "TLSTests", dependencies: ["TLS", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
     .testTarget(
       name: "WireTests",
-      dependencies: ["Wire", "ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      dependencies: [
+        "Wire", "ClientProtobuf", "TestSupport", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
       swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
     .testTarget(
       name: "AuthTests", dependencies: ["Auth", "Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
       swiftSettings: base),
     .testTarget(
-      name: "LogTests", dependencies: ["Log", "Wire", logging, .product(name: "GRDB", package: "GRDB.swift")],
+      name: "LogTests",
+      dependencies: ["Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps"], swiftSettings: base),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", logging], swiftSettings: base),
+      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
+      swiftSettings: base),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", nioEmbedded, nioPosix], swiftSettings: base),
+      name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix],
+      swiftSettings: base),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "Wire", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
+      dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
     .testTarget(
       name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: base),
-    .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench"], swiftSettings: base),
+    .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: base),
     .testTarget(
-      name: "SimulationTests", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire"], swiftSettings: base),
-    // Both start the server that was built beside them.
+      name: "SimulationTests", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire", "TestSupport"],
+      swiftSettings: base),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: base),
+    // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",
       dependencies: ["Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "fanfare"],

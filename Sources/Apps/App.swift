@@ -30,6 +30,14 @@ public protocol App: Sendable {
   /// - Throws: what the author is told. Nothing is changed then.
   func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision
 
+  /// The entries of map channels that show something that was touched (``AppEffect/touch(_:)``).
+  func entries(showing subject: String, _ view: any AppView) throws(ClientError) -> [(
+    channel: ChannelName, key: String
+  )]
+
+  /// What a map channel that is in memory alone may hold entries for, when it is opened: it was empty after a restart.
+  func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String]
+
   /// What a map channel of the app holds for a key, worked out from the records; nil: nothing.
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
 }
@@ -42,6 +50,19 @@ public struct AppCall: Sendable, Equatable {
     case gateway
   }
 
+  /// Its text is made when it is asked for: nearly no command needs it.
+  public enum Key: Sendable, Equatable, CustomStringConvertible {
+    case gateway(UInt64, request: UInt64)
+    case text(String)
+
+    public var description: String {
+      switch self {
+      case .gateway(let gateway, let request): "\(gateway)-\(request)"
+      case .text(let text): text
+      }
+    }
+  }
+
   /// With the app's name: `clique.send`.
   public var method: String
   /// Valid JSON, or nothing.
@@ -50,9 +71,9 @@ public struct AppCall: Sendable, Equatable {
   public var caller: ClientInfo
   public var source: Source
   /// Tells a command that is asked again from a new one, over restarts too.
-  public var key: String
+  public var key: Key
 
-  public init(method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, key: String) {
+  public init(method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, key: Key) {
     self.method = method
     self.data = data
     self.caller = caller
@@ -64,6 +85,12 @@ public struct AppCall: Sendable, Equatable {
 }
 
 extension App {
+  public func entries(
+    showing subject: String, _ view: any AppView
+  ) throws(ClientError) -> [(channel: ChannelName, key: String)] { [] }
+
+  public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] { [] }
+
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
   }
@@ -117,7 +144,9 @@ public protocol AppRecord: Codable, Sendable, Equatable {
 }
 
 /// What is to be done. All of it happens in one transaction, or nothing.
-public enum AppEffect: Sendable {
+///
+/// Indirect: it goes from hand to hand for every message, and its parts would each be counted each time.
+public indirect enum AppEffect: Sendable {
   case write(key: String, any AppRecord)
   case erase(key: String)
   /// A publication on a stream channel of the app.
@@ -126,6 +155,9 @@ public enum AppEffect: Sendable {
   case edit(ChannelName, offset: UInt64, data: [UInt8]?)
   /// The entry of a map channel is worked out again (``App/entry(_:of:_:)``).
   case refresh(ChannelName, key: String, AppTiming)
+  /// What ``App/entries(showing:_:)`` names is worked out again, within a moment and many times as one: for what happens
+  /// very often, and shows in many lists.
+  case touch(String)
   /// What the user may see of the channel has changed: those of the user's devices that are subscribed are let go or
   /// given another filter. Afterwards.
   case readmit(user: String, ChannelName)
@@ -174,9 +206,11 @@ public struct AppDecision: Sendable {
   public var effects: [AppEffect]
   public var answer: Answer
 
-  public init(_ effects: [AppEffect] = [], reply: [UInt8] = Array("{}".utf8)) {
+  public init(_ effects: [AppEffect] = [], reply: [UInt8] = Array("{}".utf8)) { self.init(effects, .reply(reply)) }
+
+  public init(_ effects: [AppEffect], _ answer: Answer) {
     self.effects = effects
-    answer = .reply(reply)
+    self.answer = answer
   }
 
   public init(search: MessageSearch) {

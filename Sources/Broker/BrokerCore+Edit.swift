@@ -31,7 +31,7 @@ extension BrokerCore {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
       }
-      if let host = state.options.app.flatMap({ apps[$0.description] }) {
+      if let host = host(of: state) {
         let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
         var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
         // As without an app: the offset of what says so.

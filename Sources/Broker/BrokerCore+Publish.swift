@@ -113,22 +113,24 @@ extension BrokerCore {
       }
       pendingBytes -= publish.publication.data.count
       let state = publish.state
-      var waiting = [publish.requester]
-      if let key = publish.idempotencyKey { waiting += state.waitingForKey.removeValue(forKey: key) ?? [] }
+      // Those who sent the same again while it was under way.
+      var others: [Requester] = []
+      if let key = publish.idempotencyKey { others = state.waitingForKey.removeValue(forKey: key) ?? [] }
       if let error = completion.error {
         state.sequencer.failed()
         state.map?.failed(publish.publication)
         changeFailed(publish.publication, of: state, at: time)
         if let key = publish.idempotencyKey { state.idempotency[key] = nil }
         counters.refused += 1
-        for requester in waiting {
+        for requester in [publish.requester] + others {
           settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
         }
         if let decision = publish.decision { advance(decision, error: error, at: time, into: &effects) }
       } else {
         state.sequencer.completed(offset: publish.publication.offset)
         deliver(publish.publication, on: state, at: time, into: &effects)
-        for requester in waiting {
+        answerPublished(publish.publication.offset, in: state, to: publish.requester, at: time, into: &effects)
+        for requester in others {
           answerPublished(publish.publication.offset, in: state, to: requester, at: time, into: &effects)
         }
         if let decision = publish.decision {
@@ -144,6 +146,7 @@ extension BrokerCore {
     _ offset: UInt64, in state: ChannelState, to requester: Requester, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) {
+    if requester == .broker { return }
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
     settle(requester, .published(position), at: time, into: &effects)
   }

@@ -32,7 +32,7 @@ extension BrokerCore {
     }
     // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
     if !isResync || request.member == nil {
-      addInterest(of: gateway, in: state)
+      addInterest(of: gateway, in: state, at: time)
     } else {
       links[gateway]?.channels.insert(state.name)
     }
@@ -101,8 +101,9 @@ extension BrokerCore {
     return .done
   }
 
-  func addInterest(of gateway: UInt64, in state: ChannelState) {
+  func addInterest(of gateway: UInt64, in state: ChannelState, at time: BrokerTime) {
     state.idleSince = nil
+    if state.interest.isEmpty { watchBegins(state, at: time) }
     if !state.interest.contains(gateway) { state.interest.append(gateway) }
     links[gateway]?.channels.insert(state.name)
   }

@@ -20,6 +20,8 @@ public final class BrokerCore {
   /// Lists of apps that were brought up to date since the broker began.
   var refreshedLists: Set<ChannelName> = []
   var channels: [ChannelName: ChannelState] = [:]
+  /// The one that was asked for last: one command asks for the same several times.
+  private var recentChannel: ChannelState?
   var links = LinkTable()
   var pending: [UInt64: PendingPublish] = [:]
   var nextTicket: UInt64 = 0
@@ -154,7 +156,11 @@ public final class BrokerCore {
 
   /// The channel's state, opened in the log where it was not in use.
   func channel(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState {
-    if let state = channels[name] { return state }
+    if let recentChannel, recentChannel.name == name { return recentChannel }
+    if let state = channels[name] {
+      recentChannel = state
+      return state
+    }
     guard let options = configuration.namespaces.options(for: name) else {
       throw .unknownChannel.saying("the namespace of channel \"\(name)\" is not configured")
     }
@@ -247,6 +253,7 @@ public final class BrokerCore {
     if time.monotonic - since < configuration.idleChannelTimeout { return }
     if state.canBeForgotten {
       channels[channel] = nil
+      if recentChannel === state { recentChannel = nil }
     } else {
       state.idleSince = nil
       noteIdle(state, at: time)

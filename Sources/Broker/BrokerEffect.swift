@@ -46,11 +46,11 @@ public enum Requester: Sendable, Equatable {
   }
 
   /// The same for a request that is asked again.
-  var key: String {
+  var key: AppCall.Key {
     switch self {
-    case .gateway(let gateway, let request): "\(gateway)-\(request)"
-    case .service(let tag): "service-\(tag.number)"
-    case .broker: "broker"
+    case .gateway(let gateway, let request): .gateway(gateway, request: request)
+    case .service(let tag): .text("service-\(tag.number)")
+    case .broker: .text("broker")
     }
   }
 }

@@ -35,6 +35,8 @@ public final class BrokerLoop: LoopParticipant {
   private var ingress = Ingress()
   private var egress = Egress()
   private var effects: [BrokerEffect] = []
+  /// Empty but for the time in which they are performed.
+  private var performing: [BrokerEffect] = []
   private var registration: Poller.Registration?
   private var isPaused = false
   private var nextTick: UInt64 = 0
@@ -133,13 +135,17 @@ public final class BrokerLoop: LoopParticipant {
 
   private func perform(at time: BrokerTime) {
     while !effects.isEmpty {
-      let batch = effects
-      effects.removeAll(keepingCapacity: true)
-      for effect in batch { perform(effect) }
+      // Both arrays keep their memory: a round of some thousand effects is too much to be asked for anew each time.
+      swap(&effects, &performing)
+      for index in performing.indices { perform(performing[index]) }
+      performing.removeAll(keepingCapacity: performing.count <= Self.effectsKept)
       for gateway in egress.takeFailed() { core.sendFailed(to: gateway, at: time, into: &effects) }
     }
     pauseOrResume()
   }
+
+  /// Effects of a round for which there is room from the beginning.
+  private static let effectsKept = 16_384
 
   private func perform(_ effect: BrokerEffect) {
     switch effect {

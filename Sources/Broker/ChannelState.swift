@@ -96,7 +96,6 @@ struct IdentifierKey: Hashable {
   static func == (a: IdentifierKey, b: IdentifierKey) -> Bool { a.string.hasSameBytes(as: b.string) }
 
   func hash(into hasher: inout Hasher) {
-    var copy = string
-    copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    string.hashBytes(into: &hasher)
   }
 }

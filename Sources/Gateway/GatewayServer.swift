@@ -26,7 +26,7 @@ public struct GatewayConfiguration: Sendable {
   /// Milliseconds after which a command that the broker did not answer fails.
   public var requestTimeout: Int64 = 10_000
   /// Bytes under way to the broker before client sockets are read later.
-  public var uplinkWindowBytes = 8 << 20
+  public var uplinkWindowBytes = 1 << 20
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing = true
 
@@ -57,8 +57,8 @@ public final class GatewayServer: Sendable {
     self.logger = logger
     let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
     let count = Self.loopCount(configuration.eventLoops)
-    // Four windows: commands that are read before their sockets could be told to wait.
-    let uplink = Mailbox<UplinkMessage>(capacity: 4 * configuration.uplinkWindowBytes)
+    // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
+    let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: count)
     let eventLoops = Array(group.makeIterator().map { $0 as any EventLoop })
     let queueLimit = configuration.listener.queueLimitBytes
@@ -70,8 +70,9 @@ public final class GatewayServer: Sendable {
       let (shard, usesRing) = try await eventLoop.submit {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
-          loopIndex: index, verifier: verifier, rules: rules, uplink: uplink, load: loads[index], fanOut: fanOut,
-          clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          loopIndex: index, verifier: verifier, rules: rules, uplink: uplink,
+          windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, clock: Self.now,
+          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }

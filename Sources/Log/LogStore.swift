@@ -144,6 +144,7 @@ public struct LogEntry: Sendable, Equatable {
   /// Changes an earlier publication of the channel along with this one.
   public var edit: LogEdit?
 
+  @inlinable
   public init(
     ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
     historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,

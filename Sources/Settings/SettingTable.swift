@@ -130,7 +130,7 @@ enum SettingTable {
 
   private static let gateway: [SettingKey] = [
     SettingKey(
-      "gateway.uplink_window_bytes", .bytes(kibibytes(64)...mebibytes(1024)), .int(mebibytes(8)),
+      "gateway.uplink_window_bytes", .bytes(kibibytes(64)...mebibytes(1024)), .int(mebibytes(1)),
       "Bytes on their way to the broker before client sockets are read later."),
     SettingKey(
       "gateway.io_uring", .bool, .bool(true),

@@ -47,6 +47,15 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     self.string = string
   }
 
+  /// A name of two parts.
+  ///
+  /// - Parameter start: usually a namespace with its colon.
+  public init(_ start: StaticString, _ rest: String) throws(Invalid) {
+    let length = start.utf8CodeUnitCount + rest.utf8.count
+    if length > Self.defaultMaximumLength { throw .tooLong(bytes: length, limit: Self.defaultMaximumLength) }
+    try self.init(String(joining: start, rest))
+  }
+
   /// - Parameter string: contiguous, and checked by the caller as `init(_:limit:)` would.
   init(checked string: String) { self.string = string }
 
@@ -102,8 +111,7 @@ extension ChannelName: Hashable, Comparable {
   }
 
   public func hash(into hasher: inout Hasher) {
-    var copy = string  // Contiguous since `init`, so `withUTF8` copies nothing.
-    copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    string.hashBytes(into: &hasher)
   }
 }
 
@@ -115,6 +123,27 @@ extension StringProtocol {
 }
 
 extension String {
+  /// Two parts, put together in one piece of memory.
+  public init(joining start: StaticString, _ rest: String) {
+    let length = start.utf8CodeUnitCount + rest.utf8.count
+    self = unsafe String(unsafeUninitializedCapacity: length) { buffer in
+      let count = start.withUTF8Buffer { unsafe buffer.update(fromContentsOf: $0) }
+      _ = unsafe buffer[count...].update(fromContentsOf: rest.utf8)
+      return length
+    }
+  }
+
+  /// Hashes the bytes, as ``hasSameBytes(as:)-(String)`` compares them, without counting a reference on the way.
+  public func hashBytes(into hasher: inout Hasher) {
+    let isDone: Void? = unsafe utf8.withContiguousStorageIfAvailable {
+      unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
+    }
+    if isDone != nil { return }
+    // Strings that do not stand in one piece come from Foundation on macOS only.
+    var copy = self
+    copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
   /// The same for two whole strings, as channels are looked up for every message: without a step per byte.
   public func hasSameBytes(as other: String) -> Bool {
     // The same value, or the same short text, which stands in the value itself.

@@ -24,7 +24,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
   /// Any thread. False if the element was not taken: the mailbox is full, or its loop has ended.
   ///
   /// An element that costs more than the whole capacity is taken by an empty mailbox, so that it is not refused for
-  /// ever.
+  /// ever. One that costs nothing is never refused for want of room.
   ///
   /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes it.
   public func post(_ element: Element, cost: Int = 1, wakes: Bool = true) -> Bool {
@@ -56,7 +56,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
 
   private func admit(_ cost: Int, _ state: inout State) -> Bool {
     let (total, overflow) = state.cost.addingReportingOverflow(max(0, cost))
-    guard !state.isClosed, !overflow, total <= capacity || state.queue.isEmpty else { return false }
+    guard !state.isClosed, !overflow, cost <= 0 || total <= capacity || state.queue.isEmpty else { return false }
     state.cost = total
     return true
   }

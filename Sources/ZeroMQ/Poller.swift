@@ -103,7 +103,8 @@ public final class Poller {
     return count
   }
 
-  /// Waits for events; -1 waits for ever. Returns how many sockets are ready.
+  /// Waits for events; -1 waits for ever. Returns how many sockets are ready: 0 before the time is over too, because
+  /// libzmq wakes its user for its own affairs.
   public func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
     let known = try countReady()
     try look(timeoutMilliseconds: known > 0 ? 0 : timeoutMilliseconds)

@@ -31,6 +31,9 @@ struct CliqueGroupTests {
     #expect(try scene.chat("bob", id) == nil)
     #expect(try scene.state("bob", id) == nil)
     #expect(try scene.chat("ann", id)?.last == #"{"event":"left","user":"bob"}"#)
+    // Nobody said anything by that.
+    #expect(try scene.field("last", "eve", id) == "hi all")
+    #expect(try scene.field("unread", "eve", id) == "1")
     for user in ["ann", "eve"] { try scene.call(user, "group.leave", #"{"conversation":"\#(id)"}"#) }
     #expect(scene.records["group/\(id)"] == nil)
   }

@@ -55,6 +55,21 @@ struct CliqueLifeTests {
     #expect(try scene.call("bob", "accept", #"{"person":"ann"}"#) == #"{"conversation":"\#(id)"}"#)
   }
 
+  @Test("receipts can be worked out from nothing: of both in a pair, of everybody in a group, of nobody elsewhere")
+  func receiptKeys() throws {
+    let scene = CliqueScene()
+    let id = try scene.befriend("ann", "bob")
+    _ = try scene.befriend("ann", "eve")
+    let reply = try scene.call("ann", "group.create", #"{"members":["bob","eve"]}"#)
+    let group = String(reply.split(separator: "\"")[3])
+    for (name, keys) in [
+      ("receipts:" + id, ["ann", "bob"]), ("receipts:" + group, ["ann", "bob", "eve"]), ("receipts:pnone", []),
+      ("typing:" + id, []), ("list:ann", []),
+    ] {
+      #expect(try scene.app.keys(of: ChannelName("clique." + name), scene) == keys, "\(name)")
+    }
+  }
+
   @Test("three messages of a thousand characters wait, and a message that is sent again waits once")
   func limits() throws {
     let scene = CliqueScene()

@@ -205,7 +205,7 @@ struct CliquePropertyTests {
       let user = random.pick(["ann", "bob", "eve", "", String(repeating: "u", count: 300), "a\nb"])
       let call = AppCall(
         method: "clique." + random.pick(Self.methods), data: bytes, caller: ClientInfo(user: user, client: "c"),
-        key: random.pick(["", "k"]))
+        key: .text(random.pick(["", "k"])))
       do { try scene.apply(try scene.app.call(call, scene).effects) } catch let error as ClientError {
         #expect(error.code != 100)
       }

@@ -38,7 +38,7 @@ final class CliqueScene: AppView {
     let decision = try app.call(
       AppCall(
         method: "clique." + method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c-" + user),
-        key: key ?? "call-\(calls)"), self)
+        key: .text(key ?? "call-\(calls)")), self)
     try apply(decision.effects)
     switch decision.answer {
     case .reply(let bytes):
@@ -75,15 +75,23 @@ final class CliqueScene: AppView {
       case .publish(let publication): publish(publication)
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
       case .edit(let channel, let offset, let data): edit(channel, offset, data)
-      case .refresh, .scrub, .discardPictures: break
+      case .refresh, .touch, .scrub, .discardPictures: break
       }
     }
     for effect in effects {
-      guard case .refresh(let channel, let key, _) = effect else { continue }
-      let entry = try app.entry(key, of: channel, self)
-      if let entry { try #require(JSONSyntax.isValid(entry.data)) }
-      maps[channel, default: [:]][key] = entry
+      switch effect {
+      case .refresh(let channel, let key, _): try refresh(channel, key)
+      case .touch(let subject):
+        for place in try app.entries(showing: subject, self) { try refresh(place.channel, place.key) }
+      default: break
+      }
     }
+  }
+
+  private func refresh(_ channel: ChannelName, _ key: String) throws {
+    let entry = try app.entry(key, of: channel, self)
+    if let entry { try #require(JSONSyntax.isValid(entry.data)) }
+    maps[channel, default: [:]][key] = entry
   }
 
   private func publish(_ publication: AppPublication) {

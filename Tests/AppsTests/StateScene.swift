@@ -52,7 +52,7 @@ final class StateScene: AppView {
     nextCall += 1
     let call = AppCall(
       method: method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c"), source: source,
-      key: key ?? "call-\(nextCall)")
+      key: .text(key ?? "call-\(nextCall)"))
     let decision = try app.call(call, self)
     try perform(decision)
     guard case .reply(let reply) = decision.answer,
@@ -146,7 +146,7 @@ final class StateScene: AppView {
         lists[channel.string, default: [:]][Array(key.utf8)] = object
       case .scrub: scrubs += 1
       case .discardPictures(let ids): discarded.formUnion(ids)
-      case .edit, .readmit: throw Failure()
+      case .edit, .readmit, .touch: throw Failure()
       }
     }
   }

@@ -13,6 +13,14 @@ struct KeySetTests {
       VerifierConfiguration(hmacSecret: secret, keySets: sources), now: { clock.now }, logger: silentLogger)
   }
 
+  /// An address whose answer may take long: only a test of the timeout is to see it.
+  private func source(
+    _ url: String, timeToLive: Int64 = 3600, minimumRefreshInterval: Int64 = 10, timeout: Duration = .seconds(600)
+  ) -> KeySetSource {
+    KeySetSource(
+      .url(url), timeToLive: timeToLive, minimumRefreshInterval: minimumRefreshInterval, timeout: timeout)
+  }
+
   private func withServer<R>(_ answer: LocalServer.Answer, _ body: (LocalServer) async throws -> R) async throws -> R {
     let server = try LocalServer(answer)
     defer { server.stop() }
@@ -57,7 +65,7 @@ struct KeySetTests {
     let ed = try await SetKey("ed")
     let oct = #"{"kty":"oct","kid":"oct","alg":"HS256","k":"\#(base64URL(testSecret.utf8))"}"#
     try await withServer(.body(#"{"keys":[\#(oct),\#(ed.json)]}"#)) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url)))
+      let verifier = try await verifier(source(server.url))
       let token = try await TestSigner.hmac().token(header: #"{"alg":"HS256","kid":"oct"}"#, "{}")
       #expect(
         await refusal { try await verifier.verifyConnection(token) } == "no HMAC secret is configured for HS256")
@@ -69,7 +77,7 @@ struct KeySetTests {
   func caching() async throws {
     let key = try await SetKey("a")
     try await withServer(.body(SetKey.document(key))) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), timeToLive: 100))
+      let verifier = try await verifier(source(server.url, timeToLive: 100))
       for _ in 0..<5 { #expect(try await verifier.verifyConnection(key.token()).user == "42") }
       #expect(server.requests == 1)
       clock.advance(99)
@@ -86,7 +94,7 @@ struct KeySetTests {
     let old = try await SetKey("old")
     let new = try await SetKey("new")
     try await withServer(.body(SetKey.document(old))) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), minimumRefreshInterval: 10))
+      let verifier = try await verifier(source(server.url, minimumRefreshInterval: 10))
       _ = try await verifier.verifyConnection(old.token())
       server.respond(.body(SetKey.document(new)))
       clock.advance(10)
@@ -101,7 +109,7 @@ struct KeySetTests {
   func unknownKeyIDFlood() async throws {
     let key = try await SetKey("a")
     try await withServer(.body(SetKey.document(key))) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), minimumRefreshInterval: 10))
+      let verifier = try await verifier(source(server.url, minimumRefreshInterval: 10))
       for index in 0..<50 {
         let token = try key.signer.token(header: #"{"alg":"EdDSA","kid":"made-up-\#(index)"}"#, "{}")
         #expect(await refusal { try await verifier.verifyConnection(token) } == noMatch)
@@ -118,7 +126,7 @@ struct KeySetTests {
   func singleFlight() async throws {
     let key = try await SetKey("a")
     try await withServer(.body(SetKey.document(key))) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), minimumRefreshInterval: 0))
+      let verifier = try await verifier(source(server.url, minimumRefreshInterval: 0))
       let token = try key.token()
       try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<32 { group.addTask { try await verifier.verifyConnection(token).user } }
@@ -134,9 +142,9 @@ struct KeySetTests {
     let second = try await SetKey("same")
     try await withServer(.body(SetKey.document(first))) { one in
       try await withServer(.body(SetKey.document(second))) { two in
-        let only = try await verifier(KeySetSource(.url(one.url)))
+        let only = try await verifier(source(one.url))
         #expect(await refusal { try await only.verifyConnection(second.token()) } == noMatch)
-        let both = try await verifier(KeySetSource(.url(one.url)), KeySetSource(.url(two.url)))
+        let both = try await verifier(source(one.url), source(two.url))
         _ = try await both.verifyConnection(first.token())
         _ = try await both.verifyConnection(second.token())
       }
@@ -147,7 +155,7 @@ struct KeySetTests {
   func outage() async throws {
     let key = try await SetKey("a")
     try await withServer(.body(SetKey.document(key))) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), timeToLive: 100, minimumRefreshInterval: 10))
+      let verifier = try await verifier(source(server.url, timeToLive: 100, minimumRefreshInterval: 10))
       _ = try await verifier.verifyConnection(key.token())
       server.respond(.status(500, headers: ""))
       clock.advance(199)
@@ -177,7 +185,7 @@ struct KeySetTests {
     let key = try await SetKey("a")
     try await withServer(.body(SetKey.document(key))) { target in
       try await withServer(.status(302, headers: "Location: \(target.url)\r\n")) { server in
-        let verifier = try await verifier(KeySetSource(.url(server.url)))
+        let verifier = try await verifier(source(server.url))
         #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
         #expect(server.requests == 1)
         #expect(target.requests == 0)
@@ -191,7 +199,7 @@ struct KeySetTests {
     let padded = SetKey.document(key) + String(repeating: " ", count: KeySetSource.maximumBytes)
     for answer in [LocalServer.Answer.body(padded), .flood(bytes: 4 * KeySetSource.maximumBytes)] {
       try await withServer(answer) { server in
-        let verifier = try await verifier(KeySetSource(.url(server.url)))
+        let verifier = try await verifier(source(server.url))
         #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
       }
     }
@@ -199,11 +207,11 @@ struct KeySetTests {
 
   @Test(
     "A source that never ends its answer is given up after the timeout, also when it keeps sending",
-    .timeLimit(.minutes(1)), arguments: [LocalServer.Answer.stall, .drip])
+    .timeLimit(.minutes(15)), arguments: [LocalServer.Answer.stall, .drip])
   func stalledAnswer(_ answer: LocalServer.Answer) async throws {
     let key = try await SetKey("a")
     try await withServer(answer) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url), timeout: .milliseconds(200)))
+      let verifier = try await verifier(source(server.url, timeout: .milliseconds(200)))
       #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
     }
   }
@@ -214,7 +222,7 @@ struct KeySetTests {
   func garbage(_ body: String) async throws {
     let key = try await SetKey("a")
     try await withServer(.body(body)) { server in
-      let verifier = try await verifier(KeySetSource(.url(server.url)))
+      let verifier = try await verifier(source(server.url))
       #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
     }
   }

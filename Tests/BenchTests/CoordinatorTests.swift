@@ -73,7 +73,7 @@ private struct FakeWorker {
   func remove() { try? FileManager.default.removeItem(at: folder) }
 }
 
-@Suite("The coordinator", .serialized)
+@Suite("The coordinator", .serialized, .ownThread)
 struct CoordinatorTests {
   private func coordinator(_ peers: [any Peer], _ worker: FakeWorker, workers: Int = 1) -> Coordinator {
     var scenario = Sample.scenario(.connect)
@@ -83,7 +83,7 @@ struct CoordinatorTests {
   }
 
   @Test("Peers are measured in turns, each with a server of its own that is stopped before the next one starts")
-  func interleaving() throws {
+  func interleaving() async throws {
     let (worker, journal) = (try FakeWorker(), Journal())
     defer { worker.remove() }
     let absent = FakePeer(name: "c", journal: journal, isAbsent: true)
@@ -101,12 +101,13 @@ struct CoordinatorTests {
   }
 
   @Test("A worker that ends amid a turn fails it, ends the run, and leaves neither server nor worker behind")
-  func workerEnds() throws {
+  func workerEnds() async throws {
     // Only the first of the two ends; the other one waits for orders.
     let worker = try FakeWorker(onBegin: "mkdir \"$1/first\" 2>/dev/null && exit 1")
     defer { worker.remove() }
     let journal = Journal()
-    let result = try coordinator([FakePeer(name: "a", journal: journal)], worker, workers: 2).run()
+    let coordinator = coordinator([FakePeer(name: "a", journal: journal)], worker, workers: 2)
+    let result = try coordinator.run()
     #expect(result.turns.count == 1)
     #expect(result.turns[0].faults.first?.contains("ended without a report") == true)
     #expect(result.turns[0].isFailure)
@@ -115,7 +116,7 @@ struct CoordinatorTests {
   }
 
   @Test("What a worker says of its failure is the turn's fault; told to keep going, the coordinator goes on")
-  func workerFails() throws {
+  func workerFails() async throws {
     let worker = try FakeWorker(onBegin: "cat \"$1/failed\"")
     defer { worker.remove() }
     let journal = Journal()
@@ -127,19 +128,21 @@ struct CoordinatorTests {
   }
 
   @Test("A worker that says what is no message fails the turn")
-  func nonsense() throws {
+  func nonsense() async throws {
     let worker = try FakeWorker(onBegin: "echo nonsense")
     defer { worker.remove() }
-    let result = try coordinator([FakePeer(name: "a", journal: Journal())], worker).run()
+    let coordinator = coordinator([FakePeer(name: "a", journal: Journal())], worker)
+    let result = try coordinator.run()
     #expect(result.turns[0].faults.first?.contains("no message") == true)
     #expect(worker.areAllGone)
   }
 
   @Test("Loss ends the run, with the turn as it was measured")
-  func loss() throws {
+  func loss() async throws {
     let worker = try FakeWorker(lost: 2)
     defer { worker.remove() }
-    let result = try coordinator([FakePeer(name: "a", journal: Journal())], worker).run()
+    let coordinator = coordinator([FakePeer(name: "a", journal: Journal())], worker)
+    let result = try coordinator.run()
     #expect(result.turns.count == 1)
     #expect(result.turns[0].faults == ["2 of 12 deliveries were lost"])
     #expect(result.turns[0].report?.delivered == 10)
@@ -150,7 +153,11 @@ struct CoordinatorTests {
     let worker = try FakeWorker()
     defer { worker.remove() }
     let peers = [FakePeer(name: "c", journal: Journal(), isAbsent: true)]
-    #expect { try coordinator(peers, worker).run() } throws: { "\($0)".contains("c: it is not installed.") }
+    #expect {
+      try coordinator(peers, worker).run()
+    } throws: {
+      "\($0)".contains("c: it is not installed.")
+    }
   }
 
   @Test("Ctrl-C ends servers and workers before the program")
@@ -164,15 +171,14 @@ struct CoordinatorTests {
       ["run", "fanout", "--peers", "floor", "--subscribers", "5", "--duration", "600", "--no-pin"],
       environment: ProcessInfo.processInfo.environment, errors: errors)
     var children: [Int32] = []
-    let deadline = MonotonicTime.now() + 60_000_000_000
     // The server, its watcher and a worker.
-    while children.count < 3, bench.isRunning, MonotonicTime.now() < deadline {
+    let isThere = await eventually(within: .seconds(300)) {
       children = Self.children(of: bench.identifier)
-      try await Task.sleep(for: .milliseconds(20))
+      return children.count >= 3 || !bench.isRunning
     }
-    try #require(children.count >= 3)
+    try #require(isThere && children.count >= 3)
     bench.signal(SIGINT)
-    while bench.isRunning, MonotonicTime.now() < deadline { try await Task.sleep(for: .milliseconds(20)) }
+    try #require(await eventually(within: .seconds(300)) { !bench.isRunning })
     #expect(bench.status == 1)
     #expect(try String(contentsOf: errors, encoding: .utf8).contains("interrupted"))
     // Who lost its parent may wait for whoever reaps orphans; it runs no more.

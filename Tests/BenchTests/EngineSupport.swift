@@ -6,6 +6,27 @@ import Testing
 
 @testable import Bench
 
+/// Seconds in which nothing happens until a worker of a test gives up: more than a busy machine makes it wait.
+let longPatience = 300.0
+
+/// A pipe that no program inherits, not even one that another test is starting just now.
+///
+/// By name, because Glibc's Swift module leaves the function out.
+func makePipe() throws -> (output: Int32, input: Int32) {
+  typealias Pipe = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
+  let symbol = try #require(dlsym(nil, "pipe2"))
+  var ends: [Int32] = [-1, -1]
+  guard unsafeBitCast(symbol, to: Pipe.self)(&ends, O_CLOEXEC) == 0 else { throw BenchError("no pipe") }
+  return (ends[0], ends[1])
+}
+
+/// For a server whose clients may be held up, and then say or read all that has piled up at once.
+let patientSettings = [
+  "server.header_timeout=10m", "client.connect_timeout=10m", "client.ping_interval=1h", "client.pong_timeout=50m",
+  "client.request_timeout=10m", "client.max_pending_requests=10000", "client.queue_bytes=64MiB",
+  "broker.gateway_timeout=10m",
+]
+
 extension WorkerPlan {
   /// A small run of one group.
   static func sample(
@@ -21,7 +42,7 @@ extension WorkerPlan {
         ramp: measure == .saturation
           ? Scenario.Ramp(factor: 2, seconds: 0.3, p99LimitMilliseconds: 50, maximumSteps: 3) : nil,
         missed: measure == .resume ? 20 : nil, format: format, turns: 1, workers: workers, peers: [], settings: []),
-      run: run)
+      run: run, patience: longPatience)
   }
 }
 
@@ -43,13 +64,9 @@ final class WorkerRunner: Sendable {
   private let hasEnded = Atomic<Bool>(false)
 
   init(_ plan: WorkerPlan) throws {
-    var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
-    guard pipe(&input) == 0, pipe(&output) == 0 else {
-      throw BenchError("no pipes")
-    }
-    for descriptor in input + output { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    orders = input[1]
-    let (workerInput, workerOutput, reports) = (input[0], output[1], output[0])
+    let (workerInput, orders) = try makePipe()
+    let (reports, workerOutput) = try makePipe()
+    self.orders = orders
     Thread {
       _ = Worker.run(input: workerInput, output: workerOutput)
       close(workerInput)
@@ -71,6 +88,12 @@ final class WorkerRunner: Sendable {
 
   func order(_ order: WorkerOrder) throws { try write(order) }
 
+  /// Whether the worker has read all orders.
+  var hasTakenOrders: Bool {
+    var waiting: Int32 = -1
+    return ioctl(orders, UInt(FIONREAD), &waiting) == 0 && waiting == 0
+  }
+
   private func write(_ value: some Encodable) throws {
     let line = try JSONEncoder().encode(value) + [10]
     let count = line.withUnsafeBytes { Glibc.write(orders, $0.baseAddress, $0.count) }
@@ -81,7 +104,9 @@ final class WorkerRunner: Sendable {
   func wait<Found>(_ find: (WorkerMessage) -> Found?) async throws -> Found {
     var failure: String?
     var found: Found?
-    let isThere = await eventually(within: .seconds(60)) {
+    let isThere = await eventually(within: .seconds(300)) {
+      // First: what it said before it ended is all there then.
+      let isOver = hasEnded.load(ordering: .sequentiallyConsistent)
       for message in self.messages.withLock({ $0 }) {
         if let match = find(message) {
           found = match
@@ -89,10 +114,11 @@ final class WorkerRunner: Sendable {
         }
         if case .failed(let sentence) = message { failure = sentence }
       }
-      return failure != nil || hasEnded.load(ordering: .sequentiallyConsistent)
+      return failure != nil || isOver
     }
     if let found { return found }
-    throw BenchError(failure ?? (isThere ? "the worker ended early" : "the worker said nothing of that for a minute"))
+    throw BenchError(
+      failure ?? (isThere ? "the worker ended early" : "the worker said nothing of that in five minutes"))
   }
 
   var ready: ConnectReport {
@@ -110,7 +136,7 @@ final class WorkerRunner: Sendable {
   /// Waits until the worker has ended.
   func end() async throws {
     try order(.stop)
-    #expect(await eventually(within: .seconds(30)) { self.hasEnded.load(ordering: .sequentiallyConsistent) })
+    #expect(await eventually(within: .seconds(300)) { self.hasEnded.load(ordering: .sequentiallyConsistent) })
   }
 
   /// Runs the plan from beginning to end.
@@ -133,6 +159,9 @@ extension WorkerReport.Group {
 }
 
 extension EncodedHistogram {
+  /// 0 where there is none.
+  var largest: UInt64 { pairs.dropLast().last ?? 0 }
+
   var count: Int { stride(from: 1, to: pairs.count, by: 2).reduce(0) { $0 + Int(pairs[$1]) } }
 }
 

@@ -1,8 +1,10 @@
+import CLinuxIO
+import TestSupport
 import Testing
 
 @testable import Bench
 
-@Suite("The floor and a worker that measures it")
+@Suite("The floor and a worker that measures it", .ownThread)
 struct FloorTests {
   @Test("Every publication reaches every subscriber once, in order, and is counted for each publication")
   func delivery() async throws {
@@ -15,7 +17,9 @@ struct FloorTests {
     #expect(group.isWhole)
     for histogram in [group.first, group.median, group.last, report.lateness] { #expect(histogram.count == 80) }
     #expect(report.disconnected == 0 && report.remarks == [])
-    #expect(report.wallSeconds > 0 && report.cpuSeconds > 0)
+    // A worker that was held up for the better part of the run may have seen its beginning and its end at once.
+    let wasHeldUp = report.lateness.largest >= 150_000_000
+    #expect(wasHeldUp || report.wallSeconds > 0 && report.cpuSeconds > 0)
     #expect(report.seconds.reduce(0) { $0 + $1.delivered } == 400)
   }
 
@@ -37,7 +41,12 @@ struct FloorTests {
     }
     for runner in runners { #expect(try await runner.ready.connections >= 6) }
     let start = linuxNow() + 200_000_000
-    for runner in runners { try runner.order(.begin(at: start)) }
+    // First the one that only reads: what comes before it knows when measuring begins is not counted there. The other
+    // one may learn of that time late.
+    for runner in runners.reversed() {
+      try runner.order(.begin(at: start))
+      try #require(await eventually(within: .seconds(300)) { runner.hasTakenOrders })
+    }
     var published = 0
     for runner in runners {
       let report = try await runner.finished
@@ -66,27 +75,53 @@ struct FloorTests {
   @Test("Subscribers that stop reading are not expected to get anything, and the others get everything")
   func slow() async throws {
     let floor = try FloorRunner()
-    let group = Scenario.Group.sample(channels: 1, subscribers: 10, rate: 500, payload: 50_000, slow: 0.2)
+    // The floor closes what does not take a message at once, so all of the run has to fit into a healthy socket: a worker
+    // that is held up reads nothing.
+    let group = Scenario.Group.sample(channels: 1, subscribers: 10, rate: 500, payload: 4000, slow: 0.2)
     let report = try await WorkerRunner.run(.sample(group, to: floor.url, dialect: "floor"))
     #expect(report.groups.first?.expected == 8 * 200)
     #expect(report.groups.first?.isWhole == true)
     #expect(report.disconnected == 0)
   }
 
+  @Test("Subscribers that the server closes because they stopped reading do not count as disconnected")
+  func slowAlone() async throws {
+    let floor = try FloorRunner()
+    // More than their sockets hold.
+    let group = Scenario.Group.sample(channels: 1, subscribers: 10, rate: 500, payload: 50_000, slow: 1)
+    let report = try await WorkerRunner.run(.sample(group, to: floor.url, dialect: "floor"))
+    #expect(report.groups.first?.published == 200)
+    #expect(report.groups.first?.expected == 0)
+    #expect(report.groups.first?.isWhole == true)
+    #expect(report.disconnected == 0 && report.remarks == [])
+  }
+
   @Test("What cannot be measured is told in a sentence")
   func failures() async throws {
     let floor = try FloorRunner()
-    let cases: [(WorkerPlan, String)] = [
+    var cases: [(WorkerPlan, String)] = [
       (.sample(.sample(), to: "ws://127.0.0.1:1", dialect: "floor"), "cannot be reached"),
       (.sample(.sample(), to: "127.0.0.1:1", dialect: "floor"), "is not an address"),
       (.sample(.sample(), to: floor.url, dialect: "smoke"), "is not a dialect"),
       (.sample(.sample(), to: floor.url + "/x", dialect: "centrifuge"), "closed the connection"),
-      (.sample(.sample(channels: 100, subscribers: 10_000), to: floor.url, dialect: "floor"), "open files"),
     ]
+    let limit = linuxio_raise_file_limit()
+    // Where the limit is higher, no scenario reaches it.
+    if (1..<1_000_000).contains(limit) {
+      let group = Scenario.Group.sample(channels: 1, subscribers: limit)
+      cases.append((.sample(group, to: floor.url, dialect: "floor"), "open files"))
+    }
     for (plan, part) in cases {
       let runner = try WorkerRunner(plan)
       let error = await #expect(throws: BenchError.self) { try await runner.ready }
       #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
     }
+  }
+
+  @Test("Connections have to leave some of the open files for what else a worker needs")
+  func openFiles() throws {
+    try ConnectionLimit.check(968, limit: 1000)
+    let error = #expect(throws: BenchError.self) { try ConnectionLimit.check(969, limit: 1000) }
+    #expect(error?.description.contains("969 connections need more open files than the limit of 1000") == true)
   }
 }

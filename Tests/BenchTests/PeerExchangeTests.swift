@@ -6,14 +6,18 @@ import Testing
 @testable import Bench
 
 /// Real exchanges with the servers that are installed here; plain libzmq always is.
-@Suite("Exchanges with peers that are installed", .serialized)
+@Suite("Exchanges with peers that are installed", .serialized, .ownThread)
 struct PeerExchangeTests {
   static let installed = ["libzmq", "nats", "nchan", "mosquitto", "redis"].filter { name in
     name == "libzmq" || (try? PeerCatalogue.peer(named: name).describe()) != nil
   }
 
   @Test("What is published arrives whole and in order", arguments: installed)
-  func exchange(name: String) throws {
+  func exchange(name: String) async throws {
+    try exchangeWith(name)
+  }
+
+  private func exchangeWith(_ name: String) throws {
     let peer: any Peer =
       name == "libzmq" ? LibzmqPeer(executable: try benchExecutable()) : try PeerCatalogue.peer(named: name)
     let running = try peer.start(.forPeers(), cores: [])
@@ -66,7 +70,7 @@ private final class PeerConnection<D: Dialect> {
       throw Failure(description: "\(url) has no port")
     }
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    var limit = timeval(tv_sec: 300, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -139,6 +143,7 @@ private final class PeerConnection<D: Dialect> {
     while !isDone(self) {
       var buffer = [UInt8](repeating: 0, count: 65_536)
       let count = recv(descriptor, &buffer, buffer.count, 0)
+      if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw Failure(description: "nothing more came; \(delivered.count) until then") }
       raw += buffer[..<count]
       if isWebSocket { unframe() } else { (payload, raw) = (payload + raw, []) }

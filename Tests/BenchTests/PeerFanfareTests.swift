@@ -5,12 +5,16 @@ import Testing
 
 @testable import Bench
 
-@Suite("Fanfare as a peer", .serialized)
+@Suite("Fanfare as a peer", .serialized, .ownThread)
 struct PeerFanfareTests {
   @Test(
     "Each way of running it starts, takes connections, and leaves nothing",
     arguments: [(FanfarePeer.Variant.chosen, 1, "ws"), (.split, 2, "ws"), (.tls, 1, "wss")])
-  func runs(variant: FanfarePeer.Variant, processes: Int, scheme: String) throws {
+  func runs(variant: FanfarePeer.Variant, processes: Int, scheme: String) async throws {
+    try Self.run(variant, processes, scheme)
+  }
+
+  private static func run(_ variant: FanfarePeer.Variant, _ processes: Int, _ scheme: String) throws {
     let peer = FanfarePeer(variant, executable: try ServerProcess.executable().path)
     #expect(try peer.describe().version.contains("0."))
     let running = try peer.start(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The peers' scripts")
+@Suite("The peers' scripts", .ownThread)
 struct PeerScriptTests {
   static let names = ["nats", "nchan", "mosquitto", "redis"]
 
@@ -11,7 +11,7 @@ struct PeerScriptTests {
   }
 
   private func run(_ name: String, _ arguments: [String]) async throws -> Command.Outcome {
-    try await Command(script(name), arguments).run(deadline: .seconds(30))
+    try await Command(script(name), arguments).run(deadline: .seconds(300))
   }
 
   @Test("`settings` prints one line, whether the peer is installed or not", arguments: names)

@@ -155,6 +155,30 @@ struct AppHostTests {
     #expect(scene.disk.written(TinyApp.chat).count == 1)
   }
 
+  @Test("what is sent again while it is under way fails with it, though what came between them does not")
+  func idempotencyUnderWay() {
+    let scene = scene()
+    scene.call(1, "say 1 x key")
+    scene.call(2, "say 2 y")
+    scene.call(3, "say 1 x key")
+    _ = scene.hears()
+    scene.finish(error: .full("x"))
+    #expect(scene.hears().map(\.internalError) == [1, 3])
+    scene.finish()
+    #expect(scene.hears().contains(.result(2, "1")))
+  }
+
+  @Test("what is sent again when it is on disk is answered, though what came between them is not on disk yet")
+  func idempotencyOnDisk() {
+    let scene = scene()
+    scene.call(1, "say 1 x key")
+    scene.finish()
+    scene.call(2, "say 2 y")
+    _ = scene.hears()
+    scene.call(3, "say 1 x key")
+    #expect(scene.hears() == [.result(3, "2")])
+  }
+
   @Test("an idempotency key whose publication failed is free again")
   func idempotencyAfterFailure() {
     let scene = scene()
@@ -226,6 +250,44 @@ struct AppHostTests {
     #expect(scene.disk.scrubs == 0)
     scene.finish()
     #expect(scene.disk.scrubs == 1)
+  }
+
+  @Test("who was let in upon something that did not get to the disk is let go")
+  func admissionUponFailure() {
+    let scene = scene()
+    scene.call(1, "bar bob")
+    scene.finish(.max)
+    scene.call(2, "erase bar/bob")
+    let bob = ClientInfo(user: "bob", client: "1")
+    scene.request(3, .subscribe(.init(channel: TinyApp.chat, recoveryLimit: 10, member: bob)))
+    #expect(scene.hears().contains { if case .reply(3, .subscribed) = $0 { true } else { false } })
+    scene.finish(error: .full("x"))
+    #expect(scene.hears().contains(.audience("bob", isAdmitted: false)))
+  }
+
+  @Test("who was let in upon something that got to the disk is left alone, whatever fails later")
+  func admissionUponSuccess() {
+    let scene = scene()
+    scene.call(1, "set a 1")
+    let bob = ClientInfo(user: "bob", client: "1")
+    scene.request(2, .subscribe(.init(channel: TinyApp.chat, recoveryLimit: 10, member: bob)))
+    scene.finish(.max)
+    scene.call(3, "set a 2")
+    scene.finish(error: .full("x"))
+    #expect(!scene.hears().contains { if case .audience = $0 { true } else { false } })
+  }
+
+  @Test("no more admissions are remembered than records under way can undo")
+  func fewDoubts() throws {
+    var admissions = DoubtfulAdmissions()
+    var records = Sequencer(position: StreamPosition(epoch: "e", offset: 0))
+    for number in 0..<10_000 as Range<UInt64> {
+      _ = records.peek()
+      records.taken()
+      admissions.add("user-\(number)", to: TinyApp.chat, upon: records)
+      records.completed(offset: number + 1)
+    }
+    #expect(admissions.count <= 1025)
   }
 
   @Test("what is to be discarded is said again, once, by a broker that comes back")

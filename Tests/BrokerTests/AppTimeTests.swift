@@ -6,6 +6,8 @@ import Wire
 
 @Suite("Apps are woken, and their lists brought up to date")
 struct AppTimeTests {
+  private static let records: ChannelName = "tiny.records:all"
+
   let app = TinyApp()
 
   private func scene(_ disk: ScriptedStore = ScriptedStore()) -> BrokerScene {
@@ -135,7 +137,7 @@ struct AppTimeTests {
       scene.call(UInt64(index + 1), "soon a \(index)")
       scene.finish(.max)
     }
-    turn(scene, 3, by: 200)
+    turn(scene, 3, by: RefreshQueue.unwatchedInterval)
     #expect(scene.shown() == ["a": "\"50\""])
     #expect(scene.tapped.count == 4)  // Twice each in the list and in the one that is kept in memory.
   }
@@ -165,23 +167,102 @@ struct AppTimeTests {
     #expect(scene.hears().last?.internalError == 2)
   }
 
+  @Test("what was touched many times within a moment is asked about once, and its entries are worked out")
+  func touched() {
+    let scene = scene()
+    scene.call(1, "touch a 0")
+    scene.finish(.max)
+    scene.finish(.max)
+    for index in 1...9 {
+      scene.call(UInt64(index + 1), "touch a \(index)")
+      scene.finish(.max)
+    }
+    #expect(app.asked == ["a"])
+    turn(scene, 4, by: RefreshQueue.unwatchedInterval)
+    #expect(app.asked == ["a", "a"])
+    #expect(scene.shown() == ["a": "\"9\""])
+    #expect(scene.shown(TinyApp.live) == ["a": "\"9\""])
+  }
+
   @Test("the queue gives an entry once however often it is added, and again after the interval")
   func queue() {
     var queue = RefreshQueue()
     let (a, b) = (
       RefreshQueue.Place(channel: TinyApp.list, key: "a"), RefreshQueue.Place(channel: TinyApp.list, key: "b")
     )
-    queue.add(a, now: 1000)
-    queue.add(a, now: 1000)
-    queue.add(b, now: 1001)
+    queue.add(a, isWatched: true, now: 1000)
+    queue.add(a, isWatched: true, now: 1000)
+    queue.add(b, isWatched: true, now: 1001)
     #expect(queue.next(upTo: 1000) == a)
     #expect(queue.next(upTo: 1000) == nil)
-    queue.add(a, now: 1001)
+    queue.add(a, isWatched: true, now: 1001)
     #expect(queue.nextTime == 1001)
     #expect(queue.next(upTo: 1001) == b)
     #expect(queue.nextTime == 1000 + RefreshQueue.interval)
     #expect(queue.next(upTo: 1000 + RefreshQueue.interval) == a)
     #expect(queue.isEmpty)
+  }
+
+  @Test("what nobody watches is given again after the longer interval, or as soon as somebody does, and then once")
+  func unwatchedQueue() {
+    var queue = RefreshQueue()
+    let place = RefreshQueue.Place(channel: TinyApp.list, key: "a")
+    queue.add(place, isWatched: false, now: 1000)
+    #expect(queue.next(upTo: 1000) == place)
+    queue.add(place, isWatched: false, now: 1001)
+    #expect(queue.nextTime == 1000 + RefreshQueue.unwatchedInterval)
+    queue.hasten(TinyApp.live, now: 1002)
+    #expect(queue.next(upTo: 1002) == nil)
+    queue.hasten(TinyApp.list, now: 1003)
+    #expect(queue.next(upTo: 1003) == place)
+    #expect(queue.next(upTo: .max) == nil)
+    #expect(queue.isEmpty)
+  }
+
+  @Test("what is touched waits once, and can be touched again when it was given")
+  func touches() {
+    var queue = RefreshQueue()
+    let (a, b) = (
+      RefreshQueue.Place(channel: Self.records, key: "a"), RefreshQueue.Place(channel: Self.records, key: "b")
+    )
+    queue.add(a, isWatched: true, now: 1000)
+    queue.add(a, isWatched: true, now: 1000)
+    queue.add(b, isWatched: true, now: 1000)
+    let given = [queue.next(upTo: 1000), queue.next(upTo: 1000)]
+    #expect(Set(given) == [a, b])
+    #expect(queue.isEmpty && queue.next(upTo: .max) == nil)
+    queue.add(a, isWatched: true, now: 1001)
+    #expect(queue.nextTime == 1000 + RefreshQueue.interval)
+    #expect(queue.next(upTo: .max) == a)
+  }
+
+  @Test("the queue remembers only what was given lately, however much that is")
+  func forgetfulQueue() {
+    var queue = RefreshQueue()
+    for number in 0..<10_000 {
+      let place = RefreshQueue.Place(channel: TinyApp.list, key: String(number))
+      queue.add(place, isWatched: true, now: 0)
+      #expect(queue.next(upTo: 0) == place)
+    }
+    let first = RefreshQueue.Place(channel: TinyApp.list, key: "0")
+    queue.add(first, isWatched: true, now: 1)
+    #expect(queue.next(upTo: 1) == nil)
+    #expect(queue.next(upTo: RefreshQueue.interval) == first)
+  }
+
+  @Test("a list that begins to be watched is brought up to date at once")
+  func watchBegins() {
+    let scene = scene()
+    scene.call(1, "soon a 1")
+    scene.finish(.max)
+    scene.finish(.max)
+    scene.call(2, "soon a 2")
+    scene.finish(.max)
+    turn(scene, 3, by: RefreshQueue.interval)
+    #expect(scene.shown() == ["a": "\"1\""])
+    scene.request(3, .subscribe(TinyApp.list))
+    turn(scene, 2)
+    #expect(scene.shown() == ["a": "\"2\""])
   }
 
   @Test("an entry that was to be worked out when the broker was killed is, when its list is opened again")
@@ -195,6 +276,19 @@ struct AppTimeTests {
     #expect(after.shown() == ["a": "\"1\""])
     turn(after, 2)
     #expect(after.shown() == ["a": "\"2\""])
+  }
+
+  @Test("a list that is in memory alone is worked out anew when it is opened after a restart")
+  func memoryAfterRestart() {
+    let before = scene()
+    before.call(1, "soon a 1")
+    before.finish(.max)
+    before.finish(.max)
+    #expect(before.shown(TinyApp.live) == ["a": "\"1\""])
+    let after = scene(before.disk)
+    _ = after.shown(TinyApp.live)
+    turn(after, 2)
+    #expect(after.shown(TinyApp.live) == ["a": "\"1\""])
   }
 
   @Test("an entry that the disk did not take is worked out again", arguments: [true, false])
@@ -224,7 +318,7 @@ struct AppTimeTests {
     scene.call(2, "soon a 2")
     scene.finish()
     scene.call(3, "soon a 3")
-    scene.pass(RefreshQueue.interval)
+    scene.pass(RefreshQueue.unwatchedInterval)
     scene.finish(error: .full("x"))
     scene.finish(.max)
     turn(scene, 5, by: 1000)

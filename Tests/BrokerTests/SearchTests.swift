@@ -3,6 +3,7 @@ import Foundation
 import Log
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 import ZeroMQ
@@ -110,7 +111,7 @@ private struct Seeker: App {
 }
 
 /// The whole way: a gateway's call, the index's thread, and the reply.
-@Suite("Searches through BrokerLoop", .timeLimit(.minutes(1)))
+@Suite("Searches through BrokerLoop", .timeLimit(.minutes(15)), .ownThread)
 struct SearchLoopTests {
   private func start(in path: String, context: Context, hasIndex: Bool) throws -> (LoopThread, address: String) {
     let address = Mutex("")
@@ -140,8 +141,8 @@ struct SearchLoopTests {
     let gateway = try Socket(
       context, .dealer,
       Socket.Options {
-        $0.receiveTimeoutMilliseconds = 10_000
-        $0.sendTimeoutMilliseconds = 10_000
+        $0.receiveTimeoutMilliseconds = 120_000
+        $0.sendTimeoutMilliseconds = 120_000
         $0.lingerMilliseconds = 0
         $0.routingID = LinkIdentity.bytes(of: 5)
       })
@@ -155,7 +156,8 @@ struct SearchLoopTests {
     func reply() throws -> BrokerResponse {
       while true {
         var frames: [[UInt8]] = []
-        try #require(try gateway.receiveMultipart(into: &frames, blocking: true) != nil, "nothing arrived within 10 s")
+        try #require(
+          try gateway.receiveMultipart(into: &frames, blocking: true) != nil, "nothing arrived within two minutes")
         if try LinkHeader(bytes: frames[0]).kind == .reply { return try LinkReply(bytes: frames[1]).response }
       }
     }
@@ -181,11 +183,14 @@ struct SearchLoopTests {
   private static func configuration() -> BrokerConfiguration {
     var options = ChannelOptions()
     options.historySize = 5
-    options.historyTTLMilliseconds = 60_000
+    options.historyTTLMilliseconds = 3_600_000
     options.durability = .durable
     var table = NamespaceTable(withoutNamespace: options)
     table.namespaces["d"] = options
-    return BrokerConfiguration(namespaces: table, instance: 7)
+    var configuration = BrokerConfiguration(namespaces: table, instance: 7)
+    // The gateway here is a socket that sends no heartbeats.
+    configuration.gatewayTimeout = 600_000
+    return configuration
   }
 }
 

@@ -6,7 +6,7 @@ import Wire
 
 /// An app of a few words. Its commands are `tiny.<word>` with plain words as data:
 ///
-/// - `set key text [due]`, `soon key text`, `erase key`, `get key`: records, each an entry of the list
+/// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
 /// - `edit offset text`, `bar user`, `secret text`, `scrub`, `refuse`
 final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
@@ -22,6 +22,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   var failing: Set<String> = []
   /// Entries that were worked out.
   private(set) var workedOut: [String] = []
+  /// What it was asked for the entries of, in order.
+  private(set) var asked: [String] = []
 
   static let chat: ChannelName = "tiny.chat:1"
   static let list: ChannelName = "tiny.list:all"
@@ -58,6 +60,7 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
         .write(key: words[0], Note(text: words[1])), .refresh(Self.list, key: words[0], .soon),
         .refresh(Self.live, key: words[0], .soon),
       ])
+    case "tiny.touch": return AppDecision([.write(key: words[0], Note(text: words[1])), .touch(words[0])])
     case "tiny.erase":
       return AppDecision([.erase(key: words[0]), .refresh(Self.list, key: words[0], .atomically), .scrub])
     case "tiny.get":
@@ -101,6 +104,17 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   ) throws(ClientError) -> AppAdmission {
     if try view.record(Note.self, "bar/" + user) != nil { throw .permissionDenied }
     return AppAdmission(audience: .any([.not(.exists(key: "only")), .equal(key: "only", user)]))
+  }
+
+  func entries(
+    showing subject: String, _ view: any AppView
+  ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
+    asked.append(subject)
+    return [(Self.list, subject), (Self.live, subject)]
+  }
+
+  func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
+    channel == Self.live ? ["a"] : []
   }
 
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry? {

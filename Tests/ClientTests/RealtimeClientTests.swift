@@ -1,14 +1,18 @@
+import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
 @testable import Client
 
-@Suite("The client on a socket", .timeLimit(.minutes(1)))
+@Suite("The client on a socket", .timeLimit(.minutes(15)), .ownThread)
 struct RealtimeClientTests {
   private func fastOptions() -> RealtimeClient.Options {
     var options = RealtimeClient.Options()
     options.backoff = Backoff(minimum: .milliseconds(1), maximum: .milliseconds(5))
+    // No test here is about answers that do not come; client and servers share threads with all other tests.
+    options.timeout = .seconds(300)
     return options
   }
 
@@ -111,14 +115,15 @@ struct RealtimeClientTests {
 
   @Test("Nobody listening is an error after the attempts allowed, and the sentence says what to look at")
   func nobodyListens() async throws {
-    let server = try await ScriptedServer { _, _ in .drop }
-    await server.stop()
+    let port = try DeafPort()
     var options = fastOptions()
     options.maximumReconnectAttempts = 2
-    let client = try RealtimeClient(url: server.url, options: options)
+    let client = try RealtimeClient(
+      url: "ws://127.0.0.1:\(port.number)/connection/websocket", options: options)
     let error = await #expect(throws: RealtimeError.self) { try await client.connect() }
     let sentence = error.map { "\($0)" } ?? ""
     #expect(sentence.contains("Connection refused; is the server running there?"), "\(sentence)")
+    withExtendedLifetime(port) {}
   }
 
   @Test("A token provider gives the token of each connection")
@@ -188,6 +193,32 @@ struct RealtimeClientTests {
     #expect(await states.next() == .disconnected(LocalCode.disconnectCalled, willReconnect: false))
     await server.stop()
   }
+}
+
+/// A port that is taken, so that nobody else gets it, and on which nobody listens.
+private final class DeafPort: Sendable {
+  struct Failure: Error {}
+
+  let number: Int
+  private let descriptor: Int32
+
+  init() throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = descriptor
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    number = Int(UInt16(bigEndian: address.sin_port))
+    if !isBound { throw Failure() }
+  }
+
+  deinit { close(descriptor) }
 }
 
 private final class Counter: Sendable {

@@ -3,11 +3,10 @@ import TestSupport
 import Testing
 
 /// The examples that people copy out of the documents, run as they stand but for the addresses.
-@Suite("The examples in the documents", .serialized)
+@Suite("The examples in the documents", .ownThread)
 struct DocumentExampleTests {
   private static let configuration = """
     {
-      "broker": {"services": {"commands": "tcp://127.0.0.1:*", "tap": "tcp://127.0.0.1:*"}},
       "channel": {"without_namespace": {
         "allow_subscribe_for_client": true, "allow_publish_for_subscriber": true, "history_size": 10,
         "history_ttl": "1m"}}
@@ -32,10 +31,13 @@ struct DocumentExampleTests {
     try await withServer(Self.configuration) { server in
       let example = try Self.example(in: "README.md", containing: "from centrifuge import")
       let script = try example.replacingOnce(
-        "ws://127.0.0.1:8000/connection/websocket", with: server.endpoints.websocket)
+        "ws://127.0.0.1:8000/connection/websocket", with: server.endpoints.websocket
+      ).replacingOnce("token=sys.argv[1])", with: "token=sys.argv[1], timeout=60)")
+        // As long as a busy machine may take.
+        .replacingOnce("asyncio.sleep(1)", with: "asyncio.sleep(10)")
       let token = try await Command(
         ServerProcess.executable(), ["token", "ada", "--set", "data.directory=\(server.directory.path)"]
-      ).run(deadline: .seconds(30))
+      ).run(deadline: .seconds(60))
       #expect(token.status == 0, "\(token.output)")
       let outcome = try await Self.run(script, [token.output.trimmingCharacters(in: .whitespacesAndNewlines)])
       #expect(outcome.status == 0, "\(outcome.output)\n\(server.errorOutput)")
@@ -48,7 +50,7 @@ struct DocumentExampleTests {
     return try await withTemporaryDirectory { folder in
       let file = folder.appendingPathComponent("example.py")
       try script.write(to: file, atomically: true, encoding: .utf8)
-      return try await Command(interpreter, [file.path] + arguments).run(deadline: .seconds(60))
+      return try await Command(interpreter, [file.path] + arguments).run(deadline: .seconds(180))
     }
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The official Python SDK against the server", .serialized)
+@Suite("The official Python SDK against the server", .ownThread)
 struct PythonConformanceTests {
   enum Format: String, CaseIterable, CustomTestStringConvertible {
     case json
@@ -13,12 +13,11 @@ struct PythonConformanceTests {
 
   private static let secret = "conformance-secret-of-more-than-thirty-two-bytes"
 
-  /// Small times, so that expiry and pings happen within a script.
+  /// Times so small that expiry and pings happen within a script, and not so small that a busy machine passes them.
   private static let configuration = """
     {
-      "client": {"ping_interval": "5s", "pong_timeout": "4s", "token_expiry_grace": "3s"},
+      "client": {"ping_interval": "30s", "pong_timeout": "29s", "token_expiry_grace": "20s", "request_timeout": "50s"},
       "token": {"hmac_secret": "\(secret)"},
-      "broker": {"services": {"commands": "tcp://127.0.0.1:*", "tap": "tcp://127.0.0.1:*"}},
       "channel": {
         "without_namespace": {\(allowed), "history_size": 100, "history_ttl": "10m"},
         "namespaces": [
@@ -57,7 +56,7 @@ struct PythonConformanceTests {
     try await run(
       "state_times", format,
       settings: [
-        "state.lifetime=12s", "state.reveal_lifetime=6s", "state.record_limit=5s", "state.upload_grace=0s",
+        "state.lifetime=40s", "state.reveal_lifetime=20s", "state.record_limit=10s", "state.upload_grace=0s",
       ])
   }
 
@@ -74,7 +73,7 @@ struct PythonConformanceTests {
           // No bytecode beside the sources.
           "PYTHONDONTWRITEBYTECODE": "1",
         ])
-      let outcome = try await command.run(deadline: .seconds(120))
+      let outcome = try await command.run(deadline: .seconds(360))
       #expect(outcome.status == 0, "\(outcome.output)\nThe server's log ends with:\n\(server.errorOutput)")
       // A script that ended early without a word would pass otherwise.
       #expect(outcome.output.contains("ok: "))

@@ -167,11 +167,29 @@ struct LinkRequestTests {
     for tag in 1...9 as ClosedRange<UInt64> {
       scene.submit(.publish(.init(channel: channel, data: [0x31])), tag: tag)
     }
-    #expect(scene.tells() == [.holdPublishers(true)])
+    #expect(scene.tells() == [.holdClients(true)])
     for id in 1...9 as ClosedRange<UInt64> { scene.answer(id, .published(.init(epoch: "e", offset: id))) }
     let told = scene.tells()
-    #expect(told.filter { $0 == .holdPublishers(false) }.count == 1)
-    #expect(told.firstIndex(of: .holdPublishers(false)) == 6)
+    #expect(told.filter { $0 == .holdClients(false) }.count == 1)
+    #expect(told.firstIndex(of: .holdClients(false)) == 6)
+  }
+
+  @Test("what a call and an edit carry counts as much as what a publication does")
+  func holdingForCalls() {
+    let data = [UInt8](repeating: 0x31, count: 400)
+    let caller = ClientInfo(user: "u", client: "c")
+    for request in [
+      BrokerRequest.call(.init(method: "a.b", data: data, caller: caller)),
+      .edit(.init(channel: channel, offset: 1, data: data, editor: caller)),
+      .publish(.init(channel: channel, data: data)),
+    ] {
+      let scene = LinkScene { $0.uplinkWindowBytes = 1000 }
+      scene.welcome()
+      scene.submit(request, tag: 1)
+      #expect(scene.tells() == [])
+      scene.submit(request, tag: 2)
+      #expect(scene.tells() == [.holdClients(true)])
+    }
   }
 
   @Test("an answer that nobody waits for is passed over")

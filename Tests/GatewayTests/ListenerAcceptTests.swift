@@ -1,11 +1,12 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import Gateway
 
-@Suite("Accepting")
+@Suite("Accepting", .ownThread)
 struct ListenerAcceptTests {
   private func isServed(_ harness: ListenerHarness, ipv6: Bool = false) throws -> Bool {
     let client = try ListenerRawClient(port: harness.port, ipv6: ipv6)

@@ -11,7 +11,7 @@ final class ListenerRawClient {
   init(port: Int, ipv6: Bool = false, receiveBufferBytes: Int32? = nil) throws {
     fd = socket(ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if var bytes = receiveBufferBytes { setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, 4) }
-    var timeout = timeval(tv_sec: 120, tv_usec: 0)
+    var timeout = timeval(tv_sec: 600, tv_usec: 0)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     var on: Int32 = 1
     setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
@@ -48,6 +48,7 @@ final class ListenerRawClient {
     var rest = bytes[...]
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { Foundation.send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if sent < 0 && errno == EINTR { continue }
       if sent < 0 { throw Failure.cannotSend(errno) }
       rest = rest.dropFirst(sent)
     }

@@ -1,11 +1,12 @@
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import Wire
 
 @testable import Gateway
 
-@Suite("Requests on the public port")
+@Suite("Requests on the public port", .ownThread)
 struct ListenerRequestTests {
   private static func upgrade(method: String = "GET", replacing: [String: String?] = [:], adding: String? = nil)
     -> String
@@ -134,16 +135,37 @@ struct ListenerRequestTests {
 
   @Test("a head that does not come in time is answered 408 and closed (slowloris)")
   func headerTimeout() throws {
-    try withListener({
-      $0.headerTimeoutMilliseconds = 50
-      $0.closeGraceMilliseconds = 50
-    }) { harness throws in
+    try withListener(
+      loops: 1,
+      {
+        $0.headerTimeoutMilliseconds = 50
+        $0.closeGraceMilliseconds = 50
+      }
+    ) { harness throws in
       #expect(try status(of: "GET /health HTTP/1.1\r\nHost:", on: harness) == 408)
       #expect(try status(of: "", on: harness) == 408)
-      let upgraded = try ListenerRawClient(port: harness.port)
-      try upgraded.upgrade()
+      let upgraded = try upgradeInTime(harness)
+      // Accepted later by the same loop: when its time is over, that of the upgraded one is too.
+      #expect(try status(of: "", on: harness) == 408)
+      try upgraded.send(ListenerRawClient.text("x"))
+      #expect(try upgraded.readFrame()?.payload == [0x78])
       #expect(try harness.wait { harness.listener.counters.openConnections == 1 })
+      withExtendedLifetime(upgraded) {}
     }
+  }
+
+  /// A WebSocket on a port that gives its clients little time: whoever is late tries again.
+  private func upgradeInTime(_ harness: ListenerHarness) throws -> ListenerRawClient {
+    var found: ListenerRawClient?
+    let isUpgraded = try harness.wait {
+      let client = try ListenerRawClient(port: harness.port)
+      // One that is too late may find its connection closed.
+      guard let head = try? client.upgrade(), head.hasPrefix("HTTP/1.1 101 ") else { return false }
+      found = client
+      return true
+    }
+    #expect(isUpgraded)
+    return try #require(found)
   }
 
   @Test("an origin from the list may connect")

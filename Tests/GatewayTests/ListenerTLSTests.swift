@@ -3,12 +3,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TLS
+import TestSupport
 import Testing
 import Wire
 
 @testable import Gateway
 
-@Suite("The public port with TLS")
+@Suite("The public port with TLS", .ownThread)
 struct ListenerTLSTests {
   /// Collects what the server sends.
   private final class Collector: ChannelInboundHandler, Sendable {

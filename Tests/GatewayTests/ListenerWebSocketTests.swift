@@ -1,11 +1,12 @@
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import Wire
 
 @testable import Gateway
 
-@Suite("WebSockets on the public port")
+@Suite("WebSockets on the public port", .ownThread)
 struct ListenerWebSocketTests {
   private static let client = ListenerRawClient.self
 
@@ -28,6 +29,7 @@ struct ListenerWebSocketTests {
       #expect(try client.readFrame() == .init(first: 0x82, payload: [1, 2, 3]))
       #expect(try client.readFrame() == .init(first: 0x88, payload: [0x03, 0xE8]))
       #expect(try client.readToEnd().isEmpty)
+      client.shutdownWrite()
       #expect(try harness.wait { try harness.onLoop { $0.closed } == 1 })
     }
   }

@@ -1,6 +1,7 @@
 import Auth
 import Foundation
 import Synchronization
+import TestSupport
 import Wire
 
 @testable import Gateway
@@ -87,8 +88,9 @@ final class PictureScene {
     self.folder = folder + "/pictures"
     self.broker = broker
     var configuration = PictureConfiguration(folder: self.folder)
-    // Tokens are checked on threads that other tests keep busy.
-    configuration.idleTimeoutMilliseconds = 120_000
+    // Tokens are checked on threads that other tests keep busy, for minutes where all of them start at once.
+    configuration.idleTimeoutMilliseconds = 600_000
+    configuration.answerTimeoutMilliseconds = 600_000
     configure(&configuration)
     let service = try PictureService(
       configuration, verifier: Verifier(),
@@ -173,18 +175,12 @@ func withPictures(
   listener: @escaping @Sendable (inout ListenerConfiguration) -> Void = { _ in },
   _ body: @escaping @Sendable (PictureScene) throws -> Void
 ) async throws {
-  try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-    Thread.detachNewThread {
-      continuation.resume(
-        with: Result {
-          let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("pictures-" + UUID().uuidString).path
-          try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-          defer { try? FileManager.default.removeItem(atPath: folder) }
-          let scene = try PictureScene(folder: folder, configure, listener: listener)
-          defer { scene.stop() }
-          try body(scene)
-        })
-    }
+  try await onOwnThread {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pictures-" + UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let scene = try PictureScene(folder: folder, configure, listener: listener)
+    defer { scene.stop() }
+    try body(scene)
   }
 }

@@ -3,21 +3,34 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TLS
+import TestSupport
 import Testing
 
 @testable import Gateway
 
-@Suite("Pictures over HTTPS")
+@Suite("Pictures over HTTPS", .ownThread)
 struct PictureTLSTests {
-  /// Collects what the server sends, until it closes.
-  private final class Collector: ChannelInboundHandler, Sendable {
+  /// Sends a request once it may, and collects what the server sends until it closes.
+  private final class Exchange: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
-    let bytes = Mutex<[UInt8]>([])
+    private let request: [UInt8]
+    private let answer = Mutex<[UInt8]>([])
+
+    init(_ request: [UInt8]) { self.request = request }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      guard event is TLSHandshakeCompleted else { return }
+      context.writeAndFlush(NIOAny(ByteBuffer(bytes: request)), promise: nil)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let new = unwrapInboundIn(data)
-      bytes.withLock { $0 += Array(new.readableBytesView) }
+      answer.withLock { $0 += Array(new.readableBytesView) }
     }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    var bytes: [UInt8] { answer.withLock { $0 } }
   }
 
   private static func makeCertificate(in folder: URL) throws {
@@ -47,24 +60,24 @@ struct PictureTLSTests {
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       defer { try? group.syncShutdownGracefully() }
       func ask(_ request: [UInt8]) throws -> [UInt8] {
-        let collector = Collector()
+        let exchange = Exchange(request)
         let channel = try ClientBootstrap(group: group)
           .channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
               try channel.pipeline.syncOperations.addHandlers([
-                client.makeClientHandler(serverName: "localhost"), collector,
+                client.makeClientHandler(serverName: "localhost"), exchange,
               ])
             }
           }
           .connect(host: "127.0.0.1", port: scene.harness.port).wait()
-        channel.writeAndFlush(ByteBuffer(bytes: request), promise: nil)
         try channel.closeFuture.wait()
-        return collector.bytes.withLock { $0 }
+        return exchange.bytes
       }
       let picture = PictureScene.picture(8 << 20)
       let head = PictureScene.head(
         "PUT", "/state/pictures?id=\(PictureScene.id)", ["Content-Length: \(picture.count)"])
-      #expect(String(decoding: try ask(Array(head.utf8) + picture).prefix(13), as: UTF8.self) == "HTTP/1.1 201 ")
+      let answer = String(decoding: try ask(Array(head.utf8) + picture), as: UTF8.self)
+      #expect(answer.hasPrefix("HTTP/1.1 201 "))
       scene.broker.show(to: "ada")
       let got = try ask(Array(PictureScene.head("GET", "/state/pictures/\(PictureScene.id)").utf8))
       let isSame = Array(got.suffix(picture.count)) == picture

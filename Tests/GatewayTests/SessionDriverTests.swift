@@ -46,6 +46,23 @@ struct SessionDriverTests {
     #expect(scene.transport.frames.count == 1)
   }
 
+  @Test("answers of apps wait for each other as those to publishes do, and all leave in their order")
+  func appAnswers() {
+    let scene = DriverScene()
+    scene.connect()
+    for (id, command) in [(2, #""rpc":{"method":"clique.send"}"#), (3, #""publish":{"channel":"a","data":1}"#)] {
+      scene.say("{\"id\":\(id),\(command)}")
+    }
+    let result = Array(#"{"offset":1}"#.utf8)
+    #expect(scene.driver.takeAnswer(tag: scene.host.callTags[0], .result(result)))
+    let published = BrokerResponse.published(StreamPosition(epoch: "e", offset: 1))
+    #expect(!scene.driver.takeAnswer(tag: scene.host.publishTags[0], published))
+    #expect(scene.transport.frames.isEmpty)
+    scene.driver.flushReplies()
+    let replies: [ClientReply] = [.rpc(id: 2, data: result), .publish(id: 3)]
+    #expect(scene.transport.frames == [ClientCodec.frame(for: replies, format: .json)])
+  }
+
   @Test("the host hears once that a burst's requests are all there")
   func burst() {
     let scene = DriverScene()
@@ -239,9 +256,11 @@ final class DriverScene {
     configuration.personalChannelNamespace = personal
     var channels = ChannelOptions.open
     channels.allowPublishForAnonymous = true
+    var namespaces = NamespaceTable(withoutNamespace: channels)
+    namespaces.add([:], of: "clique")
     driver = SessionDriver(
       transport: transport, host: host,
-      rules: SessionRules(configuration, namespaces: NamespaceTable(withoutNamespace: channels)),
+      rules: SessionRules(configuration, namespaces: namespaces),
       identity: .init(client: "c", session: "s"), firstPingDelayMilliseconds: 10_000)
   }
 
@@ -293,6 +312,8 @@ final class RecordingHost: SessionHost {
   var answersAtOnce = false
   /// Publishes that wait for an answer from the test.
   var publishTags: [UInt64] = []
+  /// Calls of apps that do.
+  var callTags: [UInt64] = []
   /// How many of them there were whenever nothing more was coming.
   var completedAfter: [Int] = []
   weak var transport: RecordingTransport?
@@ -308,6 +329,7 @@ final class RecordingHost: SessionHost {
       log.append("unsubscribe \(unsubscribe.channel)")
       driver.brokerAnswered(tag: tag, .done)
     case .publish: publishTags.append(tag)
+    case .call: callTags.append(tag)
     default: driver.brokerAnswered(tag: tag, .failed(.notAvailable))
     }
   }

@@ -87,6 +87,54 @@ struct ShardTests {
     #expect(scene.endsOfTurn.count == 1)
   }
 
+  @Test("while the broker is behind, whoever asks it for anything is read later; a subscription may always end")
+  func held() throws {
+    let requests: [BrokerRequest] = [
+      .publish(.init(channel: Fixed.channel, data: [1])),
+      .edit(.init(channel: Fixed.channel, offset: 1, data: nil, editor: nil)),
+      .call(.init(method: "clique.send", data: [], caller: ClientInfo(user: "u", client: "c"))),
+      .presence(Fixed.channel),
+    ]
+    let ending = BrokerRequest.unsubscribe(.init(channel: Fixed.channel, member: nil, keepsInterest: false))
+    let scene = try ShardScene(members: 0)
+    let transports = requests.map { _ in RecordingTransport(eventLoop: scene.egress.loop) }
+    for (request, transport) in zip(requests, transports) {
+      let driver = scene.shard.open(transport)
+      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+      #expect(!transport.isPaused)
+      scene.shard.take([.holdClients(true)])
+      scene.shard.request(ending, tag: 2, filter: nil, from: driver)
+      #expect(!transport.isPaused)
+      scene.shard.request(request, tag: 3, filter: nil, from: driver)
+      #expect(transport.isPaused, "\(request)")
+      scene.shard.take([.holdClients(false)])
+      #expect(!transport.isPaused)
+    }
+  }
+
+  @Test("whoever asks faster than the backbone thread takes is read later, until it has taken half of it")
+  func ahead() throws {
+    let scene = try ShardScene(members: 0, windowBytes: 4 * (256 + 1000))
+    let transport = RecordingTransport(eventLoop: scene.egress.loop)
+    let driver = scene.shard.open(transport)
+    func publish() {
+      let request = BrokerRequest.publish(.init(channel: Fixed.channel, data: Array(repeating: 1, count: 1000)))
+      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+    }
+    for _ in 0..<5 { publish() }
+    #expect(!transport.isPaused)
+    publish()
+    #expect(transport.isPaused)
+    // Its mark stands behind the third request: three others are still to be taken.
+    scene.shard.take([.requestsTaken])
+    #expect(transport.isPaused)
+    publish()
+    scene.shard.take([.holdClients(true), .requestsTaken])
+    #expect(transport.isPaused, "the link holds too")
+    scene.shard.take([.holdClients(false)])
+    #expect(!transport.isPaused)
+  }
+
   @Test("hand-overs that wait for the event loop are taken together, and none after the mailbox has closed")
   func mailbox() throws {
     let scene = try ShardScene(members: 1)
@@ -121,7 +169,7 @@ private final class ShardScene {
   let load: ShardLoad
   private let turn: TurnEnds
 
-  init(members count: Int) throws {
+  init(members count: Int, windowBytes: Int = 1 << 20) throws {
     var now: UInt64 = 0
     egress = try EgressScene(ring: false, slice: 250_000) {
       now += 100_000
@@ -137,7 +185,7 @@ private final class ShardScene {
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""),
       rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
-      load: load, fanOut: egress.fanOut,
+      windowBytes: windowBytes, load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
     for member in members { shard.attach(member.driver, to: Fixed.channel, [], HubFilters()) }

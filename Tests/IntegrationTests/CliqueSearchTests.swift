@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `clique.search` as a phone sees it.
-@Suite("Clique search end to end")
+@Suite("Clique search end to end", .ownThread)
 struct CliqueSearchTests {
   private func search(_ phone: Phone, _ data: String) async throws -> [String?] {
     try await phone.call("clique.search", data)["messages"].array.map { $0["data"]["text"].string }

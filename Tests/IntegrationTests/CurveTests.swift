@@ -4,7 +4,7 @@ import Testing
 import ZeroMQ
 
 /// The backbone over tcp is for gateways whose keys the broker was told.
-@Suite("CURVE on the backbone")
+@Suite("CURVE on the backbone", .ownThread)
 struct CurveTests {
   enum Impostor: CaseIterable { case withUnlistedKeys, withoutKeys }
 

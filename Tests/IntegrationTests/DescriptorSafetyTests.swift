@@ -6,7 +6,7 @@ import Wire
 
 /// The kernel gives a closed connection's descriptor number to the next one that is accepted. A fan-out that writes to
 /// numbers must never be late by one: what was meant for the one who left would reach a stranger.
-@Suite("Descriptors that are used again")
+@Suite("Descriptors that are used again", .ownThread)
 struct DescriptorSafetyTests {
   private static let threads = 4
   private static let connectionsPerThread = 600

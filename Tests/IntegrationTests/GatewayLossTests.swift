@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A gateway that is gone must not leave ghosts behind, one that comes back must not lose anything.
-@Suite("A gateway that is lost")
+@Suite("A gateway that is lost", .ownThread)
 struct GatewayLossTests {
   @Test("The members of a killed gateway leave, and the others hear it")
   func killed() async throws {
@@ -17,13 +17,15 @@ struct GatewayLossTests {
         try await peer.subscribe("mem:room")
         others.append(peer)
       }
-      #expect(try await ann.presentUsers("mem:room") == ["ann", "ben", "cleo", "dora"])
+      // Again and again: a gateway that gets no turn for a second is forgotten, too, until it is heard again.
+      let all = ["ann", "ben", "cleo", "dora"]
+      #expect(try await eventually { try await ann.presentUsers("mem:room") == all })
       await deployment.gateway("b").kill()
       for user in ["ben", "cleo", "dora"] {
-        #expect(await eventually(within: .seconds(20)) { ann.events("mem:room").contains(.leave(user)) })
+        #expect(await eventually(within: .seconds(60)) { ann.events("mem:room").contains(.leave(user)) })
       }
-      #expect(try await ann.presentUsers("mem:room") == ["ann"])
-      #expect(others.allSatisfy { $0.socket.closing != nil })
+      #expect(try await eventually { try await ann.presentUsers("mem:room") == ["ann"] })
+      #expect(await eventually { others.allSatisfy { $0.socket.closing != nil } })
     }
   }
 
@@ -42,7 +44,7 @@ struct GatewayLossTests {
         try await ann.publish("early \(number)", to: "mem:room")
         try await ann.publish("early \(number)", to: "dur:room")
       }
-      #expect(await eventually(within: .seconds(20)) { ann.events("mem:room").contains(.leave("ben")) })
+      #expect(await eventually(within: .seconds(60)) { ann.events("mem:room").contains(.leave("ben")) })
       for number in 1...5 {
         try await ann.publish("late \(number)", to: "mem:room")
         try await ann.publish("late \(number)", to: "dur:room")
@@ -50,7 +52,7 @@ struct GatewayLossTests {
       deployment.gateway("b").signal(SIGCONT)
       let expected = (1...5).map { "early \($0)" } + (1...5).map { "late \($0)" }
       for channel in ["mem:room", "dur:room"] {
-        #expect(await eventually(within: .seconds(20)) { ben.data(channel).count >= 10 })
+        #expect(await eventually(within: .seconds(60)) { ben.data(channel).count >= 10 })
         #expect(ben.data(channel) == expected)
         #expect(try await eventually { try await ann.presentUsers(channel) == ["ann", "ben"] })
       }

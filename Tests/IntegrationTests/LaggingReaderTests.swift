@@ -5,7 +5,7 @@ import Wire
 
 /// A reader that lags costs itself time, and the server a bounded amount of memory. It loses nothing but publications
 /// of low lanes, and in the end its connection.
-@Suite("Readers that lag")
+@Suite("Readers that lag", .ownThread)
 struct LaggingReaderTests {
   private static func jobs(_ numbers: ClosedRange<Int>, on channel: String, bytes: Int) -> [FanOutPublisher.Job] {
     numbers.map { .init(channel: channel, text: "\($0) \(String(repeating: "f", count: bytes))") }
@@ -63,7 +63,7 @@ struct LaggingReaderTests {
         }
       }
       let publisher = server.publisher()
-      #expect(await eventually(within: .seconds(30)) { begun.value == Self.slowReaders + 2 })
+      #expect(await eventually(within: .seconds(60)) { begun.value == Self.slowReaders + 2 })
       let before = server.residentBytes
       var most = before
       for portion in 0..<Self.portions {
@@ -72,7 +72,7 @@ struct LaggingReaderTests {
           Self.jobs(first...(first + Self.portion - 1), on: "own:busy", bytes: Self.payloadBytes))
         let reached = 2 * (portion + 1) * Self.portion
         try #require(
-          await eventually(within: .seconds(30)) { seen.value >= reached || !healthy.failures.isEmpty },
+          await eventually(within: .seconds(60)) { seen.value >= reached || !healthy.failures.isEmpty },
           "\(healthy.failures)")
         most = max(most, server.residentBytes)
       }
@@ -125,16 +125,16 @@ struct LaggingReaderTests {
         }
       }
       let publisher = server.publisher()
-      #expect(await eventually(within: .seconds(30)) { ready.value == 2 || !threads.failures.isEmpty })
+      #expect(await eventually(within: .seconds(60)) { ready.value == 2 || !threads.failures.isEmpty })
       // More than the kernel takes for a reader with such small segments.
       try await publisher.publishAll(Self.jobs(1...300, on: "own:busy", bytes: 4000))
       lags.open()
-      #expect(await eventually(within: .seconds(30)) { asked.value == 2 || !threads.failures.isEmpty })
+      #expect(await eventually(within: .seconds(60)) { asked.value == 2 || !threads.failures.isEmpty })
       for first in stride(from: 301, to: 501, by: 20) {
         if first == 401 { resumes.open() }
         try await publisher.publishAll(Self.everywhere(first...(first + 19)))
       }
-      #expect(await eventually(within: .seconds(30)) { answered.value == 2 || !threads.failures.isEmpty })
+      #expect(await eventually(within: .seconds(60)) { answered.value == 2 || !threads.failures.isEmpty })
       try await publisher.publishAll(Self.everywhere(501...last))
       try await threads.join()
       #expect(threads.failures == [])
@@ -216,15 +216,15 @@ struct LaggingReaderTests {
         }
       }
       let publisher = server.publisher()
-      #expect(await eventually(within: .seconds(30)) { ready.value == 4 || !threads.failures.isEmpty })
+      #expect(await eventually(within: .seconds(60)) { ready.value == 4 || !threads.failures.isEmpty })
       try await publisher.publishAll(Self.jobs(busy, on: "own:busy", bytes: 4000))
-      #expect(await eventually(within: .seconds(30)) { prompt.value == 2 || !threads.failures.isEmpty })
+      #expect(await eventually(within: .seconds(60)) { prompt.value == 2 || !threads.failures.isEmpty })
       // One at a time: who keeps up is never behind.
       for number in typing {
         try await publisher.publishAll(Self.jobs(number...number, on: "low:typing", bytes: 10))
         let both = 2 + 2 * number
         try #require(
-          await eventually(within: .seconds(30)) { prompt.value >= both || !threads.failures.isEmpty },
+          await eventually(within: .seconds(60)) { prompt.value >= both || !threads.failures.isEmpty },
           "\(threads.failures)")
       }
       lags.open()

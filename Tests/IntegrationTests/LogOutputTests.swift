@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Logs are read by many: what clients say in confidence is not in them, and nothing they say forges a line.
-@Suite("Logs")
+@Suite("Logs", .ownThread)
 struct LogOutputTests {
   @Test("Neither tokens nor payloads are logged, and a client's name cannot forge a line", arguments: ["text", "json"])
   func confidential(_ format: String) async throws {

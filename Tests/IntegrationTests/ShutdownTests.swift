@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The orderly end: nobody is left guessing.
-@Suite("Shutting down")
+@Suite("Shutting down", .ownThread)
 struct ShutdownTests {
   @Test(
     "SIGTERM and SIGINT end the server: clients are told 3001, the port is closed, acknowledged data stays",
@@ -11,7 +11,6 @@ struct ShutdownTests {
   func signal(_ signal: Int32) async throws {
     try await Deployment.with(.serve) { deployment in
       let ann = try await deployment.client("ann")
-      let service = try deployment.service()
       try await ann.subscribe("dur:kept")
       var acknowledged: [String] = []
       for number in 1...20 {
@@ -26,13 +25,14 @@ struct ShutdownTests {
       #expect(throws: WebSocketPeer.Failure.self) { try Peer(url) }
 
       try await deployment.restartBroker()
-      #expect(try await service.wholeHistory("dur:kept").map(\.data) == acknowledged)
+      // A socket of before may not have noticed yet, and lose what it takes.
+      #expect(try await deployment.service().wholeHistory("dur:kept").map(\.data) == acknowledged)
     }
   }
 
   @Test("A gateway that ends tells its clients, and the broker forgets them at once")
   func gateway() async throws {
-    try await Deployment.with(.ipc, settings: ["broker.gateway_timeout=1m"]) { deployment in
+    try await Deployment.with(.ipc, settings: ["broker.gateway_timeout=10m"]) { deployment in
       let ann = try await deployment.client("ann", at: deployment.a)
       let ben = try await deployment.client("ben", at: deployment.b)
       try await ann.subscribe("mem:room")

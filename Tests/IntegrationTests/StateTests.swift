@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// State over the public protocol and HTTP, on a real server and disk.
-@Suite("State end to end")
+@Suite("State end to end", .ownThread)
 struct StateTests {
   private static let caption = "a caption that nobody may read before its time"
 
@@ -39,13 +39,13 @@ struct StateTests {
 
     func thread(_ other: String) -> JSON { phone.entry("state.threads:\(user)", other)["data"] }
     func isIn(_ phase: String, with other: String) async -> Bool {
-      await eventually(within: .seconds(30)) { thread(other)["phase"].string == phase }
+      await eventually(within: .seconds(180)) { thread(other)["phase"].string == phase }
     }
   }
 
   @Test("A thread's life with kill -9 after each step: begun, sent, uploaded, answered")
   func life() async throws {
-    try await PhoneHall.with { hall in
+    try await PhoneHall.with(["state.record_limit=10m", "state.upload_grace=1h"]) { hall in
       var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
       func kill() async throws {
         try await hall.killAndRestart()
@@ -83,72 +83,93 @@ struct StateTests {
     }
   }
 
+  /// What has to be done before a State expires is done again with a longer life where the machine was too slow for it.
+  ///
+  /// - Parameter body: returns false where it was.
+  private func withLifetime(_ body: (PhoneHall) async throws -> Bool) async throws {
+    for seconds in [6, 24, 96] {
+      var wasInTime = false
+      try await PhoneHall.with(["state.lifetime=\(seconds)s"]) { wasInTime = try await body($0) }
+      if wasInTime { return }
+    }
+    Issue.record("96 s were too short for what takes less than one")
+  }
+
+  private func isBefore(_ until: JSON) -> Bool {
+    Date() < Date(timeIntervalSince1970: Double(until.int ?? 0) / 1000)
+  }
+
   @Test("The data folder holds no byte of a sealed or expired State, and none of its keys once it has expired")
   func bytes() async throws {
-    try await PhoneHall.with(["state.lifetime=8s"]) { hall in
+    try await withLifetime { hall in
       let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
       let search = ByteSearch(for: ada.pictures.map(\.bytes))
       try await ada.begin("bob")
       try ada.upload()
-      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
-      #expect(await bob.isIn("received", with: "ada"))
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
 
       // As a thief would, who comes while it is sealed.
       let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
       try FileManager.default.copyItem(at: hall.data, to: copy)
-      #expect(ada.thread("bob")["phase"].string == "sent", "it was sealed while it was copied")
+      guard isBefore(sent["until"]) else { return false }
       #expect(try search.files(in: copy) == [])
       #expect(try ByteSearch.files(in: copy, holding: [Self.caption]) == [:])
-      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: copy)
+      let keys = try ByteSearch.boxes(in: copy)
       #expect(keys.count >= 4, "the wrapped keys of two pictures and a caption, and the caption: \(keys.count)")
       // It would be found.
       try Data(ada.pictures[1].bytes[1000..<1040]).write(to: copy.appendingPathComponent("stolen"))
       #expect(try search.files(in: copy) == ["stolen"])
 
       #expect(await ada.isIn("expired", with: "bob"))
+      let heard = bob.phone.publications("state.events:bob").first
+      #expect(heard?["data"]["event"].string == "received" && heard?["data"]["with"].string == "ada")
       try await isClean(hall, search, keys)
       for person in [ada, bob] { for picture in ada.pictures { #expect(try person.http.get(picture).status == 404) } }
+      return true
     }
   }
 
   @Test("What expires while the server is down has expired when it is back, and its keys and pictures go")
   func expiresMeanwhile() async throws {
-    try await PhoneHall.with(["state.lifetime=3s"]) { hall in
+    try await withLifetime { hall in
       var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
       try await ada.begin("bob")
       try ada.upload()
       let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
       await hall.server.kill()
-      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: hall.data)
+      guard isBefore(sent["until"]) else { return false }
+      let keys = try ByteSearch.boxes(in: hall.data)
       #expect(keys.count >= 4)
-      let until = Date(timeIntervalSince1970: Double(sent["until"].int ?? 0) / 1000)
-      #expect(await eventually { Date() > until })
+      #expect(await eventually(within: .seconds(180)) { !isBefore(sent["until"]) })
       try await hall.killAndRestart()
       (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
       #expect(await ada.isIn("expired", with: "bob"))
       #expect(await bob.isIn("expired", with: "ada"))
       try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+      return true
     }
   }
 
   @Test("The keys of an expired State go from the disk where the server is killed in the moment that it expires")
   func killedAtTheEnd() async throws {
-    try await PhoneHall.with(["state.lifetime=2s"]) { hall in
+    try await withLifetime { hall in
       let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
       try await ada.begin("bob")
       try ada.upload()
-      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
-      let keys = try ByteSearch.all(between: "\"box\":\"", and: "\"", in: hall.data)
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      let keys = try ByteSearch.boxes(in: hall.data)
+      guard isBefore(sent["until"]) else { return false }
       #expect(keys.count >= 4)
       #expect(await bob.isIn("expired", with: "ada"))
       try await hall.killAndRestart()
       try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+      return true
     }
   }
 
   @Test("Pictures that expire while their gateway is down are deleted when it is back, and no others")
   func gatewayAway() async throws {
-    try await Deployment.with(.ipc, settings: ["state.lifetime=3s"]) { deployment in
+    try await Deployment.with(.ipc, settings: ["state.lifetime=6s"]) { deployment in
       let folder = deployment.directory.appendingPathComponent("a/pictures")
       func files() -> Set<String> { Set((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []) }
       let port = URL(string: deployment.a)?.port ?? 0
@@ -162,17 +183,17 @@ struct StateTests {
       try await phone.connect(deployment.token("ada"))
       try await phone.subscribeMap("state.threads:ada")
       try await phone.call("state.begin", "{\"to\":\"bob\"}")
+      await deployment.gateway("a").kill()
       try await phone.call(
         "state.send", "{\"to\":\"bob\",\"front\":\"\(sent[0].id)\",\"rear\":\"\(sent[1].id)\"}")
-      await deployment.gateway("a").kill()
       #expect(
-        await eventually(within: .seconds(30)) {
+        await eventually(within: .seconds(60)) {
           phone.entry("state.threads:ada", "bob")["data"]["phase"].string == "expired"
         })
       #expect(files() == Set((sent + [kept]).map(\.id)), "nobody was there to delete them")
       try await deployment.startGateway(
         "a", settings: ["backbone.endpoint=\(deployment.broker.endpoints.backbone ?? "")"])
-      #expect(await eventually(within: .seconds(30)) { files() == [kept.id] }, "there are \(files())")
+      #expect(await eventually(within: .seconds(60)) { files() == [kept.id] }, "there are \(files())")
     }
   }
 
@@ -181,7 +202,7 @@ struct StateTests {
     _ hall: PhoneHall, _ search: ByteSearch, _ keys: Set<String>
   ) async throws {
     let folder = hall.data
-    let isErased = try await eventually(within: .seconds(20)) {
+    let isErased = try await eventually(within: .seconds(60)) {
       try ByteSearch.files(in: folder, holding: Array(keys)).isEmpty
     }
     let left = try ByteSearch.files(in: folder, holding: Array(keys)).values
@@ -189,7 +210,7 @@ struct StateTests {
     func files() -> [String] {
       (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("pictures").path)) ?? []
     }
-    #expect(await eventually(within: .seconds(20)) { files().isEmpty }, "pictures are there: \(files())")
+    #expect(await eventually(within: .seconds(60)) { files().isEmpty }, "pictures are there: \(files())")
     #expect(try search.files(in: folder) == [])
     #expect(try ByteSearch.files(in: folder, holding: [Self.caption]) == [:])
   }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
@@ -29,7 +30,7 @@ enum Refusal: CaseIterable, CustomTestStringConvertible {
 
 private let large = [UInt8](repeating: 7, count: 20_000)
 
-@Suite struct FaultTests {
+@Suite(.ownThread) struct FaultTests {
   @Test(
     "A disk that refuses fails the batch and what follows in it, reading goes on, and it heals by itself",
     arguments: Refusal.allCases)
@@ -214,22 +215,10 @@ final class SmallDisk {
 
   init() throws {
     folder = try TemporaryFolder()
-    guard Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", folder.path]) else {
-      throw CocoaError(.fileWriteNoPermission)
-    }
+    guard mount("tmpfs", folder.path, "tmpfs", 0, "size=4m") == 0 else { throw CocoaError(.fileWriteNoPermission) }
   }
 
-  deinit { _ = Self.run("/bin/umount", ["-l", path]) }
+  deinit { _ = umount2(path, Int32(MNT_DETACH)) }
 
   static let isPossible: Bool = (try? SmallDisk()) != nil
-
-  private static func run(_ path: String, _ arguments: [String]) -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-  }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Wire
 
@@ -99,7 +100,7 @@ final class Subject {
   }
 }
 
-@Suite struct LogStoreBehaviour {
+@Suite(.ownThread) struct LogStoreBehaviour {
   @Test("A new channel has an epoch and nothing in it", arguments: StoreKind.allCases)
   func newChannel(_ kind: StoreKind) throws {
     let subject = try Subject(kind)

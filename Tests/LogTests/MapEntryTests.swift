@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
-@Suite struct MapEntryTests {
+@Suite(.ownThread) struct MapEntryTests {
   @Test("Of each key the publication that wrote it last, until it is removed", arguments: TransactionalKind.allCases)
   func lastOfEach(_ kind: TransactionalKind) throws {
     let scene = try TransactionScene(kind)

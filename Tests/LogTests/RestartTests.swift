@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
-@Suite struct RestartTests {
+@Suite(.ownThread) struct RestartTests {
   @Test("A clean restart keeps epochs, publications, keys and origins", arguments: [Durability.relaxed, .durable])
   func cleanRestart(_ durability: Durability) throws {
     let folder = try TemporaryFolder()
@@ -72,7 +73,9 @@ import Wire
   }
 
   @Test("Killed at any moment: what was completed is there, contiguous and once; relaxed channels start an epoch")
-  func crashImages() throws {
+  func crashImages() throws { try Self.compareImages() }
+
+  private static func compareImages() throws {
     let folder = try TemporaryFolder()
     var generator = SeededGenerator(seed: 11)
     let subject = try SQLiteSubject(folder.path)

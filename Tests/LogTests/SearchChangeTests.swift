@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
 /// The log is the truth: what was changed, removed or dropped in it.
-@Suite("Searching what was changed")
+@Suite("Searching what was changed", .ownThread)
 struct SearchChangeTests {
   private let chat: ChannelName
 

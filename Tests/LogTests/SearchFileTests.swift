@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
 /// The index as a file and a thread.
-@Suite("The index of messages")
+@Suite("The index of messages", .ownThread)
 struct SearchFileTests {
   private let chat: ChannelName
 
@@ -94,7 +95,9 @@ struct SearchFileTests {
     let first = try scene.offsets("park", in: chat, limit: 1)
     #expect(first == [600])
     // Nobody asks again: the file tells how far it is.
-    let reader = try DatabaseQueue(path: scene.indexPath)
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(60)
+    let reader = try DatabaseQueue(path: scene.indexPath, configuration: configuration)
     try eventually { try reader.read { try Int.fetchOne($0, sql: "SELECT through FROM channels") } == 2000 }
     try reader.close()
     #expect(try scene.offsets("park", in: chat, limit: 1) == [2000])

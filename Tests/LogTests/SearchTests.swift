@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
-@Suite("Searching messages")
+@Suite("Searching messages", .ownThread)
 struct SearchTests {
   private let chat: ChannelName
 

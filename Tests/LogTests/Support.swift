@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
@@ -48,13 +49,9 @@ final class Completions: Sendable {
 
 struct DeadlineExceeded: Error {}
 
-/// Waits until the condition holds; ten seconds are a failure.
+/// Waits until the condition holds; five minutes are a failure, so that a disk that others use may take its time.
 func eventually(_ condition: () throws -> Bool) throws {
-  let deadline = Date(timeIntervalSinceNow: 10)
-  while try !condition() {
-    if Date() > deadline { throw DeadlineExceeded() }
-    Thread.sleep(forTimeInterval: 0.001)
-  }
+  guard try blocksUntil(within: .seconds(300), condition) else { throw DeadlineExceeded() }
 }
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
-@Suite struct TailTests {
+@Suite(.ownThread) struct TailTests {
   @Test("Recent publications are read without SQLite; after a restart once from it, then without")
   func hotReads() throws {
     let folder = try TemporaryFolder()

@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
 @testable import Log
 
-@Suite struct TransactionTests {
+@Suite(.ownThread) struct TransactionTests {
   @Test("What is taken together is all there, over several channels", arguments: TransactionalKind.allCases)
   func all(_ kind: TransactionalKind) throws {
     let scene = try TransactionScene(kind)
@@ -105,7 +106,9 @@ import Wire
   }
 
   @Test("Killed at any moment, all of a transaction is there or none")
-  func crashImages() throws {
+  func crashImages() throws { try Self.compareImages() }
+
+  private static func compareImages() throws {
     let scene = try TransactionScene(.sqlite)
     let (sqlite, folder) = (try #require(scene.sqlite), try #require(scene.folder))
     var generator = SeededGenerator(seed: 5)

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import Wire
 
 @testable import MicroBench
 
-@Suite("The micro-benchmarks")
+@Suite("The micro-benchmarks", .ownThread)
 struct MicroBenchmarkTests {
   @Test("run", arguments: MicroBenchmark.all.map(\.name))
   func run(_ name: String) throws {
@@ -28,7 +29,7 @@ struct MicroBenchmarkTests {
   }
 }
 
-@Suite("A table of counts")
+@Suite("A table of counts", .ownThread)
 struct CountTableTests {
   @Test("puts counts beside their thresholds, and a dash where there is none")
   func rows() {

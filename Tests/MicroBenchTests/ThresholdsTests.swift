@@ -47,6 +47,17 @@ struct ThresholdsTests {
     #expect(findings(800, 0).map(\.fails) == [false, false])
   }
 
+  @Test("fail nothing by instructions that another toolchain made, and tell of them; allocations fail all the same")
+  func otherToolchain() throws {
+    func findings(_ toolchain: String) -> [Finding] {
+      thresholds.findings(
+        "decode", Counts(instructions: 2_000, allocations: 3, references: 0), toolchain: toolchain)
+    }
+    #expect(findings("Swift 6.3 on x86_64").map(\.fails) == [true, true])
+    #expect(findings("Swift 6.2 on x86_64").map(\.fails) == [false, true])
+    #expect(findings("Swift 6.2 on x86_64").first?.sentence.contains("Swift 6.2 on x86_64") == true)
+  }
+
   @Test("compare the counts that were asked for")
   func kinds() {
     #expect(findings(2_000, 9).count == 2)

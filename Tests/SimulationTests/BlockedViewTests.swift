@@ -1,14 +1,15 @@
+import TestSupport
 import Testing
 import Wire
 
 /// Whoever is blocked must see what they would see of somebody who says nothing: two runs that differ in the block alone.
-@Suite("Being blocked looks like silence")
+@Suite("Being blocked looks like silence", .ownThread)
 struct BlockedViewTests {
   @Test(
     "One who is blocked is answered and shown the same as one who is not answered",
     arguments: 1...40 as ClosedRange<UInt64>)
   func silence(seed: UInt64) {
-    let (blocked, silent) = (view(seed: seed, blocks: true), view(seed: seed, blocks: false))
+    let (blocked, silent) = (Self.view(seed: seed, blocks: true), Self.view(seed: seed, blocks: false))
     #expect(blocked.count == silent.count)
     for (one, other) in zip(blocked, silent) where one != other {
       Issue.record("blocked: \(one)\nsilent: \(other)")
@@ -17,7 +18,7 @@ struct BlockedViewTests {
   }
 
   /// What ann sees step by step, whom bob blocks, or does not.
-  private func view(seed: UInt64, blocks: Bool) -> [String] {
+  private static func view(seed: UInt64, blocks: Bool) -> [String] {
     let world = AppWorld(seed: seed)
     world.faults = false
     var random = SeededRandom(seed: seed)
@@ -50,7 +51,7 @@ struct BlockedViewTests {
     return seen
   }
 
-  private func act(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
+  private static func act(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<8: world.say(phone, "bob")
@@ -66,7 +67,7 @@ struct BlockedViewTests {
     }
   }
 
-  private func quiet(_ world: AppWorld, _ milliseconds: Int64) {
+  private static func quiet(_ world: AppWorld, _ milliseconds: Int64) {
     for _ in 0..<3 {
       world.settle()
       world.passTime(milliseconds / 3 + 1)
@@ -74,10 +75,13 @@ struct BlockedViewTests {
     world.settle()
   }
 
-  private func shown(_ phone: Phone) -> String {
+  private static func shown(_ phone: Phone) -> String {
     let channels = phone.following.values.filter { $0.channel.string.contains("cat") == false }
     return channels.sorted { $0.channel < $1.channel }.map { following in
-      let texts = following.seen.map { "\($0.offset) \(String(decoding: $0.data, as: UTF8.self)) \($0.tags)" }
+      let texts = following.seen.map {
+        let tags = $0.tags.sorted { $0.key < $1.key }
+        return "\($0.offset) \(String(decoding: $0.data, as: UTF8.self)) \(tags)"
+      }
       let entries = following.entries.sorted { $0.key < $1.key }
         .map { "\($0.key) \(String(decoding: $0.value, as: UTF8.self))" }
       return "\(phone.name) \(following.channel) \(following.state == .live) \(texts) \(entries)"

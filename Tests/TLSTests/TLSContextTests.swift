@@ -2,9 +2,10 @@ import Foundation
 import NIOCore
 import NIOPosix
 import TLS
+import TestSupport
 import Testing
 
-@Suite("TLS certificates")
+@Suite("TLS certificates", .ownThread)
 struct TLSContextTests {
   @Test("files that cannot be used are refused with the path and what to give instead")
   func unusable() throws {

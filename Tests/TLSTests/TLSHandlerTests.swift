@@ -1,9 +1,10 @@
 import NIOCore
 import NIOEmbedded
 import TLS
+import TestSupport
 import Testing
 
-@Suite("TLS handler")
+@Suite("TLS handler", .ownThread)
 struct TLSHandlerTests {
   @Test("both sides talk after the handshake, however the wire divides their bytes", arguments: [1, 2, 5, 100, .max])
   func conversation(piece: Int) throws {

@@ -1,6 +1,7 @@
 public import Foundation
 import Glibc
 import Synchronization
+import Testing
 
 /// A program that runs beside the tests, reaped whatever happens.
 ///
@@ -11,16 +12,30 @@ public final class ChildProcess: Sendable {
     public var description: String
   }
 
+  /// For a `fanfare`: its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started
+  /// with. A crash says where it was; some happen once in hundreds of runs, where nobody looks on.
+  public static let fanfareEnvironment = ProcessInfo.processInfo.environment
+    .filter { !$0.key.hasPrefix("FANFARE_") }
+    .merging(["SWIFT_BACKTRACE": "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none"]) {
+      $1
+    }
+
+  /// Of programs that broke, as against those that were ended.
+  private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+
   public let identifier: Int32
+  private let errors: URL
+  private let onCrash: @Sendable (String) -> Void
   private let ended = Mutex<Int32?>(nil)
 
   /// - Parameters:
   ///   - input: file for standard input; nil: none.
   ///   - output: file for standard output, made anew; nil: nowhere.
   ///   - errors: file for standard error, made anew.
+  ///   - onCrash: told of a crash, once. No program of ours may crash, whatever the test makes of it.
   public init(
     _ executable: URL, _ arguments: [String], environment: [String: String], input: URL? = nil,
-    output: URL? = nil, errors: URL
+    output: URL? = nil, errors: URL, onCrash: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") }
   ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -50,6 +65,8 @@ public final class ChildProcess: Sendable {
       throw StartFailure(description: "\(executable.path) cannot be started: \(String(cString: strerror(error)))")
     }
     identifier = started
+    self.errors = errors
+    self.onCrash = onCrash
   }
 
   /// By name, because Glibc's Swift module leaves the function out (glibc 2.34 has it).
@@ -64,17 +81,30 @@ public final class ChildProcess: Sendable {
     kill(identifier, SIGKILL)
     var status: Int32 = 0
     waitpid(identifier, &status, 0)
+    reportCrash(Self.result(status))
   }
 
   /// Nil while it runs; then the exit status, or the negative number of the signal that ended it.
   public var status: Int32? {
-    ended.withLock { ended in
-      if ended != nil { return ended }
+    let (status, isNew) = ended.withLock { ended -> (Int32?, Bool) in
+      if ended != nil { return (ended, false) }
       var status: Int32 = 0
-      guard waitpid(identifier, &status, WNOHANG) == identifier else { return nil }
-      ended = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
-      return ended
+      guard waitpid(identifier, &status, WNOHANG) == identifier else { return (nil, false) }
+      ended = Self.result(status)
+      return (ended, true)
     }
+    if isNew, let status { reportCrash(status) }
+    return status
+  }
+
+  private static func result(_ status: Int32) -> Int32 {
+    status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+  }
+
+  private func reportCrash(_ status: Int32) {
+    guard Self.crashes.contains(-status) else { return }
+    let said = String(decoding: ((try? Data(contentsOf: errors)) ?? Data()).suffix(16384), as: UTF8.self)
+    onCrash("process \(identifier) crashed with signal \(-status): \(said)")
   }
 
   public var isRunning: Bool { status == nil }

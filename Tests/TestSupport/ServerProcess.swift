@@ -19,6 +19,11 @@ public final class ServerProcess: Sendable {
     public var description: String
   }
 
+  /// The server did not end well when it was told to, or was gone before. Holds the end of what it wrote.
+  public struct UnexpectedEnd: Error, CustomStringConvertible {
+    public var description: String
+  }
+
   public let endpoints: Endpoints
   public var identifier: Int32 { process.identifier }
   /// Its `data.directory`.
@@ -33,7 +38,7 @@ public final class ServerProcess: Sendable {
   ///   - configuration: the whole configuration file, JSON.
   ///   - arguments: more flags for `fanfare serve`.
   public init(
-    in directory: URL, configuration: String, arguments: [String] = [], deadline: Duration = .seconds(30)
+    in directory: URL, configuration: String, arguments: [String] = [], deadline: Duration = .seconds(120)
   ) async throws {
     self.directory = directory
     let files = FileManager.default
@@ -48,10 +53,10 @@ public final class ServerProcess: Sendable {
       Self.executable(),
       [
         "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
-        "--set", "data.directory=\(directory.path)",
+        "--set", "data.directory=\(directory.path)", "--set", "broker.services.commands=tcp://127.0.0.1:*", "--set",
+        "broker.services.tap=tcp://127.0.0.1:*",
       ] + arguments,
-      // Its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started with.
-      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }, errors: errorFile)
+      environment: ChildProcess.fanfareEnvironment, errors: errorFile)
     endpoints = try await Self.waitForEndpoints(
       at: endpointsFile, of: process, errorFile: errorFile, deadline: deadline)
   }
@@ -65,11 +70,11 @@ public final class ServerProcess: Sendable {
   ///
   /// - Returns: the exit status; negative: the signal that ended it.
   @discardableResult
-  public func terminate(deadline: Duration = .seconds(10)) async -> Int32 {
+  public func terminate(deadline: Duration = .seconds(180)) async -> Int32 {
     process.signal(SIGTERM)
     if await !hasExited(within: deadline) {
       process.signal(SIGKILL)
-      _ = await hasExited(within: .seconds(10))
+      _ = await hasExited(within: .seconds(120))
     }
     return process.status ?? -SIGKILL
   }
@@ -77,7 +82,7 @@ public final class ServerProcess: Sendable {
   /// Ends it without notice (SIGKILL) and reaps it: what it had acknowledged as durable must be there afterwards.
   public func kill() async {
     process.signal(SIGKILL)
-    _ = await hasExited(within: .seconds(10))
+    _ = await hasExited(within: .seconds(120))
   }
 
   /// True once the process has ended by itself.
@@ -131,15 +136,23 @@ public func withServer<Result>(
 ) async throws -> Result {
   try await withTemporaryDirectory { directory in
     let server = try await ServerProcess(in: directory, configuration: configuration, arguments: arguments)
-    do {
-      let result = try await body(server)
-      await server.terminate()
-      return result
-    } catch {
-      await server.terminate()
+    let result: Result
+    do { result = try await body(server) } catch {
+      try await end(server, after: error)
       throw error
     }
+    try await end(server, after: nil)
+    return result
   }
+}
+
+/// What went wrong in a test may be no more than that its server was gone: then that is to be heard of.
+private func end(_ server: ServerProcess, after error: (any Error)?) async throws {
+  let status = await server.terminate()
+  guard status != 0 else { return }
+  let cause = error.map { " The test had failed with: \($0)" } ?? ""
+  throw ServerProcess.UnexpectedEnd(
+    description: "fanfare ended with status \(status) instead of 0: \(server.errorOutput)\(cause)")
 }
 
 /// A directory that is gone afterwards.
@@ -152,17 +165,33 @@ public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result)
   return try await body(directory)
 }
 
+/// Waits until the condition holds, on the thread of the caller: for tests that have one of their own.
+///
+/// - Returns: false where it does not hold by the deadline.
+public func blocksUntil(within limit: Duration, _ condition: () throws -> Bool) rethrows -> Bool {
+  let deadline = ContinuousClock.now + limit
+  while true {
+    // Looked at before the condition: whoever is late looks once more.
+    let isLate = ContinuousClock.now >= deadline
+    if try condition() { return true }
+    if isLate { return false }
+    usleep(500)
+  }
+}
+
 /// Waits until the condition holds.
 ///
 /// - Returns: false where it does not hold by the deadline.
-public func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows
+public func eventually(within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async rethrows
   -> Bool
 {
   let clock = ContinuousClock()
   let deadline = clock.now + limit
   while true {
+    // Looked at before the condition: whoever is late looks once more.
+    let isLate = clock.now >= deadline
     if try await condition() { return true }
-    if clock.now >= deadline { return false }
-    try? await Task.sleep(for: .milliseconds(10))
+    if isLate { return false }
+    await Ticker.shared.next()
   }
 }

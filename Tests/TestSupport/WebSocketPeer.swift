@@ -89,7 +89,7 @@ public final class WebSocketPeer: Sendable {
       if var size = receiveBufferBytes {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
       }
-      var limit = timeval(tv_sec: 10, tv_usec: 0)
+      var limit = timeval(tv_sec: 120, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
@@ -109,7 +109,9 @@ public final class WebSocketPeer: Sendable {
       var head: [UInt8] = []
       while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
         var byte: UInt8 = 0
-        guard recv(descriptor, &byte, 1, 0) == 1 else { throw Failure(description: "\(url) did not answer") }
+        let count = recv(descriptor, &byte, 1, 0)
+        if count < 0 && errno == EINTR { continue }
+        guard count == 1 else { throw Failure(description: "\(url) did not answer") }
         head.append(byte)
       }
       let text = String(decoding: head, as: UTF8.self)

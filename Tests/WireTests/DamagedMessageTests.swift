@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 import Wire
 
 /// A server reads what anybody sends: whatever the bytes, the decoders answer with commands or a sentence.
-@Suite("Damaged messages")
+@Suite("Damaged messages", .ownThread)
 struct DamagedMessageTests {
   /// Enough to be worth it and quick in a debug build; set FUZZ_ROUNDS for a long run.
   private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? 80_000
@@ -23,7 +24,9 @@ struct DamagedMessageTests {
   }
 
   @Test("a message cut at any byte is refused, or read up to a command's end", arguments: WireFormat.allCases)
-  func cutAnywhere(format: WireFormat) throws {
+  func cutAnywhere(format: WireFormat) throws { try cut(format) }
+
+  private func cut(_ format: WireFormat) throws {
     for message in Self.corpus(format) {
       let commands = try ClientCodec.decode(message, format: format)
       for length in 0..<message.count {
@@ -34,7 +37,9 @@ struct DamagedMessageTests {
   }
 
   @Test("whatever is changed in a message, nothing traps, and every payload stands in the message as it is")
-  func mutatedJSON() {
+  func mutatedJSON() { mutateJSON() }
+
+  private func mutateJSON() {
     let corpus = Self.corpus(.json)
     var random = SeededRandom(seed: 3)
     var accepted = 0
@@ -53,7 +58,9 @@ struct DamagedMessageTests {
   }
 
   @Test("what is read as one command is JSON to Foundation too")
-  func acceptedIsJSON() {
+  func acceptedIsJSON() { compareAccepted() }
+
+  private func compareAccepted() {
     let corpus = Self.corpus(.json).filter { (try? ClientCodec.decode($0, format: .json))?.count == 1 }
     var random = SeededRandom(seed: 4)
     var compared = 0
@@ -72,7 +79,9 @@ struct DamagedMessageTests {
   }
 
   @Test("whatever is changed in a Protobuf message, nothing traps")
-  func mutatedProtobuf() {
+  func mutatedProtobuf() { mutateProtobuf() }
+
+  private func mutateProtobuf() {
     let corpus = Self.corpus(.protobuf)
     var random = SeededRandom(seed: 5)
     var accepted = 0
@@ -83,7 +92,9 @@ struct DamagedMessageTests {
   }
 
   @Test("random bytes are refused or read, in both formats", arguments: WireFormat.allCases)
-  func noise(format: WireFormat) {
+  func noise(format: WireFormat) { readNoise(format) }
+
+  private func readNoise(_ format: WireFormat) {
     var random = SeededRandom(seed: 6)
     var refused = 0
     for _ in 0..<Self.rounds / 8 {

@@ -1,9 +1,10 @@
 import Dispatch
+import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite struct ContextTests {
-  @Test("Shutting the context down wakes a receiver that blocks", .timeLimit(.minutes(1)))
+@Suite(.ownThread) struct ContextTests {
+  @Test("Shutting the context down wakes a receiver that blocks", .timeLimit(.minutes(15)))
   func shutdown() throws {
     let context = try Context()
     let report = Report<ZeroMQError.Reason?>()
@@ -25,7 +26,7 @@ import ZeroMQ
     #expect(report.all == [.terminated])
   }
 
-  @Test("A context ends at once although a closed socket still has messages for nobody", .timeLimit(.minutes(1)))
+  @Test("A context ends at once although a closed socket still has messages for nobody", .timeLimit(.minutes(15)))
   func endsWithUnsentMessages() throws {
     do {
       let context = try Context()

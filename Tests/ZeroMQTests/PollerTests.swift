@@ -1,9 +1,10 @@
 import CZeroMQ
 import Glibc
+import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite struct PollerTests {
+@Suite(.ownThread) struct PollerTests {
   private let context: Context
 
   init() throws { context = try Context() }
@@ -115,8 +116,8 @@ import ZeroMQ
     for _ in 0..<3 {
       _ = Glibc.write(descriptor, &one, 8)
       let started = MonotonicClock.now()
-      #expect(try poller.wait(timeoutMilliseconds: 10_000) == 0)
-      #expect(MonotonicClock.now() - started < 9_000_000_000)
+      #expect(try poller.wait(timeoutMilliseconds: 600_000) == 0)
+      #expect(MonotonicClock.now() - started < 300_000_000_000)
     }
   }
 }

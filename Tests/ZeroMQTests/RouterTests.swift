@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite struct RouterTests {
+@Suite(.ownThread) struct RouterTests {
   private let context: Context
 
   init() throws { context = try Context() }

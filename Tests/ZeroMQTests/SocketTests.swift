@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite struct SocketTests {
+@Suite(.ownThread) struct SocketTests {
   private let context: Context
 
   init() throws { context = try Context() }

@@ -17,17 +17,14 @@ extension Clique {
     let sight = pair.state.sight(of: side)
     // Who stays in what has ended may still remove what they said.
     guard sight == .active || sight == .ended && data == nil else { throw Self.noConversation }
-    let refreshes: [AppEffect] = [
-      .refresh(try Channels.list(pair.a), key: id, .soon), .refresh(try Channels.list(pair.b), key: id, .soon),
-    ]
     let isSeen = edit.original.tags[Tag.only] == nil
     guard let data, isSeen, pair.state.isBlocked(by: side.other) else {
-      return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: data)] + refreshes)
+      return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: data), .touch(id)])
     }
     let own = Self.notice(of: edit, data, tags: [Tag.only: edit.editor.user])
-    if pair.hasUnseen { return AppDecision([own] + refreshes) }
+    if pair.hasUnseen { return AppDecision([own, .touch(id)]) }
     pair.hasUnseen = true
-    return AppDecision([.write(key: Key.pair(id), pair), own] + refreshes)
+    return AppDecision([.write(key: Key.pair(id), pair), own, .touch(id)])
   }
 
   private func editInGroup(
@@ -37,16 +34,10 @@ extension Clique {
     else { throw Self.noConversation }
     let hidden = group.hidden(from: edit.editor.user)
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
-    var effects: [AppEffect] = []
     if let data, hidden.contains(where: { !hiddenBefore.contains(Tag.bars($0)) }) {
-      effects.append(Self.notice(of: edit, data, tags: Self.tags(hiddenFrom: hidden)))
-    } else {
-      effects.append(.edit(edit.channel, offset: edit.original.offset, data: data))
+      return AppDecision([Self.notice(of: edit, data, tags: Self.tags(hiddenFrom: hidden)), .touch(id)])
     }
-    for member in group.members where !member.absent {
-      effects.append(.refresh(try Channels.list(member.user), key: id, .soon))
-    }
-    return AppDecision(effects)
+    return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: data), .touch(id)])
   }
 
   /// Says that a message was changed, and leaves the message as it is: the history is the same for all, and somebody

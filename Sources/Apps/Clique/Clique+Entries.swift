@@ -19,6 +19,29 @@ extension Clique {
     }
   }
 
+  /// A conversation shows in the lists of those who are in it.
+  public func entries(
+    showing subject: String, _ view: any AppView
+  ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
+    var entries: [(channel: ChannelName, key: String)] = []
+    for user in try members(of: subject, view) { entries.append((try Channels.list(user), subject)) }
+    return entries
+  }
+
+  /// Who has read how far is known from the records.
+  public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
+    let (namespace, id) = Self.parts(of: channel)
+    return namespace == "clique.receipts" ? try members(of: id, view) : []
+  }
+
+  private func members(of id: String, _ view: any AppView) throws(ClientError) -> [String] {
+    if Self.isGroup(id) {
+      let group = try view.record(Group.self, Key.group(id))
+      return group?.members.filter { !$0.absent }.map(\.user) ?? []
+    }
+    return try view.record(Pair.self, Key.pair(id)).map { [$0.a, $0.b] } ?? []
+  }
+
   // MARK: The list
 
   private func pairEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
@@ -154,11 +177,15 @@ extension Clique {
     }
   }
 
-  /// Not what says that another was changed, nor what was deleted.
+  /// Not what says that another was changed or that somebody left, nor what was deleted.
   private static func isMessage(_ publication: Publication) -> Bool {
+    if publication.data.starts(with: Self.eventStart) { return false }
     let tags = publication.tags
     return tags.isEmpty || tags["edits"] == nil && tags["deletes"] == nil && tags["deleted"] == nil
   }
+
+  /// What the app says itself in a chat. What people say begins with their text, whatever they send.
+  private static let eventStart = Array("{\"event\"".utf8)
 
   private static func isSeen(_ publication: Publication, by user: String) -> Bool {
     if publication.tags.isEmpty { return true }

@@ -12,7 +12,8 @@ extension Clique {
     }
     let draft = CliqueDraft(view)
     let founded = try draft.person(call.user).groupsFounded
-    let id = CliqueIdentifier.group(by: call.user, key: call.key.isEmpty ? "\(founded)" : "k" + call.key)
+    let key = call.key.description
+    let id = CliqueIdentifier.group(by: call.user, key: key.isEmpty ? "\(founded)" : "k" + key)
     if let known = try view.record(Group.self, Key.group(id)) {
       // Asked again; the same key with other members is a mistake of the phone.
       if known.members.map(\.user) == [call.user] + users { return AppDecision(reply: Self.conversation(id)) }
@@ -89,8 +90,9 @@ extension Clique {
         channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: hidden)))
     for member in present {
       draft.refresh(try Channels.list(member.user), key: id, .atomically)
-      draft.refresh(try Channels.list(member.user), key: id, .soon)
     }
+    // Again when it is on disk, where the last message is looked for.
+    draft.touch(id)
     return draft.decision()
   }
 
@@ -102,16 +104,11 @@ extension Clique {
     try check(text, isRequest: false)
     let channel = try Channels.chat(id)
     let hidden = group.hidden(from: call.user)
-    var effects: [AppEffect] = [
-      .publish(
-        AppPublication(
-          channel: channel, data: Self.data(text, key), info: call.caller, tags: Self.tags(hiddenFrom: hidden),
-          idempotencyKey: key.published))
-    ]
-    for member in group.members where !member.absent && (hidden.isEmpty || !hidden.holds(member.user)) {
-      effects.append(.refresh(try Channels.list(member.user), key: id, .soon))
-    }
-    return AppDecision(effects, reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
+    let publication = AppPublication(
+      channel: channel, data: Self.data(text, key), info: call.caller, tags: Self.tags(hiddenFrom: hidden),
+      idempotencyKey: key.published)
+    return AppDecision(
+      [.publish(publication), .touch(id)], reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
   }
 
   /// Each publication of a group has the tag, so that an audience can tell it from a join.

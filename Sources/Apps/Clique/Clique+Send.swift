@@ -7,28 +7,33 @@ extension Clique {
       throw ClientError.badRequest.saying("`text` is missing or empty; send what you want to say")
     }
     let key = try messageKey(call, arguments)
-    if let id = try arguments.string("conversation"), Self.isGroup(id) {
-      return try sendToGroup(id, text, key, call, view)
+    if let id = try arguments.string("conversation") {
+      if Self.isGroup(id) { return try sendToGroup(id, text, key, call, view) }
+      // The way of nearly all messages: one record read, none written.
+      if !arguments.holds("to"), let pair = try view.record(Pair.self, Key.pair(id)),
+        pair.state == .unblocked(.active), pair.side(of: call.user) != nil
+      {
+        return try sendToActive(id, text, key, call, view)
+      }
     }
     let (pair, id, side, stored) = try pair(call, arguments, person: "to", view)
-    if pair.state == .unblocked(.active) { return try sendToActive(pair, id, text, key, call, view) }
+    if pair.state == .unblocked(.active) { return try sendToActive(id, text, key, call, view) }
     return try sendByTable(pair, id, side, stored, text, key, call, view)
   }
 
-  /// The way of nearly all messages: one record read, none written.
   private func sendToActive(
-    _ pair: Pair, _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+    _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
     try check(text, isRequest: false)
     let channel = try Channels.chat(id)
-    let publication = AppPublication(
-      channel: channel, data: Self.data(text, key), info: call.caller, idempotencyKey: key.published)
+    let reply = Self.sent(id, offset: try Self.offset(of: key, on: channel, view))
     return AppDecision(
       [
-        .publish(publication), .refresh(try Channels.list(pair.a), key: id, .soon),
-        .refresh(try Channels.list(pair.b), key: id, .soon),
-      ],
-      reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
+        .publish(
+          AppPublication(
+            channel: channel, data: Self.data(text, key), info: call.caller, idempotencyKey: key.published)),
+        .touch(id),
+      ], reply: reply)
   }
 
   /// Of a message that is published now, or was when it came before.
@@ -145,7 +150,7 @@ extension Clique {
     pair.take(state)
     draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
     // Again when what is said now is on disk, where unread messages are counted.
-    for user in [pair.a, pair.b] { draft.refresh(try Channels.list(user), key: id, .soon) }
+    draft.touch(id)
     return top
   }
 
@@ -173,12 +178,12 @@ extension Clique {
 
   /// The text goes in as it came where nothing in it is escaped.
   static func data(_ text: CliqueArguments.Text, _ key: MessageKey) -> [UInt8] {
-    var writer = JSONWriter()
+    var writer = JSONWriter(capacity: text.raw.count + key.own.utf8.count + 32)
     writer.object { writer in
       if text.hasEscapes {
         writer.write("text", text.string)
       } else {
-        writer.write("text", raw: [UInt8(ascii: "\"")] + text.raw + [UInt8(ascii: "\"")])
+        writer.write("text", quoting: text.raw)
       }
       if !key.own.isEmpty { writer.write("key", key.own) }
     }
@@ -186,7 +191,7 @@ extension Clique {
   }
 
   static func sent(_ id: String, offset: UInt64) -> [UInt8] {
-    var writer = JSONWriter()
+    var writer = JSONWriter(capacity: id.utf8.count + 64)
     writer.object { writer in
       writer.write("conversation", id)
       writer.write("offset", offset)

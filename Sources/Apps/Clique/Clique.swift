@@ -171,9 +171,9 @@ extension Clique {
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 
-    private static func named(_ namespace: String, _ rest: String) throws(ClientError) -> ChannelName {
+    private static func named(_ namespace: StaticString, _ rest: String) throws(ClientError) -> ChannelName {
       do throws(ChannelName.Invalid) {
-        return try ChannelName(namespace + rest)
+        return try ChannelName(namespace, rest)
       } catch {
         throw ClientError.badRequest.saying(error.description)
       }

@@ -21,22 +21,33 @@ struct CliqueArguments {
     }
   }
 
-  enum Value {
-    case text(Text)
+  /// Where such a string stands. Not a slice: fields are looked through for every name, and a slice counts references.
+  fileprivate struct Place {
+    var start: Int
+    var end: Int
+    var hasEscapes: Bool
+  }
+
+  fileprivate enum Value {
+    case text(Place)
     case number(Int64)
     case boolean(Bool)
-    case list([Text])
+    /// What stands at these places of ``elements``.
+    case list(Range<Int>)
     case null
     case other
   }
 
-  private var fields: [(name: Text, value: Value)] = []
+  private let bytes: [UInt8]
+  private var fields: [(name: Place, value: Value)] = []
+  private var elements: [Place] = []
 
   /// More than any command has; what a client sends beyond is a mistake.
   private static let maximumFields = 16
   private static let maximumElements = 1000
 
   init(_ data: [UInt8]) throws(ClientError) {
+    bytes = data
     if data.isEmpty { return }
     var reader = Reader(bytes: data)
     reader.skipWhitespace()
@@ -46,18 +57,20 @@ struct CliqueArguments {
     }
     reader.skipWhitespace()
     if reader.consume(UInt8(ascii: "}")) { return }
+    fields.reserveCapacity(4)
     repeat {
       reader.skipWhitespace()
       guard let name = reader.text() else { throw Self.malformed }
       reader.skipWhitespace()
       guard reader.consume(UInt8(ascii: ":")) else { throw Self.malformed }
       reader.skipWhitespace()
-      guard let value = reader.value(maximumElements: Self.maximumElements) else { throw Self.malformed }
+      guard let value = reader.value(appendingTo: &elements, maximum: Self.maximumElements) else {
+        throw Self.malformed
+      }
       if fields.count == Self.maximumFields {
         throw ClientError.badRequest.saying("the data has more than \(Self.maximumFields) fields; leave some out")
       }
-      let plain = name.string
-      if fields.contains(where: { $0.name.string.hasSameBytes(as: plain) }) {
+      if fields.indices.contains(where: { areSame(fields[$0].name, name) }) {
         throw ClientError.badRequest.saying("a field stands twice in the data; send each once")
       }
       fields.append((name, value))
@@ -68,23 +81,40 @@ struct CliqueArguments {
 
   private static let malformed = ClientError.badRequest.saying("the data is not valid JSON")
 
+  private func text(_ place: Place) -> Text { Text(raw: bytes[place.start..<place.end], hasEscapes: place.hasEscapes) }
+
+  private func areSame(_ a: Place, _ b: Place) -> Bool {
+    if a.hasEscapes || b.hasEscapes { return text(a).string.hasSameBytes(as: text(b).string) }
+    return a.end - a.start == b.end - b.start && bytes[a.start..<a.end].elementsEqual(bytes[b.start..<b.end])
+  }
+
   // MARK: Fields
 
   /// Nil where it is left out or null.
   private func value(_ name: StaticString) -> Value? {
-    for field in fields where !field.name.hasEscapes && field.name.raw.count == name.utf8CodeUnitCount {
-      let isIt = name.withUTF8Buffer { unsafe field.name.raw.elementsEqual($0) }
-      if !isIt { continue }
-      if case .null = field.value { return nil }
-      return field.value
+    for index in fields.indices {
+      guard stands(name, at: fields[index].name) else { continue }
+      if case .null = fields[index].value { return nil }
+      return fields[index].value
     }
     return nil
   }
 
+  /// By places, not by slices: each would count a reference, for every name and every field.
+  private func stands(_ name: StaticString, at place: Place) -> Bool {
+    if place.hasEscapes || place.end - place.start != name.utf8CodeUnitCount { return false }
+    return name.withUTF8Buffer { wanted in
+      for offset in wanted.indices where unsafe wanted[offset] != bytes[place.start + offset] { return false }
+      return true
+    }
+  }
+
+  func holds(_ name: StaticString) -> Bool { value(name) != nil }
+
   func text(_ name: StaticString) throws(ClientError) -> Text? {
     guard let value = value(name) else { return nil }
-    guard case .text(let text) = value else { throw ClientError.badRequest.saying("`\(name)` must be a string") }
-    return text
+    guard case .text(let place) = value else { throw ClientError.badRequest.saying("`\(name)` must be a string") }
+    return text(place)
   }
 
   func string(_ name: StaticString) throws(ClientError) -> String? { try text(name)?.string }
@@ -107,10 +137,10 @@ struct CliqueArguments {
 
   func strings(_ name: StaticString) throws(ClientError) -> [String]? {
     guard let value = value(name) else { return nil }
-    guard case .list(let list) = value else {
+    guard case .list(let places) = value else {
       throw ClientError.badRequest.saying("`\(name)` must be a list of at most \(Self.maximumElements) strings")
     }
-    return list.map(\.string)
+    return elements[places].map { text($0).string }
   }
 
   // MARK: Escapes
@@ -195,34 +225,22 @@ extension CliqueArguments {
       return true
     }
 
-    mutating func text() -> Text? {
+    mutating func text() -> Place? {
       guard consume(UInt8(ascii: "\"")) else { return nil }
       let start = index
-      var hasEscapes = false
-      while index < bytes.count {
-        let byte = bytes[index]
-        if byte == UInt8(ascii: "\"") {
-          index += 1
-          return Text(raw: bytes[start..<index - 1], hasEscapes: hasEscapes)
-        }
-        if byte < 0x20 { return nil }
-        if byte == UInt8(ascii: "\\") {
-          hasEscapes = true
-          index += 1
-        }
-        index += 1
-      }
-      return nil
+      guard let found = JSONSyntax.endOfString(in: bytes, from: start) else { return nil }
+      index = found.end + 1
+      return Place(start: start, end: found.end, hasEscapes: found.hasEscapes)
     }
 
-    mutating func value(maximumElements: Int) -> Value? {
+    mutating func value(appendingTo elements: inout [Place], maximum: Int) -> Value? {
       guard index < bytes.count else { return nil }
       switch bytes[index] {
       case UInt8(ascii: "\""): return text().map(Value.text)
       case UInt8(ascii: "t"): return literal("true", .boolean(true))
       case UInt8(ascii: "f"): return literal("false", .boolean(false))
       case UInt8(ascii: "n"): return literal("null", .null)
-      case UInt8(ascii: "["): return list(maximumElements: maximumElements)
+      case UInt8(ascii: "["): return list(appendingTo: &elements, maximum: maximum)
       case UInt8(ascii: "{"): return skipNested() ? .other : nil
       default: return number()
       }
@@ -236,22 +254,22 @@ extension CliqueArguments {
     }
 
     /// Anything but strings in it makes it something else.
-    private mutating func list(maximumElements: Int) -> Value? {
+    private mutating func list(appendingTo elements: inout [Place], maximum: Int) -> Value? {
       let start = index
+      let first = elements.count
       index += 1
       skipWhitespace()
-      if consume(UInt8(ascii: "]")) { return .list([]) }
-      var elements: [Text] = []
+      if consume(UInt8(ascii: "]")) { return .list(first..<first) }
       repeat {
         skipWhitespace()
-        guard elements.count < maximumElements, let element = text() else {
+        guard elements.count - first < maximum, let element = text() else {
           index = start
           return skipNested() ? .other : nil
         }
         elements.append(element)
         skipWhitespace()
       } while consume(UInt8(ascii: ","))
-      return consume(UInt8(ascii: "]")) ? .list(elements) : nil
+      return consume(UInt8(ascii: "]")) ? .list(first..<elements.count) : nil
     }
 
     /// Without recursion, so that nesting costs nothing.

@@ -41,6 +41,9 @@ final class CliqueDraft {
     }
   }
 
+  /// Both lists of a pair, all of a group.
+  func touch(_ conversation: String) { changes.append(.touch(conversation)) }
+
   func readmit(_ user: String, _ channel: ChannelName) { changes.append(.readmit(user: user, channel)) }
 
   /// Records first, then publications, then what follows from both.

@@ -239,7 +239,7 @@ extension Clique {
   /// Record keys: their kind, then an id, or a name whose bytes beyond letters and digits are written as `%41`. So no
   /// two names share a key, in whatever way keys are compared.
   enum Key {
-    static func pair(_ id: String) -> String { "pair/" + id }
+    static func pair(_ id: String) -> String { String(joining: "pair/", id) }
     static func group(_ id: String) -> String { "group/" + id }
     static func crossing(_ pair: String) -> String { "crossing/" + pair }
     static func person(_ user: String) -> String { "person/" + plain(user) }

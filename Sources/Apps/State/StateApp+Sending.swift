@@ -5,7 +5,7 @@ extension StateApp {
   func send(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateSendRequest.self, call.data)
     let visit = try visit(call.user, with: request.to, view)
-    let key = request.key ?? call.key
+    let key = request.key ?? call.key.description
     // Before anything else: it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
       return AppDecision(

@@ -31,6 +31,8 @@ struct CentrifugeDialect: Dialect {
     (secret, token) = (target.secret, target.token)
   }
 
+  var answersPublications: Bool { true }
+
   func framing(_ role: Role) -> Framing {
     .webSocket(
       path: role == .publisher ? publishPath : path, subprotocol: isProtobuf ? "centrifuge-protobuf" : nil,

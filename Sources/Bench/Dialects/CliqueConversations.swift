@@ -1,5 +1,4 @@
 import COpenSSL
-import ZeroMQ
 
 /// The conversations of a measurement of Clique: one writer talks with many readers, each on a channel of its own.
 ///
@@ -51,30 +50,13 @@ final class CliqueConversations: @unchecked Sendable {
   ///
   /// - Parameter commands: the server's endpoint for services.
   static func open(count: Int, commands: String) throws(BenchError) {
-    do {
-      let context = try Context()
-      let socket = try Socket(context, .dealer, Socket.Options { $0.lingerMilliseconds = 0 })
-      try socket.connect(commands)
-      let poller = Poller()
-      let registration = poller.add(socket, .input)
-      for index in 0..<count {
-        for (user, method, data) in [
-          ("reader-\(index)", "clique.send", "{\"to\":\"writer\",\"text\":\"hello\"}"),
-          ("writer", "clique.accept", "{\"person\":\"reader-\(index)\"}"),
-        ] {
-          let parameters = "{\"method\":\"\(method)\",\"user\":\"\(user)\"}"
-          try socket.send(multipart: ["1", "call", parameters, data].map { Array($0.utf8) })
-          _ = try poller.wait(timeoutMilliseconds: 10_000)
-          guard !poller.ready(registration).isEmpty else { throw BenchError("nothing was answered within 10 s") }
-          var frames: [[UInt8]] = []
-          _ = try socket.receiveMultipart(into: &frames, maxFrames: 4)
-          guard frames.count > 1, frames[1].elementsEqual("ok".utf8) else {
-            throw BenchError(String(decoding: frames.last ?? [], as: UTF8.self))
-          }
-        }
-      }
-    } catch {
-      throw BenchError("the conversations could not be opened at \(commands): \(error)")
+    let asks = (0..<count).map { index in
+      ServiceCalls.Request.call("clique.send", as: "reader-\(index)", "{\"to\":\"writer\",\"text\":\"hello\"}")
     }
+    let accepts = (0..<count).map { index in
+      ServiceCalls.Request.call("clique.accept", as: "writer", "{\"person\":\"reader-\(index)\"}")
+    }
+    try ServiceCalls.make(asks, at: commands)
+    try ServiceCalls.make(accepts, at: commands)
   }
 }

@@ -6,6 +6,9 @@
 protocol Dialect: Sendable {
   init(target: Target, scenario: Scenario) throws(BenchError)
 
+  /// Whether the server answers each publication, see ``receive(_:_:_:into:)``.
+  var answersPublications: Bool { get }
+
   /// What stands between the socket and the dialect's bytes, for this role.
   func framing(_ role: Role) -> Framing
 
@@ -34,6 +37,8 @@ protocol Dialect: Sendable {
 }
 
 extension Dialect {
+  var answersPublications: Bool { false }
+
   func path(_ state: DialectState) -> String? { nil }
 }
 

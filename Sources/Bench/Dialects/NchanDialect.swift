@@ -33,6 +33,8 @@ struct NchanDialect: Dialect {
     path.hasSuffix("/") ? path : path + "/"
   }
 
+  var answersPublications: Bool { true }
+
   func framing(_ role: Role) -> Framing {
     role == .subscriber ? .webSocket(path: subscribePath, subprotocol: nil, binary: false) : .raw
   }

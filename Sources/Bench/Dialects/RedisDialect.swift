@@ -8,6 +8,8 @@
 struct RedisDialect: Dialect {
   init(target: Target, scenario: Scenario) throws(BenchError) {}
 
+  var answersPublications: Bool { true }
+
   func framing(_ role: Role) -> Framing { .raw }
 
   func open(_ state: inout DialectState, into out: inout Outgoing) {

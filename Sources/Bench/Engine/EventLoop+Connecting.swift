@@ -22,9 +22,11 @@ import Glibc
 struct Connecting {
   /// Connects that are under way at once.
   static let parallel = 512
-  /// Nanoseconds without any progress until connecting is given up.
-  static let patience: UInt64 = 30_000_000_000
+  /// Seconds without any progress until connecting is given up, unless the plan says otherwise.
+  static let usualPatience = 30.0
 
+  /// Nanoseconds.
+  let patience: UInt64
   var rest: Range<Int> = 0..<0
   var inFlight = 0
   var ready = 0
@@ -32,10 +34,12 @@ struct Connecting {
   var deadline: UInt64 = .max
   let latency = FlatHistogram()
 
+  init(patience: Double?) { self.patience = nanoseconds(patience ?? Self.usualPatience) }
+
   mutating func begin(all: Range<Int>, at now: UInt64) {
     rest = all
     (inFlight, ready, beganAt) = (0, 0, now)
-    deadline = now + Self.patience
+    deadline = now + patience
   }
 }
 
@@ -141,7 +145,7 @@ extension EventLoop {
     unsafe connecting.latency.record(time - connection.pointee.startedAt)
     connecting.ready += 1
     connecting.inFlight -= 1
-    connecting.deadline = time + Connecting.patience
+    connecting.deadline = time + connecting.patience
     if unsafe connection.pointee.isSlow { _ = unsafe linuxio_epoll_remove(poll, connection.pointee.descriptor) }
     if connecting.rest.isEmpty && connecting.inFlight == 0 { return try allConnected(at: time) }
     try connectMore()
@@ -169,7 +173,9 @@ extension EventLoop {
     run.disconnected += 1
     run.remark(unsafe "client \(connection.pointee.state.client) was disconnected: \(reason)")
     guard unsafe connection.pointee.publisher < 0 else { throw BenchError("a publisher was disconnected: \(reason)") }
-    if run.isReturning && !wasReady { try connectMore() }
+    guard run.isReturning && !wasReady else { return }
+    try connectMore()
+    if connecting.rest.isEmpty && connecting.inFlight == 0 { connecting.deadline = .max }
   }
 
   /// Whether it is told when there is room for writing.

@@ -26,9 +26,9 @@ import COpenSSL
   /// When the last socket was read, or the last wait ended.
   var now: UInt64 = 0
   var random: UInt64
-  var connecting = Connecting()
+  var connecting: Connecting
   var publishing: Publishing
-  var run = Run()
+  var run: Run
 
   init(_ plan: WorkerPlan, _ dialect: D, _ console: WorkerConsole) throws(BenchError) {
     self.plan = plan
@@ -36,15 +36,19 @@ import COpenSSL
     self.console = console
     let roster = try Roster(plan)
     self.roster = roster
+    connectionCount = roster.subscribers.count + roster.publishers.count
+    // Before there is memory for all of them.
+    try ConnectionLimit.check(connectionCount, limit: linuxio_raise_file_limit())
     let groups = plan.scenario.groups
     channels = groups.map { group in
       (0..<group.channels).map { Roster.channelName(group, run: plan.run, index: $0) }
     }
     links = try Links(plan.target)
-    publishing = Publishing(groups)
+    publishing = Publishing(groups, isAnswered: dialect.answersPublications)
+    connecting = Connecting(patience: plan.patience)
+    run = Run(patience: plan.patience)
     let healthy = roster.subscribers.count { !$0.isSlow }
     ledger = Ledger(groups.map { Self.shape($0, plan.scenario) }, lines: healthy)
-    connectionCount = roster.subscribers.count + roster.publishers.count
     unsafe connections = .allocate(capacity: max(1, connectionCount))
     unsafe buffer = .allocate(byteCount: bufferCapacity, alignment: 64)
     poll = linuxio_epoll_open()
@@ -52,12 +56,6 @@ import COpenSSL
     random = linuxio_now() &* 0x9E37_79B9_7F4A_7C15 | 1
     makeConnections()
     guard poll >= 0, timer >= 0 else { throw BenchError("the kernel gives no epoll or no timer") }
-    let limit = linuxio_raise_file_limit()
-    guard connectionCount + 32 <= limit else {
-      throw BenchError(
-        "\(connectionCount) connections need more open files than the limit of \(limit): "
-          + "use more workers, or raise the limit (ulimit -Hn)")
-    }
     try watch(timer, LINUXIO_READABLE, tag: Tag.timer)
     // A plain file cannot be waited for: its orders are all there already.
     if linuxio_epoll_add(poll, console.input, LINUXIO_READABLE, Tag.console) != 0 { console.isFile = true }
@@ -170,5 +168,19 @@ import COpenSSL
     random ^= random >> 7
     random ^= random << 17
     return random
+  }
+}
+
+/// What the limit on open files leaves for connections.
+enum ConnectionLimit {
+  /// Open files that a worker needs beside its connections.
+  static let reserve = 32
+
+  static func check(_ connections: Int, limit: Int) throws(BenchError) {
+    guard connections + reserve <= limit else {
+      throw BenchError(
+        "\(connections) connections need more open files than the limit of \(limit): "
+          + "use more workers, or raise the limit (ulimit -Hn)")
+    }
   }
 }

@@ -28,6 +28,9 @@
     var isTouched = false
   }
 
+  /// The server answers each publication.
+  let isAnswered: Bool
+
   /// Bytes that may wait for a publisher's socket. Beyond them, what is due waits on the schedule.
   static let outLimit = 4 << 20
 
@@ -38,7 +41,8 @@
   let lateness = FlatHistogram()
   let acknowledged = FlatHistogram()
 
-  init(_ groups: [Scenario.Group]) {
+  init(_ groups: [Scenario.Group], isAnswered: Bool) {
+    self.isAnswered = isAnswered
     self.groups = groups.map { Group(payload: [UInt8](repeating: 0x78, count: $0.payload)) }
   }
 
@@ -68,6 +72,12 @@
 
   /// Everything that was due went out (on other workers than the first: was to go out).
   var isDone: Bool { publishers.isEmpty || groups.allSatisfy { $0.done == $0.schedule.count } }
+
+  /// Publications that the server has answered since the beginning.
+  var answered: Int { publishers.reduce(0) { $0 + $1.answered } }
+
+  /// A delivery may overtake the answer to its publisher.
+  var awaitsAnswers: Bool { isAnswered && publishers.contains { $0.answered < $0.sent } }
 
   mutating func resetCounts() {
     lateness.removeAll()

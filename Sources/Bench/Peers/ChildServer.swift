@@ -97,19 +97,32 @@ final class ChildServer: Sendable {
 
   /// The same, once there have been no others for a fifth of a second: a server may listen before it starts its workers.
   func settledProcesses(seconds: Double = 5) -> [Int32] {
-    let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
-    var found = processes
-    var since = MonotonicTime.now()
-    while MonotonicTime.now() < min(deadline, since &+ 200_000_000) {
+    let deadline = MonotonicTime.now() &+ nanoseconds(seconds)
+    return Self.settled(pause: 200_000_000, deadline: deadline, now: MonotonicTime.now, look: { self.processes }) {
       usleep(10_000)
-      let now = processes
-      if now != found { (found, since) = (now, MonotonicTime.now()) }
+    }
+  }
+
+  /// What is seen once nothing else was for so many nanoseconds, or at the deadline.
+  ///
+  /// - Parameters:
+  ///   - now: a clock, in nanoseconds.
+  ///   - rest: called between two looks.
+  static func settled(
+    pause: UInt64, deadline: UInt64, now: () -> UInt64, look: () -> [Int32], rest: () -> Void
+  ) -> [Int32] {
+    var found = look()
+    var since = now()
+    while now() < min(deadline, since &+ pause) {
+      rest()
+      let seen = look()
+      if seen != found { (found, since) = (seen, now()) }
     }
     return found
   }
 
   /// Waits until something takes connections at the port of 127.0.0.1.
-  func waitForConnections(at port: Int, seconds: Double = 30) throws(BenchError) {
+  func waitForConnections(at port: Int, seconds: Double = 120) throws(BenchError) {
     let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
     while !LoopbackPort.takesConnections(port) {
       guard isRunning else {
@@ -135,7 +148,12 @@ final class ChildServer: Sendable {
     let deadline = MonotonicTime.now() &+ UInt64(max(patience, 0) * 1_000_000_000)
     while isRunning || !processes.isEmpty, MonotonicTime.now() < deadline { usleep(5_000) }
     // The number of the group stays taken as long as one of its processes is there; else nobody gets the signal.
-    if isRunning || !processes.isEmpty { _ = kill(-identifier, SIGKILL) }
+    if isRunning || !processes.isEmpty {
+      _ = kill(-identifier, SIGKILL)
+      // On a busy machine a process that is killed is there for a while yet.
+      let deadline = MonotonicTime.now() &+ 120_000_000_000
+      while !processes.isEmpty, MonotonicTime.now() < deadline { usleep(1000) }
+    }
     state.withLock { state in
       guard state.status == nil else { return }
       var status: Int32 = 0

@@ -1,17 +1,26 @@
 import Glibc
+import Synchronization
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
   /// Below the range from which connections take theirs, so that a server's port is not taken by a client meanwhile.
   private static let range = 20_000..<30_000
 
-  /// The first of `count` ports in a row that nobody listens at.
-  static func free(_ count: Int = 4) throws(BenchError) -> Int {
-    for _ in 0..<200 {
-      let first = Int.random(in: range.lowerBound..<(range.upperBound - count))
-      if (first..<(first + count)).allSatisfy(isFree) { return first }
+  /// So many ports in a row are given out together.
+  private static let block = 4
+  /// Blocks given out so far. One is not given again before all others were, so that no two servers of this process get
+  /// the same while neither listens yet; and other processes begin elsewhere.
+  private static let given = Atomic<Int>(Int(getpid()))
+
+  /// The first of four ports in a row that nobody listens at.
+  static func free() throws(BenchError) -> Int {
+    let blocks = range.count / block
+    for _ in 0..<blocks {
+      let number = given.wrappingAdd(1, ordering: .relaxed).newValue
+      let first = range.lowerBound + number % blocks * block
+      if (first..<(first + block)).allSatisfy(isFree) { return first }
     }
-    throw BenchError("no \(count) free ports in a row between 20000 and 30000; end the servers that listen there.")
+    throw BenchError("no \(block) free ports in a row between 20000 and 30000; end the servers that listen there.")
   }
 
   private static func isFree(_ port: Int) -> Bool {
@@ -20,7 +29,8 @@ enum LoopbackPort {
     defer { close(socket) }
     var on: Int32 = 1
     unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    return unsafe withAddress(port) { unsafe bind(socket, $0, $1) == 0 && listen(socket, 1) == 0 }
+    // Not to listen: somebody who waits for another server there would take this for it.
+    return unsafe withAddress(port) { unsafe bind(socket, $0, $1) == 0 }
   }
 
   static func takesConnections(_ port: Int) -> Bool {
@@ -30,12 +40,13 @@ enum LoopbackPort {
     return unsafe withAddress(port) { unsafe connect(socket, $0, $1) == 0 }
   }
 
-  /// Sends bytes and reads what comes until the other side closes: one request of HTTP. Waits 20 s for each part at most.
+  /// Sends bytes and reads what comes until the other side closes: one request of HTTP. Waits two
+  /// minutes for each part at most.
   static func exchange(_ bytes: [UInt8], port: Int) throws(BenchError) -> [UInt8] {
     let socket = stream()
     guard socket >= 0 else { throw BenchError("no socket: \(systemReason(errno))") }
     defer { close(socket) }
-    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    var patience = timeval(tv_sec: 120, tv_usec: 0)
     unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     guard unsafe withAddress(port, { unsafe connect(socket, $0, $1) == 0 }) else {
       throw BenchError("port \(port) takes no connection: \(systemReason(errno))")
@@ -47,6 +58,8 @@ enum LoopbackPort {
     var chunk = [UInt8](repeating: 0, count: 2048)
     while reply.count < 1 << 16 {
       let count = unsafe read(socket, &chunk, chunk.count)
+      // A process that was stopped and goes on finds its wait interrupted.
+      if count < 0 && errno == EINTR { continue }
       guard count > 0 else { break }
       reply += chunk[..<count]
     }

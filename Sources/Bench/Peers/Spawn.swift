@@ -60,7 +60,7 @@ enum Spawn {
   /// - Returns: what it wrote, without white space around it.
   /// - Throws: a sentence with what it wrote, where it failed or took longer than `seconds`.
   @discardableResult
-  static func run(_ command: [String], seconds: Double = 30) throws(BenchError) -> String {
+  static func run(_ command: [String], seconds: Double = 120) throws(BenchError) -> String {
     let folder = try PeerFolder(for: "run")
     defer { folder.remove() }
     let process = try start(command, output: folder.file("output"), environment: ChildServer.environment())

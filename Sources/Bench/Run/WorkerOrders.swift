@@ -63,7 +63,7 @@ extension EventLoop {
     publish(from: time, seconds: seconds, scale: first > 0 ? rate / first : 1)
     (run.measureFrom, run.measureTo) = (time, time + nanoseconds(seconds))
     run.deadline = run.measureTo
-    run.lastChance = run.measureTo + Run.patience
+    run.lastChance = run.measureTo + run.patience
     run.isStep = true
   }
 
@@ -76,8 +76,6 @@ extension EventLoop {
     run.lastArrived = -1
   }
 
-  func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(max(0, min(seconds, 1e9)) * 1e9) }
-
   func resetCounts() {
     run.resetCounts()
     ledger.resetCounts()
@@ -86,3 +84,5 @@ extension EventLoop {
 }
 
 extension Run.Stage: Equatable {}
+
+func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(max(0, min(seconds, 1e9)) * 1e9) }

@@ -6,8 +6,9 @@ extension EventLoop {
   func advance() throws(BenchError) {
     if now >= connecting.deadline {
       throw BenchError(
-        "only \(connecting.ready) of \(connectionCount) connections were confirmed, and nothing happened for 30 s; "
-          + "does \(plan.target.url) speak \(plan.target.dialect), and does it allow that many connections?")
+        "only \(connecting.ready) of \(connectionCount) connections were confirmed, and nothing happened for "
+          + "\(connecting.patience / Run.second) s; does \(plan.target.url) speak \(plan.target.dialect), and does it allow that "
+          + "many connections?")
     }
     try followOrders()
     guard !run.isOver else { return }
@@ -18,7 +19,9 @@ extension EventLoop {
     case .publishing: endPublishing()
     case .draining: try endDraining()
     case .apart: try endBeingApart()
-    case .returning: if isDrained(connecting.inFlight == 0 && connecting.rest.isEmpty) { try finish() }
+    case .returning:
+      let isBack = connecting.inFlight == 0 && connecting.rest.isEmpty
+      if isDrained(isBack, without: isBack ? unreachable : 0) { try finish() }
     case .holding: if now >= run.deadline { try finish() }
     }
   }
@@ -54,7 +57,7 @@ extension EventLoop {
     if publishing.isDone || now >= run.lastChance || hasStalled() {
       run.stage = .draining
       run.lastArrived = ledger.arrived
-      run.deadline = now + Run.patience
+      run.deadline = now + run.patience
     } else {
       run.deadline = now + Run.second / 10
     }
@@ -67,7 +70,7 @@ extension EventLoop {
       run.lastArrived = progress
       run.stalledSince = now
     }
-    return now - run.stalledSince > Run.patience
+    return now - run.stalledSince > run.patience
   }
 
   private func endDraining() throws(BenchError) {
@@ -94,12 +97,14 @@ extension EventLoop {
   }
 
   /// Everything has come, or nothing came for a while.
-  private func isDrained(_ isComplete: Bool) -> Bool {
-    let arrived = ledger.arrived + connecting.ready
-    if isComplete && ledger.arrived >= awaited { return true }
+  ///
+  /// - Parameter given: deliveries that are given up.
+  private func isDrained(_ isComplete: Bool, without given: Int = 0) -> Bool {
+    let arrived = ledger.arrived + connecting.ready + publishing.answered
+    if isComplete && ledger.arrived + given >= awaited && !publishing.awaitsAnswers { return true }
     if arrived != run.lastArrived {
       run.lastArrived = arrived
-      run.deadline = now + Run.patience
+      run.deadline = now + run.patience
     }
     return now >= run.deadline
   }
@@ -112,6 +117,17 @@ extension EventLoop {
         + (0..<ledger.channels[group]).reduce(0) {
           unsafe $0 + Int(publications(of: $1, in: total, group)) * Int(ledger.tables[group].members[$1])
         }
+    }
+  }
+
+  /// Deliveries that cannot come any more, because their subscribers were lost.
+  private var unreachable: Int {
+    guard run.disconnected > 0 else { return 0 }
+    return roster.subscribers.indices.reduce(0) { sum, index in
+      guard unsafe connections[index].stage == .closed, let line = unsafe connections[index].line else { return sum }
+      let (group, channel, next) = unsafe (Int(line.pointee.group), Int(line.pointee.channel), line.pointee.next)
+      let published = publications(of: channel, in: total(group), group)
+      return sum + (published > next ? Int(published - next) : 0)
     }
   }
 
@@ -160,10 +176,14 @@ extension EventLoop {
 
   private func endBeingApart() throws(BenchError) {
     guard now >= run.resumeAt else { return }
-    guard publishing.isDone else {
+    // By the clock, so that all workers' clients return at the same time. One worker alone may wait until the server
+    // has what they are to have missed.
+    let isOut = publishing.isDone && !publishing.awaitsAnswers
+    if !isOut && plan.workers == 1 && now < run.resumeAt + run.patience {
+      return run.deadline = now + Run.second / 10
+    }
+    if !publishing.isDone {
       run.remark("the publications for the absent clients were not out when the clients returned")
-      run.stage = .returning
-      return try comeBack()
     }
     run.stage = .returning
     try comeBack()
@@ -174,7 +194,7 @@ extension EventLoop {
     run.origin = now
     run.cpuBegin = linuxio_process_cpu()
     run.wallBegin = now
-    run.deadline = now + Run.patience
+    run.deadline = now + run.patience
     for index in roster.subscribers.indices where unsafe isToReturn(connections + index) {
       let connection = unsafe connections + index
       unsafe connection.pointee.stage = .idle

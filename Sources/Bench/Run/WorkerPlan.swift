@@ -10,13 +10,19 @@ public struct WorkerPlan: Codable, Sendable {
   public var scenario: Scenario
   /// Distinguishes the channels of one turn from those of another: a prefix of channel names' last part.
   public var run: String
+  /// Seconds in which nothing happens until the worker gives up: connecting, or waiting for what is under way. Nil: what
+  /// ``Connecting`` and ``Run`` say.
+  public var patience: Double?
 
-  public init(worker: Int, workers: Int, target: Target, scenario: Scenario, run: String) {
+  public init(
+    worker: Int, workers: Int, target: Target, scenario: Scenario, run: String, patience: Double? = nil
+  ) {
     self.worker = worker
     self.workers = workers
     self.target = target
     self.scenario = scenario
     self.run = run
+    self.patience = patience
   }
 }
 

@@ -15,9 +15,12 @@ struct Run {
     case holding
   }
 
-  /// Nanoseconds without an arrival until what is missing counts as lost.
-  static let patience: UInt64 = 5_000_000_000
+  /// Seconds without an arrival until what is missing counts as lost, unless the plan says otherwise.
+  static let usualPatience = 5.0
   static let second: UInt64 = 1_000_000_000
+
+  /// Nanoseconds.
+  let patience: UInt64
 
   var stage = Stage.waiting
   var isReady = false
@@ -54,6 +57,8 @@ struct Run {
 
   /// The next time at which something is to be looked at.
   var nextCheck: UInt64 { min(deadline, nextTick, cpuEnd != nil ? .max : cpuBegin == 0 ? measureFrom : measureTo) }
+
+  init(patience: Double?) { self.patience = nanoseconds(patience ?? Self.usualPatience) }
 
   mutating func remark(_ sentence: String) {
     guard remarks.count < 20, !remarks.contains(sentence) else { return }

@@ -5,6 +5,8 @@ import Wire
 /// One app in the broker: its records, its times, and what of its lists is to be worked out again.
 final class AppHost {
   let app: any App
+  /// What its methods begin with.
+  let methodPrefix: String
   /// The channel of the records. It has options of its own and no place in the namespaces: nobody can name it.
   let recordsState: ChannelState
   var records: AppRecords
@@ -23,9 +25,12 @@ final class AppHost {
   var scrubTime = Int64.min
   /// Entries in memory that show what is not on disk yet.
   var doubtful: Set<RefreshQueue.Place> = []
+  /// Who was let in upon what is not on disk yet.
+  var doubtfulAdmissions = DoubtfulAdmissions()
 
   init(app: any App, recordsState: ChannelState) {
     self.app = app
+    methodPrefix = app.name + "."
     self.recordsState = recordsState
     records = AppRecords(channel: recordsState.name)
   }
@@ -53,6 +58,38 @@ final class AppHost {
   }
 }
 
+/// Who was let into which channel while records were under way: should those fail, everybody is looked at again.
+struct DoubtfulAdmissions {
+  struct Admission: Hashable {
+    var user: IdentifierKey
+    var channel: ChannelName
+  }
+
+  /// With the newest record that was under way then.
+  private var admissions: [Admission: UInt64] = [:]
+  /// How many are kept before those that are certain by now are looked for.
+  private var limit = 1024
+
+  var count: Int { admissions.count }
+
+  mutating func add(_ user: String, to channel: ChannelName, upon records: Sequencer) {
+    // While the channel drains, all that is under way fails.
+    let newest = records.peek().map { $0 - 1 } ?? .max
+    admissions[Admission(user: IdentifierKey(user), channel: channel)] = newest
+    if admissions.count > limit {
+      admissions = admissions.filter { $0.value > records.top.offset }
+      limit = max(1024, 2 * admissions.count)
+    }
+  }
+
+  /// Nothing is under way any more.
+  mutating func takeAll() -> [Admission] {
+    if admissions.isEmpty { return [] }
+    defer { admissions = [:] }
+    return admissions.keys.sorted { ($0.channel, $0.user.string) < ($1.channel, $1.user.string) }
+  }
+}
+
 /// A decision of which the log holds something that it has not answered for.
 final class PendingDecision {
   /// Entries that the log has still to answer for.
@@ -61,20 +98,50 @@ final class PendingDecision {
   let host: AppHost
   /// Records that it changes, with the offsets of the changes.
   let records: [(key: String, offset: UInt64)]
-  /// What follows when all is on disk.
-  let afterwards: [AppEffect]
+  /// What is left to do when all is on disk. Nothing else of the decision is kept: it would be let go of when it has
+  /// long left the processor's caches.
+  let following: FollowingEffects
   /// Whom to answer then, and what.
-  var answers: [(Requester, BrokerResponse)]
+  let answer: BrokerResponse?
+  let requester: Requester
+  /// Others, who asked for something that this may change.
+  var otherAnswers: [(Requester, BrokerResponse)] = []
 
   init(
-    host: AppHost, remaining: Int, records: [(key: String, offset: UInt64)], afterwards: [AppEffect],
-    answers: [(Requester, BrokerResponse)]
+    host: AppHost, remaining: Int, records: [(key: String, offset: UInt64)], effects: [AppEffect],
+    answer: BrokerResponse?, requester: Requester
   ) {
     self.host = host
     self.remaining = remaining
     self.records = records
-    self.afterwards = afterwards
-    self.answers = answers
+    following = FollowingEffects(of: effects)
+    self.answer = answer
+    self.requester = requester
+  }
+}
+
+/// Of a decision's effects those that are no part of its transaction. Nearly always it is one, which needs no array.
+struct FollowingEffects {
+  private var first: AppEffect?
+  private var others: [AppEffect] = []
+
+  init(of effects: [AppEffect]) {
+    for effect in effects where Self.follows(effect) {
+      if first == nil { first = effect } else { others.append(effect) }
+    }
+  }
+
+  func forEach(_ body: (AppEffect) -> Void) {
+    guard let first else { return }
+    body(first)
+    for effect in others { body(effect) }
+  }
+
+  private static func follows(_ effect: AppEffect) -> Bool {
+    switch effect {
+    case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: true
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): false
+    }
   }
 }
 
@@ -84,36 +151,57 @@ struct RefreshQueue {
     var channel: ChannelName
     var key: IdentifierKey
 
-    init(channel: ChannelName, key: String) {
+    init(channel: ChannelName, key: String) { self.init(channel: channel, identifier: IdentifierKey(key)) }
+
+    init(channel: ChannelName, identifier: IdentifierKey) {
       self.channel = channel
-      self.key = IdentifierKey(key)
+      key = identifier
     }
   }
 
   /// An entry changes at most this often, in milliseconds: a conversation of a thousand messages a second must not make
   /// three thousand publications of it.
   static let interval: Int64 = 200
+  /// The same where no gateway has asked for the list: nobody sees it grow.
+  static let unwatchedInterval: Int64 = 1000
 
-  private var waiting: Set<Place> = []
+  /// What waits, by channel; no set is empty.
+  private var waiting: [ChannelName: Set<IdentifierKey>] = [:]
   private var queue = DueHeap<Place>()
   /// When entries were last worked out; of those only that it was a moment ago.
   private var lastTimes: [Place: Int64] = [:]
+  /// How many times are kept before those that are over are looked for: twice as many as were left the last time.
+  private var timesLimit = 4096
 
   var nextTime: Int64? { queue.nextTime }
   var isEmpty: Bool { waiting.isEmpty }
 
-  /// - Parameter now: monotonic milliseconds.
-  mutating func add(_ place: Place, now: Int64) {
-    guard waiting.insert(place).inserted else { return }
-    let last = lastTimes[place]
-    queue.add(place, at: last.map { max(now, $0 + Self.interval) } ?? now)
+  /// - Parameters:
+  ///   - isWatched: asked only where it matters.
+  ///   - now: monotonic milliseconds.
+  mutating func add(_ place: Place, isWatched: @autoclosure () -> Bool, now: Int64) {
+    guard waiting[place.channel, default: []].insert(place.key).inserted else { return }
+    guard let last = lastTimes[place] else { return queue.add(place, at: now) }
+    queue.add(place, at: max(now, last + (isWatched() ? Self.interval : Self.unwatchedInterval)))
+  }
+
+  /// Somebody begins to watch: what waits, waits no longer.
+  mutating func hasten(_ channel: ChannelName, now: Int64) {
+    for key in waiting[channel] ?? [] { queue.add(Place(channel: channel, identifier: key), at: now) }
   }
 
   mutating func next(upTo now: Int64) -> Place? {
-    guard let place = queue.next(upTo: now) else { return nil }
-    waiting.remove(place)
-    if lastTimes.count > 4096 { lastTimes = lastTimes.filter { now - $0.value < Self.interval } }
-    lastTimes[place] = now
-    return place
+    while let place = queue.next(upTo: now) {
+      // What was hastened stands there twice.
+      guard waiting[place.channel]?.remove(place.key) != nil else { continue }
+      if waiting[place.channel]?.isEmpty ?? false { waiting[place.channel] = nil }
+      lastTimes[place] = now
+      if lastTimes.count > timesLimit {
+        lastTimes = lastTimes.filter { now - $0.value < Self.unwatchedInterval }
+        timesLimit = max(4096, 2 * lastTimes.count)
+      }
+      return place
+    }
+    return nil
   }
 }

@@ -8,12 +8,33 @@ import Wire
 /// Because all of an app's records stand in one channel, the log writes its decisions in the order in which they were
 /// made, and when one fails, those that were made upon it fail too.
 struct AppRecords {
-  /// Nil: there is none under the key.
-  private typealias Known = (any AppRecord)?
+  /// What is known under a key. A class: it is read for every command, and a record has many parts to count.
+  fileprivate class Known {
+    /// Of the record; nil: there is none.
+    let type: ObjectIdentifier?
+
+    init(type: ObjectIdentifier?) { self.type = type }
+
+    var record: (any AppRecord)? { nil }
+  }
+
+  private final class Kept<Record: AppRecord>: Known {
+    let kept: Record
+
+    init(_ kept: Record) {
+      self.kept = kept
+      super.init(type: ObjectIdentifier(Record.self))
+    }
+
+    override var record: (any AppRecord)? { kept }
+  }
+
+  /// There is no record under the key.
+  private let nothing = Known(type: nil)
 
   let channel: ChannelName
   /// As they will be when everything under way is on disk.
-  private var underWay: [IdentifierKey: (record: Known, offset: UInt64)] = [:]
+  private var underWay: [IdentifierKey: UnderWay] = [:]
   /// As they are on disk, those that were used lately: two generations, of which the older is dropped when the younger
   /// is full.
   private var young: [IdentifierKey: Known] = [:]
@@ -22,19 +43,31 @@ struct AppRecords {
   /// Records of a generation, some hundreds of bytes each.
   private static let generationSize = 20_000
 
+  fileprivate struct UnderWay {
+    fileprivate var known: Known
+    var offset: UInt64
+  }
+
   init(channel: ChannelName) { self.channel = channel }
 
-  func isUnderWay(_ key: String) -> Bool { underWay[IdentifierKey(key)] != nil }
+  func isUnderWay(_ key: String) -> Bool { !underWay.isEmpty && underWay[IdentifierKey(key)] != nil }
 
   mutating func record<Record: AppRecord>(
     _ type: Record.Type, _ key: String, in store: any TransactionalStore
   ) throws(LogError) -> Record? {
-    if let waiting = underWay[IdentifierKey(key)] { return cast(waiting.record, key) }
-    if let known = young[IdentifierKey(key)] { return cast(known, key) }
-    if let known = old[IdentifierKey(key)] {
+    let identifier = IdentifierKey(key)
+    if !underWay.isEmpty, let waiting = underWay[identifier] { return cast(waiting.known, key) }
+    if let known = young[identifier] { return cast(known, key) }
+    if !old.isEmpty, let known = old[identifier] {
       keep(known, key)
       return cast(known, key)
     }
+    return try load(type, key, from: store)
+  }
+
+  private mutating func load<Record: AppRecord>(
+    _ type: Record.Type, _ key: String, from store: any TransactionalStore
+  ) throws(LogError) -> Record? {
     let stored = try store.entry(key, of: channel)
     var record: Record?
     if let stored {
@@ -42,16 +75,23 @@ struct AppRecords {
         throw .failed("the record \"\(key)\" of \(channel) is of another version of Fanfare")
       }
     }
-    keep(record, key)
+    keep(known(record), key)
     return record
   }
 
+  private func known(_ record: (any AppRecord)?) -> Known { record.map { kept($0) } ?? nothing }
+
+  private func kept(_ record: some AppRecord) -> Known { Kept(record) }
+
   private func cast<Record: AppRecord>(_ known: Known, _ key: String) -> Record? {
-    guard let known else { return nil }
-    guard let record = known as? Record else {
-      preconditionFailure("the record \"\(key)\" is read as \(Record.self), but is \(Swift.type(of: known))")
+    // Not a cast, for which the runtime would look up the types anew: this is done for every message.
+    if known.type == ObjectIdentifier(Record.self) {
+      return unsafe unsafeDowncast(known, to: Kept<Record>.self).kept
     }
-    return record
+    if let record = known.record {
+      preconditionFailure("the record \"\(key)\" is read as \(Record.self), but is \(Swift.type(of: record))")
+    }
+    return nil
   }
 
   private mutating func keep(_ known: Known, _ key: String) {
@@ -59,20 +99,20 @@ struct AppRecords {
       old = young
       young = [:]
     }
-    young[IdentifierKey(key)] = .some(known)
+    young[IdentifierKey(key)] = known
   }
 
   /// A change was decided, and is not in the log yet.
   ///
   /// - Returns: what was there, for ``restore(_:)``.
   mutating func set(_ record: (any AppRecord)?, _ key: String, offset: UInt64) -> Undo {
-    defer { underWay[IdentifierKey(key)] = (record, offset) }
-    return Undo(key: key, before: underWay[IdentifierKey(key)].map { ($0.record, $0.offset) })
+    let change = UnderWay(known: known(record), offset: offset)
+    return Undo(key: key, before: underWay.updateValue(change, forKey: IdentifierKey(key)))
   }
 
   struct Undo {
     fileprivate var key: String
-    fileprivate var before: (record: (any AppRecord)?, offset: UInt64)?
+    fileprivate var before: UnderWay?
   }
 
   mutating func restore(_ changes: [Undo]) {
@@ -84,7 +124,7 @@ struct AppRecords {
     guard let waiting = underWay[IdentifierKey(key)] else { return }
     if waiting.offset == offset { underWay[IdentifierKey(key)] = nil }
     // A later change may be under way: whatever becomes of it, this is what the disk holds until then.
-    if waiting.offset == offset { keep(waiting.record, key) } else { forget(key) }
+    if waiting.offset == offset { keep(waiting.known, key) } else { forget(key) }
   }
 
   /// Something was not written: what is in memory is not what is on disk.

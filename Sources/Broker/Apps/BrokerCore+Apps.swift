@@ -8,8 +8,7 @@ extension BrokerCore {
     _ request: BrokerRequest.CallRequest, for requester: Requester, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
-    let name = request.method.prefix { $0 != "." }
-    guard let host = apps[String(name)] else {
+    guard let host = host(of: request.method) else {
       throw .methodNotFound.saying("there is no method \"\(request.method.prefix(64))\"")
     }
     guard !request.caller.user.isEmpty else {
@@ -22,15 +21,26 @@ extension BrokerCore {
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
+  /// The app whose name stands before the method's first dot. ASCII, where equal text is equal bytes.
+  private func host(of method: String) -> AppHost? {
+    hosts.first { method.hasPrefix($0.methodPrefix) }
+  }
+
+  /// The app that a channel belongs to, where it is switched on.
+  func host(of state: ChannelState) -> AppHost? { state.options.app.flatMap { apps[$0.description] } }
+
   /// What somebody may see of a channel. Channels of no app are their gateways' business.
   ///
   /// - Parameter user: nil for services, and for gateways about themselves.
   func admit(_ user: String?, to state: ChannelState, at time: BrokerTime) throws(ClientError) -> TagFilter? {
     guard let name = state.options.app, let user else { return nil }
-    guard let host = apps[name.description] else {
+    guard let host = host(of: state) else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
     }
-    return try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time)).audience
+    let admission = try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time))
+    let records = host.recordsState.sequencer
+    if !records.isIdle { host.doubtfulAdmissions.add(user, to: state.name, upon: records) }
+    return admission.audience
   }
 
   /// Nobody publishes around an app's rules.
@@ -65,28 +75,33 @@ extension BrokerCore {
     if let error, decision.error == nil || decision.error == .notContiguous { decision.error = error }
     let host = decision.host
     // Decisions upon this one fail too; when the last is back, everything is read anew.
-    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, at: time) }
+    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, at: time, into: &effects) }
     guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
       counters.refused += 1
       host.nextDue = nil
-      for (requester, _) in decision.answers {
+      for requester in [decision.requester] + decision.otherAnswers.map(\.0) {
         settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
       }
       return
     }
     for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
-    for effect in decision.afterwards { follow(effect, of: host, at: time, into: &effects) }
+    decision.following.forEach { follow($0, of: host, at: time, into: &effects) }
     refresh(host, at: time, into: &effects)
-    for (requester, answer) in decision.answers { settle(requester, answer, at: time, into: &effects) }
+    if let answer = decision.answer { settle(decision.requester, answer, at: time, into: &effects) }
+    for (requester, answer) in decision.otherAnswers { settle(requester, answer, at: time, into: &effects) }
   }
 
   /// Nothing of the records is on its way to the disk any more.
-  private func settled(_ host: AppHost, failed: Bool, at time: BrokerTime) {
+  private func settled(_ host: AppHost, failed: Bool, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
-      for place in host.doubtful { host.refreshes.add(place, now: time.monotonic) }
+      for place in host.doubtful { refreshLater(place, of: host, at: time.monotonic) }
+      for admission in admissions {
+        readmit(admission.user.string, to: admission.channel, at: time, into: &effects)
+      }
     }
     host.doubtful = []
   }
@@ -94,7 +109,9 @@ extension BrokerCore {
   func follow(_ effect: AppEffect, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
     switch effect {
     case .refresh(let channel, let key, .soon):
-      host.refreshes.add(.init(channel: channel, key: key), now: time.monotonic)
+      refreshLater(.init(channel: channel, key: key), of: host, at: time.monotonic)
+    case .touch(let subject):
+      host.refreshes.add(.init(channel: host.recordsState.name, key: subject), isWatched: true, now: time.monotonic)
     case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
     case .scrub:
       host.wantsScrub = true
@@ -131,6 +148,14 @@ extension BrokerCore {
       guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
       host.refreshesLeft -= 1
       do throws(ClientError) {
+        if place.channel == host.recordsState.name {
+          let entries = try host.app.entries(
+            showing: place.key.string, AppLens(core: self, host: host, time: time))
+          for entry in entries {
+            refreshLater(.init(channel: entry.channel, key: entry.key), of: host, at: time.monotonic)
+          }
+          continue
+        }
         let state = try channel(place.channel, at: time)
         guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
         let isSettled = host.recordsState.sequencer.isIdle
@@ -144,9 +169,18 @@ extension BrokerCore {
         }
       } catch {
         counters.refused += 1
-        host.refreshes.add(place, now: time.monotonic + Self.refreshAgain)
+        refreshLater(place, of: host, at: time.monotonic + Self.refreshAgain)
       }
     }
+  }
+
+  private func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
+    host.refreshes.add(place, isWatched: !(channels[place.channel]?.interest.isEmpty ?? true), now: now)
+  }
+
+  /// A gateway is the first to ask for a list.
+  func watchBegins(_ state: ChannelState, at time: BrokerTime) {
+    host(of: state)?.refreshes.hasten(state.name, now: time.monotonic)
   }
 
   static let refreshesPerTurn = 8
@@ -160,8 +194,8 @@ extension BrokerCore {
       let expiring = ExpiringEntry(channel: state.name, key: key, offset: entry.offset)
       mapExpiry.add(expiring, at: max(expires, time.wall + 1000))
     }
-    if let name = state.options.app, let host = apps[name.description] {
-      host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic + Self.refreshAgain)
+    if let host = host(of: state) {
+      refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic + Self.refreshAgain)
     }
   }
 
@@ -192,11 +226,16 @@ extension BrokerCore {
   }
 
   /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker
-  /// was killed.
+  /// was killed; one that is in memory alone is empty each time.
   func refreshOpened(_ state: ChannelState, at time: BrokerTime) {
-    guard let name = state.options.app, let host = apps[name.description], let map = state.map,
-      state.options.mapMode == .persistent, refreshedLists.insert(state.name).inserted
-    else { return }
-    for key in map.keys { host.refreshes.add(.init(channel: state.name, key: key), now: time.monotonic) }
+    guard let host = host(of: state), let map = state.map else { return }
+    var keys: [String] = []
+    if state.options.mapMode != .persistent {
+      // What cannot be found out now is, with the next change.
+      keys = (try? host.app.keys(of: state.name, AppLens(core: self, host: host, time: time))) ?? []
+    } else if refreshedLists.insert(state.name).inserted {
+      keys = Array(map.keys)
+    }
+    for key in keys { refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic) }
   }
 }

@@ -11,8 +11,9 @@ struct PublishResults {
   }
 
   /// Requests from `oldest` on that stand in `near`: requests are numbered without holes worth speaking of, so a place
-  /// for each number is cheaper than a table. A gateway that jumps ahead must not make us hold the numbers between.
-  static let nearLimit = 4096
+  /// for each number is cheaper than a table. A gateway that jumps ahead must not make us hold the numbers between. As many
+  /// as a gateway under load has under way.
+  static let nearLimit = 32_768
 
   /// By number, the first at `head` for `oldest`.
   private var near: [Known] = []
@@ -61,7 +62,8 @@ struct PublishResults {
       near[head] = .nothing
       head += 1
     }
-    if head > Self.nearLimit {
+    // Often enough that what is walked over stays in the processor's caches, and never more than was walked over.
+    if head > 1024 && head > near.count / 2 {
       near.removeFirst(head)
       head = 0
     }

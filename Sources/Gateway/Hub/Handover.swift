@@ -14,7 +14,9 @@ enum Handover: Sendable {
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
   /// The broker is behind: read client sockets later, or again.
-  case holdPublishers(Bool)
+  case holdClients(Bool)
+  /// What the event loop had posted before its mark is with the link.
+  case requestsTaken
 }
 
 extension Handover {

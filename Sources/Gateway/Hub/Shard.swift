@@ -14,9 +14,10 @@ final class Shard: SessionHost {
   private let load: ShardLoad
   private let clock: @Sendable () -> SessionTime
   private(set) var sessions: [UInt64: SessionDriver] = [:]
-  /// Sessions whose commands are read later because the broker is behind.
-  private var heldPublishers: [UInt64: SessionDriver] = [:]
+  /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
+  private var heldDrivers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
+  private var account: RequestAccount
   /// Of the gateway itself; on the first event loop alone.
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
@@ -32,13 +33,14 @@ final class Shard: SessionHost {
 
   init(
     loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
-    load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime,
+    windowBytes: Int, load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime,
     atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.loopIndex = loopIndex
     self.verifier = verifier
     self.rules = rules
     self.uplink = uplink
+    account = RequestAccount(window: windowBytes)
     self.clock = clock
     self.load = load
     self.fanOut = fanOut
@@ -64,7 +66,7 @@ final class Shard: SessionHost {
 
   func sessionEnded(_ driver: SessionDriver) {
     sessions[driver.id] = nil
-    heldPublishers[driver.id] = nil
+    heldDrivers[driver.id] = nil
     if sessions.isEmpty { onEmpty?() }
   }
 
@@ -87,23 +89,25 @@ final class Shard: SessionHost {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, filter: filter))
-    var cost = 256
-    switch request {
-    case .publish(let publish):
-      cost += publish.data.count
-      if isHolding { hold(driver) }
-    // Always taken: a broker that is never told believes in a subscriber who is gone.
-    case .unsubscribe: cost = 0
-    default: break
+    var cost = 256 + request.payloadBytes
+    if case .unsubscribe = request {
+      // Always taken: a broker that is never told believes in a subscriber who is gone.
+      cost = 0
+    } else if isHolding || account.isOverdrawn {
+      hold(driver)
     }
     guard uplink.post(message, cost: cost, wakes: false) else {
       // The backbone thread is behind by more than all windows together, or has ended.
       return driver.brokerAnswered(
         tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
     }
+    if account.post(cost) { mark(wakes: false) }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
+
+  /// Without cost it is refused only where the backbone thread has ended, and with it all that is held.
+  private func mark(wakes: Bool) { _ = uplink.post(.mark(loop: loopIndex), cost: 0, wakes: wakes) }
 
   /// Sockets that became readable together are all read first: where the backbone thread has to share a processor with
   /// this one, each wake-up stops the reading.
@@ -122,9 +126,9 @@ final class Shard: SessionHost {
     uplink.wake()
   }
 
-  /// Backpressure reaches the publisher: its socket is read later, so its own sends begin to wait.
+  /// Backpressure reaches who asks: its socket is read later, so its own sends begin to wait.
   private func hold(_ driver: SessionDriver) {
-    guard heldPublishers.updateValue(driver, forKey: driver.id) == nil else { return }
+    guard heldDrivers.updateValue(driver, forKey: driver.id) == nil else { return }
     driver.holdInput(true)
   }
 
@@ -146,7 +150,13 @@ final class Shard: SessionHost {
         hub.deliverPresence(frames, of: member, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
-      case .holdPublishers(let hold): holdPublishers(hold)
+      case .holdClients(let hold):
+        isHolding = hold
+        releaseClients()
+      case .requestsTaken:
+        // Nobody else may wake it: all are held.
+        if account.taken() { mark(wakes: true) }
+        releaseClients()
       }
     }
     // A slice for each hand-over would let those that wait in line have all of the event loop between two looks at its
@@ -167,11 +177,10 @@ final class Shard: SessionHost {
   /// The connection took what had waited for it: what waits on tapes goes out now.
   func drained(_ driver: SessionDriver) { fanOut.catchUp(driver.outlet) }
 
-  private func holdPublishers(_ hold: Bool) {
-    isHolding = hold
-    guard !hold else { return }
-    let held = heldPublishers
-    heldPublishers = [:]
+  private func releaseClients() {
+    guard !isHolding && account.mayGoOn else { return }
+    let held = heldDrivers
+    heldDrivers = [:]
     for driver in held.values { driver.holdInput(false) }
   }
 

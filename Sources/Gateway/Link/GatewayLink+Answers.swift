@@ -22,14 +22,14 @@ extension GatewayLink {
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
     case .resync: settleResync(request, reply.response, into: &effects)
     }
-    releasePublishers(into: &effects)
+    releaseClients(into: &effects)
   }
 
   /// Half the window, so that sockets are not stopped and started for every message.
-  func releasePublishers(into effects: inout [GatewayLinkEffect]) {
+  func releaseClients(into effects: inout [GatewayLinkEffect]) {
     guard isHolding && pending.bytes <= configuration.uplinkWindowBytes / 2 else { return }
     isHolding = false
-    effects.append(.holdPublishers(false))
+    effects.append(.holdClients(false))
   }
 
   /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.

@@ -11,7 +11,7 @@ public struct GatewayLinkConfiguration: Sendable {
   public var brokerTimeout: Int64 = 5000
   public var requestTimeout: Int64 = 10_000
   /// What may be under way to the broker before client sockets are read later.
-  public var uplinkWindowBytes = 8 << 20
+  public var uplinkWindowBytes = 1 << 20
   /// The broker is told of so many bytes worked off at the latest.
   public var acknowledgeBytes: UInt64 = 1 << 20
   /// Most publications that bring one channel up to date after a new session.
@@ -99,7 +99,7 @@ public final class GatewayLink {
     add(body, .session(request.source, request.format), at: now, into: &effects)
     if pending.bytes > configuration.uplinkWindowBytes && !isHolding {
       isHolding = true
-      effects.append(.holdPublishers(true))
+      effects.append(.holdClients(true))
     }
   }
 
@@ -232,7 +232,7 @@ public final class GatewayLink {
   /// - Parameter queuedBytes: what was handed to the event loops and is not worked off yet.
   public func tick(at now: Int64, queuedBytes: UInt64, into effects: inout [GatewayLinkEffect]) {
     for request in pending.expired(at: now) { giveUp(request, into: &effects) }
-    releasePublishers(into: &effects)
+    releaseClients(into: &effects)
     switch state {
     case .opening:
       guard now - lastSent >= helloPatience else { break }

@@ -48,7 +48,7 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.
-  case holdPublishers(Bool)
+  case holdClients(Bool)
 }
 
 /// Which event loops have subscribers, and which encodings they want: what nobody wants is not encoded.

@@ -20,6 +20,8 @@ enum UplinkMessage: Sendable {
   case request(GatewayRequest)
   /// A loop has worked off so much that the broker should hear of it soon.
   case workedOff
+  /// A loop wants to hear that everything it posted before was taken.
+  case mark(loop: Int)
 }
 
 /// The gateway's part of the backbone thread: the DEALER, ``GatewayLink``, and one hand-over per event loop and round.
@@ -98,6 +100,7 @@ final class GatewayLoop: LoopParticipant {
       link.submit(request, at: Self.now(), into: &effects)
       perform()
     case .workedOff: break  // The round's tick looks at the account.
+    case .mark(let loop): add(.requestsTaken, bytes: 0, to: loop)
     }
   }
 
@@ -119,8 +122,8 @@ final class GatewayLoop: LoopParticipant {
       case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
       case .discard(let pictures): discardPictures(pictures)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
-      case .holdPublishers(let hold):
-        for shard in shards.indices { add(.holdPublishers(hold), bytes: 0, to: shard) }
+      case .holdClients(let hold):
+        for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
       }
     }
     effects.removeAll(keepingCapacity: true)

@@ -19,9 +19,18 @@ struct PendingRequest {
   var wasSent = false
 
   /// What it takes of the uplink's window.
-  var byteCount: Int {
-    guard case .publish(let publish) = request else { return 128 }
-    return 128 + publish.data.count
+  var byteCount: Int { 128 + request.payloadBytes }
+}
+
+extension BrokerRequest {
+  /// Of what a client wants written.
+  var payloadBytes: Int {
+    switch self {
+    case .publish(let publish): publish.data.count
+    case .edit(let edit): edit.data?.count ?? 0
+    case .call(let call): call.data.count
+    default: 0
+    }
   }
 }
 
@@ -38,6 +47,9 @@ struct PendingRequests {
   private var count = 0
   private(set) var bytes = 0
   private(set) var nextID: UInt64 = 1
+
+  /// Some megabytes, which are not given back: a busy gateway would ask for them again at once.
+  private static let placesKept = 16_384
 
   var isEmpty: Bool { count == 0 }
   /// Places that the order takes, those of answered requests included.
@@ -120,8 +132,8 @@ struct PendingRequests {
   private mutating func trim() {
     while head < ids.count && requests[head] == nil { head += 1 }
     if head == ids.count {
-      ids.removeAll(keepingCapacity: ids.capacity <= 4096)
-      requests.removeAll(keepingCapacity: requests.capacity <= 4096)
+      ids.removeAll(keepingCapacity: ids.capacity <= Self.placesKept)
+      requests.removeAll(keepingCapacity: requests.capacity <= Self.placesKept)
       head = 0
     } else if ids.count > 1024 && ids.count > 2 * count {
       // Also where the oldest stays unanswered: its successors must not keep their places for ever.

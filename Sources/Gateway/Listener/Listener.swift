@@ -30,6 +30,7 @@ public final class Listener: Sendable {
     logger: Logger = Logger(label: "fanfare.listener"), sessionFactory: @escaping SessionFactory
   ) throws(ListenerError) -> Listener {
     guard !eventLoops.isEmpty else { throw .noEventLoops }
+    RequestHandler.makeTypes()
     let context = ListenerContext(configuration: configuration, logger: logger, sessionFactory: sessionFactory)
     let socket = try ListeningSocket(
       host: configuration.host, port: configuration.port, backlog: configuration.backlog)

@@ -31,6 +31,16 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
       HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
   }
 
+  /// Makes the types of a connection's handlers; to be called before any two event loops could need them.
+  ///
+  /// Two threads that need `ByteToMessageHandler<HTTPDecoder<…>>` for the first time at once can end the process: in
+  /// Swift 6.3 one of them, checking that the decoder conforms, follows the superclass of a class that the other has
+  /// nearly made, and does not expect that there is none. The first two clients of a server did that, once in some
+  /// hundred starts of a busy machine.
+  static func makeTypes() {
+    _ = ByteToMessageHandler(HTTPRequestDecoder())
+  }
+
   /// The handlers of a connection's HTTP phase, without TLS.
   var pipeline: [any ChannelHandler] { [headGuard, decoder, self] }
 

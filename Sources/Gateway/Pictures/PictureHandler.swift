@@ -32,6 +32,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var context: ChannelHandlerContext?
   private var phase = Phase.opening
   private var timer: Scheduled<Void>?
+  private var timerDeadline = NIODeadline.distantFuture
   /// Nothing has moved since.
   private var lastMove = NIODeadline.now()
   /// Of what goes at the client's pace.
@@ -115,11 +116,11 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var deadline: NIODeadline {
     let limits = service.configuration
     switch phase {
-    case .opening, .finishing, .over: return lastMove + .milliseconds(limits.answerTimeoutMilliseconds)
-    case .receiving, .sending:
+    case .receiving where !isWriting, .sending:
       return min(
         lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
         start + .milliseconds(limits.requestTimeoutMilliseconds))
+    case .opening, .receiving, .finishing, .over: return lastMove + .milliseconds(limits.answerTimeoutMilliseconds)
     }
   }
 
@@ -132,11 +133,19 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     armTimer()
   }
 
+  /// From now on the client is waited for again, not the disk: the timer may stand too late.
+  private func returnToClient() {
+    if deadline >= timerDeadline { return }
+    timer?.cancel()
+    armTimer()
+  }
+
   private func armTimer() {
+    timerDeadline = deadline
     timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
       if NIODeadline.now() < deadline { return armTimer() }
       switch phase {
-      case .receiving: answer(.pictureTimedOut)
+      case .receiving: answer(isWriting ? .pictureUnavailable : .pictureTimedOut)
       case .opening, .finishing: answer(.pictureUnavailable)
       case .sending: context?.close(promise: nil)
       case .over: break
@@ -261,7 +270,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     let count = min(PictureFile.chunkBytes, ticket.total - offset)
     guard let chunk = waiting.readBytes(length: count) else {
       // A part of a chunk is not kept: the answer says where to go on.
-      return hasEnded ? answer(.pictureContinues(offset)) : setReading(true)
+      if hasEnded { return answer(.pictureContinues(offset)) }
+      returnToClient()
+      return setReading(true)
     }
     waiting.discardReadBytes()
     isWriting = true

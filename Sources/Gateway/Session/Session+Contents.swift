@@ -18,9 +18,9 @@ extension Session {
       guard key?.utf8.count ?? 0 <= longest else {
         return fail(id, .badRequest.saying("the idempotency_key is longer than \(longest) bytes"))
       }
-      let request = BrokerRequest.PublishRequest(
-        channel: channel, data: data, info: memberInfo(subscription?.channelInfo), idempotencyKey: key)
-      self.ask(.publish(request), then: .publish(id: id))
+      let info = memberInfo(subscription?.channelInfo)
+      self.ask(
+        .publish(.init(channel: channel, data: data, info: info, idempotencyKey: key)), then: .publish(id: id))
     }
   }
 

@@ -124,9 +124,9 @@ public struct Session {
   }
 
   @discardableResult
-  mutating func ask(_ request: BrokerRequest, then operation: PendingOperation) -> UInt64 {
+  mutating func ask(_ request: consuming BrokerRequest, then operation: PendingOperation) -> UInt64 {
     let tag = remember(operation)
-    out.append(.request(tag: tag, request))
+    out.append(.request(tag: tag, consume request))
     return tag
   }
 

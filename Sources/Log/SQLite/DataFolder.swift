@@ -40,7 +40,7 @@ final class DataFolder {
     self.mark = mark
     if mark < 0 {
       let reason = Self.reason()
-      Glibc.close(lock)
+      Self.release(lock)
       throw .unusableFolder(path, reason: reason)
     }
     // SQLite gives its other files the permissions of this one: payloads are nobody else's business.
@@ -65,11 +65,18 @@ final class DataFolder {
 
   deinit { close() }
 
-  /// Lets another broker in: the lock goes with its descriptor.
+  /// Lets another broker in.
   func close() {
     if mark >= 0 { Glibc.close(mark) }
-    if lock >= 0 { Glibc.close(lock) }
+    if lock >= 0 { Self.release(lock) }
     (mark, lock) = (-1, -1)
+  }
+
+  /// Without waiting for all copies of the descriptor to be closed: a program that this process is starting just now
+  /// holds one until it runs.
+  private static func release(_ lock: CInt) {
+    _ = flock(lock, LOCK_UN)
+    Glibc.close(lock)
   }
 
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }

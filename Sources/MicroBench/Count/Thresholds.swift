@@ -47,14 +47,24 @@ public struct Thresholds: Sendable, Equatable, Codable {
   }
 
   /// What is wrong with one benchmark's counts, in sentences that say what to do.
-  public func findings(_ name: String, _ counts: Counts, _ kind: Kind = .both) -> [Finding] {
+  ///
+  /// - Parameter toolchain: what they were counted with. Another one's instructions cannot be compared: they are told
+  ///   of, and fail nothing. Nil: the same as the thresholds.
+  public func findings(
+    _ name: String, _ counts: Counts, _ kind: Kind = .both, toolchain: String? = nil
+  ) -> [Finding] {
     guard let limit = benchmarks[name] else {
       return [
         .exceeded("\(name) has no threshold; count it with --update and commit the file.")
       ]
     }
     var findings: [Finding] = []
-    if kind != .allocations { findings += instructionFindings(name, counts.instructions, limit.instructions) }
+    if kind != .allocations {
+      findings += instructionFindings(name, counts.instructions, limit.instructions).map { finding in
+        guard let toolchain, toolchain != countedWith else { return finding }
+        return .loose("\(finding.sentence) (Counted here with \(toolchain), so this is no failure.)")
+      }
+    }
     if kind != .instructions { findings += allocationFindings(name, counts.allocations, limit.allocations) }
     return findings
   }
@@ -107,7 +117,7 @@ public struct Thresholds: Sendable, Equatable, Codable {
 public enum Finding: Sendable, Equatable {
   /// The check fails.
   case exceeded(String)
-  /// The threshold could be lower: said, and no failure.
+  /// The threshold could be lower, or belongs to another toolchain: said, and no failure.
   case loose(String)
 
   public var sentence: String {

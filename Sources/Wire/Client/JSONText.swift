@@ -94,3 +94,28 @@ enum JSONText {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }
+
+extension JSONSyntax {
+  /// Where a string ends: the place of its closing quote, and whether anything in it is escaped. Nil where it does not
+  /// end, or a control character stands in it.
+  ///
+  /// - Parameter start: the place after the opening quote.
+  public static func endOfString(in bytes: [UInt8], from start: Int) -> (end: Int, hasEscapes: Bool)? {
+    unsafe bytes.withUnsafeBytes { bytes in
+      var hasEscapes = false
+      var index = start
+      while true {
+        index = unsafe JSONText.endOfPlain(in: bytes, from: index)
+        guard index < bytes.count else { return nil }
+        switch unsafe bytes[index] {
+        case UInt8(ascii: "\""): return (index, hasEscapes)
+        case UInt8(ascii: "\\"):
+          hasEscapes = true
+          index += 2
+        case 0..<0x20: return nil
+        default: index += 1
+        }
+      }
+    }
+  }
+}

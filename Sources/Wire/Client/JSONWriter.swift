@@ -5,6 +5,12 @@ public struct JSONWriter {
 
   public init(appendingTo bytes: consuming [UInt8] = []) { self.bytes = bytes }
 
+  /// - Parameter capacity: bytes that will be needed, about.
+  public init(capacity: Int) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+  }
+
   public mutating func object(_ key: StaticString? = nil, _ content: (inout JSONWriter) -> Void) {
     open(key)
     content(&self)
@@ -56,11 +62,16 @@ public struct JSONWriter {
     needsComma = true
   }
 
+  @inlinable
   public mutating func write(named key: String, _ value: some FixedWidthInteger) {
+    write(named: key, magnitude: UInt64(truncatingIfNeeded: value.magnitude), isNegative: value < 0)
+  }
+
+  public mutating func write(named key: String, magnitude: UInt64, isNegative: Bool) {
     separate(nil)
     quote(key)
     bytes.append(UInt8(ascii: ":"))
-    digits(value)
+    digits(magnitude, isNegative: isNegative)
     needsComma = true
   }
 
@@ -70,9 +81,14 @@ public struct JSONWriter {
     needsComma = true
   }
 
+  @inlinable
   public mutating func write(_ key: StaticString, _ value: some FixedWidthInteger) {
+    write(key, magnitude: UInt64(truncatingIfNeeded: value.magnitude), isNegative: value < 0)
+  }
+
+  public mutating func write(_ key: StaticString, magnitude: UInt64, isNegative: Bool) {
     separate(key)
-    digits(value)
+    digits(magnitude, isNegative: isNegative)
     needsComma = true
   }
 
@@ -88,6 +104,15 @@ public struct JSONWriter {
     let start = bytes.count
     bytes.append(contentsOf: value)
     for index in start..<bytes.count where bytes[index] == 0x0A || bytes[index] == 0x0D { bytes[index] = 0x20 }
+    needsComma = true
+  }
+
+  /// A string as it stood between its quotes in JSON that is valid.
+  public mutating func write(_ key: StaticString, quoting text: ArraySlice<UInt8>) {
+    separate(key)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: text)
+    bytes.append(UInt8(ascii: "\""))
     needsComma = true
   }
 
@@ -108,23 +133,25 @@ public struct JSONWriter {
     guard let key else { return }
     bytes.append(UInt8(ascii: "\""))
     literal(key)
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    literal("\":")
   }
 
   private mutating func literal(_ text: StaticString) {
     text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
   }
 
-  private mutating func digits(_ value: some FixedWidthInteger) {
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    var rest = UInt64(truncatingIfNeeded: value.magnitude)
-    let start = bytes.count
-    repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    bytes[start...].reverse()
+  private mutating func digits(_ magnitude: UInt64, isNegative: Bool) {
+    if isNegative { bytes.append(UInt8(ascii: "-")) }
+    unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var rest = magnitude
+      var start = digits.count
+      repeat {
+        start -= 1
+        unsafe digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      unsafe bytes.append(contentsOf: digits[start...])
+    }
   }
 
   private mutating func quote(_ text: String) {

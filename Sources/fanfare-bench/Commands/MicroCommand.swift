@@ -83,7 +83,8 @@ struct MicroCommand: ParsableCommand {
 
   private func compare(_ chosen: [MicroBenchmark], _ counts: [String: Counts], _ thresholds: Thresholds) throws {
     var findings = chosen.flatMap { benchmark in
-      counts[benchmark.name].map { thresholds.findings(benchmark.name, $0, count) } ?? []
+      counts[benchmark.name].map { thresholds.findings(benchmark.name, $0, count, toolchain: MicroBenchmark.toolchain) }
+        ?? []
     }
     findings += thresholds.orphans(among: MicroBenchmark.all.map(\.name)).map {
       .exceeded("\($0) has a threshold and is no benchmark any more; take it out of the file.")

@@ -48,12 +48,22 @@ class Device:
     def entry(self):
         return self.list.get(self.conversation)
 
+    def has_seen_typing(self, user):
+        told = self.typing.events.publications
+        return any(p.tags.get("key") == user and p.tags.get("removed") != "true" for p in told)
+
     async def history(self):
         page = await self.client.history(f"clique.chat:{self.conversation}", limit=100)
         return page.publications
 
     async def history_texts(self):
         return [(decode(publication.data) or {}).get("text") for publication in await self.history()]
+
+
+def told_since(device, count, but):
+    """The keys that a list told of since, but for what it had told already: an entry may be told twice."""
+    publications = device.list.events.publications[count:]
+    return {p.tags["key"] for p in publications if p.tags.get("removed") == "true" or decode(p.data) != but}
 
 
 async def all_see(devices, condition, what):
@@ -158,7 +168,8 @@ async def talk(ada, bob):
     passed("receipts and unread counts follow on all phones, and never go back")
 
     await bob[0].do("typing", conversation=bob[0].conversation)
-    await all_see(ada + bob[1:], lambda device: "bob" in device.typing, "that bob types")
+    # What was told stays told, however soon it is over.
+    await all_see(ada + bob[1:], lambda device: device.has_seen_typing("bob"), "that bob types")
     await all_see(ada + bob, lambda device: "bob" not in device.typing, "that bob no longer types, by itself")
     passed("typing is seen, and gone by itself")
 
@@ -199,6 +210,8 @@ async def change(ada, bob):
     await bob[0].do("read", conversation=bob[0].conversation, offset=last)
     await all_see(bob, lambda device: device.entry["unread"] == 0, "nothing is unread")
     expect(bob[1].entry["last"], "after that", "the last message after the newest was deleted")
+    await all_see(bob, lambda device: any(
+        p.tags.get("deletes") == str(last) for p in device.chat.events.publications), "the deletion")
     passed("a deleted message is nobody's last")
 
 
@@ -307,7 +320,7 @@ async def block(ada, bob, carol):
     await all_see(ada, lambda device: "bob" not in device.crossings, "no crossing with who blocks")
     await all_see(bob, lambda device: "ada" not in device.crossings, "no crossing with the blocked")
 
-    heard = [len(device.list.events.publications) for device in bob]
+    heard = [(len(device.list.events.publications), dict(device.entry)) for device in bob]
     sent = await ada[0].say("into the void")
     expect(set(sent), {"conversation", "offset"}, "answer to the blocked")
     await ada[1].do("send", to="bob", text="hello?")
@@ -334,8 +347,8 @@ async def block(ada, bob, carol):
     # What carol says comes after all of that: had something of ada come, it were here.
     first = await carol.do("send", to="bob", text="hello from carol")
     await all_see(bob, lambda device: first["conversation"] in device.list, "carol's request")
-    for device, count in zip(bob, heard):
-        keys = {publication.tags["key"] for publication in device.list.events.publications[count:]}
+    for device, (count, entry) in zip(bob, heard):
+        keys = told_since(device, count, but=entry)
         expect(keys, {first["conversation"]}, "what bob's list tells under a block")
         expect("hello?" in device.texts or "into the void" in device.texts, False, "messages of the blocked")
         expect(await refused_subscription(device.client, f"clique.chat:{conversation}"), 103, "bob opens the chat")

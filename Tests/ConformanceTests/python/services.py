@@ -32,7 +32,7 @@ def expect(holds, sentence):
 
 
 for socket in (commands, tap):
-    socket.setsockopt(zmq.RCVTIMEO, 20_000)
+    socket.setsockopt(zmq.RCVTIMEO, 60_000)
 reply = publish("newsroom", {"n": 0})
 expect(reply[:2] == [b"1", b"ok"], f"a publication is acknowledged with its id: {reply}")
 result = json.loads(reply[2])
@@ -44,7 +44,7 @@ while not tap.poll(100):
     numbers += 1
     publish("newsroom", {"n": numbers})
     publish("news", {"n": numbers})
-    if numbers == 200:
+    if numbers == 1_000:
         expect(False, "the tap brings a publication")
 topic, description, payload = tap.recv_multipart()
 expect(topic == b"news\x00", f"the tap brings the channel asked for and no other: {topic}")

@@ -5,7 +5,7 @@ import asyncio
 from pictures import (
     Picture, break_off, get, http_request, offset_of, put, put_rest, put_until_taken, until_gone, upload,
 )
-from state_phone import Device, all_see, phones
+from state_phone import Device, all_hear, all_see, phones
 from support import CuttingProxy, expect, passed, refusal, refused_subscription, run, until
 
 CAPTION = "at the sea, \u00e9 \U0001f30a"
@@ -163,6 +163,7 @@ async def block(ada, bob):
     await carol.do("begin", to="bob")
     await carol.do("send", to="bob", front=pictures[0].id, rear=pictures[1].id)
     await all_see(bob, "carol", "received")
+    await all_hear(bob, "carol", "received")
     expect([ada[0].threads.get("bob"), ada[1].threads.get("bob")], [before] * 2, "the blocked one's thread")
     for device, count in zip(bob, heard):
         expect([event["with"] for event in device.events.events.values[count:]], ["carol"], "bob's events")

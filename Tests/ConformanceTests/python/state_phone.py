@@ -58,6 +58,12 @@ async def phones(user, proxy=None):
     return [await Device.open(user), await Device.open(user, proxy)]
 
 
+async def all_hear(devices, other, event):
+    """What was announced stays so, however soon the phase is over."""
+    for number, device in enumerate(devices):
+        await until(lambda: event in device.heard(other), f"that it is {event}, on phone {number + 1} of {device.user}")
+
+
 async def all_see(devices, other, phase):
     for number, device in enumerate(devices):
         await until(lambda: device.phase(other) == phase, f"{phase}, on phone {number + 1} of {device.user}")

@@ -1,10 +1,10 @@
-"""State where times run out: limits of 5 s without a grace, seals of 12 s, reveals of 6 s."""
+"""State where times run out: limits of 10 s without a grace, seals of 40 s, reveals of 20 s."""
 
 import asyncio
 import time
 
 from pictures import Picture, get, offset_of, upload
-from state_phone import all_see, phones
+from state_phone import all_hear, all_see, phones
 from support import CuttingProxy, expect, passed, refusal, run, until
 
 
@@ -25,11 +25,12 @@ async def send(device, other, **more):
 async def expires(ada, bob):
     """Nobody answers in time: bob is too late, and then it is over."""
     phone, tablet = bob
-    theirs, sent = await send(ada[0], "bob", caption="never seen", reply_limit=5_000)
+    theirs, sent = await send(ada[0], "bob", caption="never seen", reply_limit=10_000)
+    await all_hear(bob, "ada", "received")
     await all_see(bob, "ada", "received")
     tablet.lose_network()
     begun = await phone.do("begin", to="ada")
-    expect((begun["limit"], begun["deadline"]), (5_000, begun["at"] + 5_000), "the limit that came along")
+    expect((begun["limit"], begun["deadline"]), (10_000, begun["at"] + 10_000), "the limit that came along")
     mine = [Picture(), Picture()]
     await upload("bob", *mine)
     answer = {"to": "ada", "front": mine[0].id, "rear": mine[1].id}
@@ -71,18 +72,18 @@ async def expires(ada, bob):
     expect([device.phase("ada") for device in bob], ["expired"] * 2, "and not for the other")
     await phone.do("begin", to="ada")
     expect((await phone.do("send", **answer))["phase"], "sent", "what came too late is the first of a new exchange")
-    await all_see(ada, "bob", "received")
-    await all_see(bob, "ada", "sent")
+    await all_hear(ada, "bob", "received")
+    await all_hear(bob, "ada", "sent")
     passed("what was too late can be sent anew")
 
 
 async def late(cy, di):
-    expect(await cy[0].do("settings"), {"limit": 5_000}, "the server's limit")
+    expect(await cy[0].do("settings"), {"limit": 10_000}, "the server's limit")
     expect(await refusal(cy[0].do("settings", limit=4_999)), 107, "a limit that is too small")
-    expect(await cy[0].do("settings", limit=6_000), {"limit": 6_000}, "one's own limit")
-    expect(await cy[1].do("settings"), {"limit": 6_000}, "one's own limit, on the other phone")
+    expect(await cy[0].do("settings", limit=12_000), {"limit": 12_000}, "one's own limit")
+    expect(await cy[1].do("settings"), {"limit": 12_000}, "one's own limit, on the other phone")
     begun = await cy[0].do("begin", to="di")
-    expect(begun["limit"], 6_000, "the limit of a first send is one's own")
+    expect(begun["limit"], 12_000, "the limit of a first send is one's own")
     pictures = [Picture(), Picture()]
     await upload("cy", *pictures)
     message = {"to": "di", "front": pictures[0].id, "rear": pictures[1].id, "key": "k"}
@@ -93,16 +94,17 @@ async def late(cy, di):
     again = await cy[1].do("begin", to="di")
     expect(again["at"] >= begun["deadline"], True, "after the deadline it begins anew")
     expect((await cy[1].do("send", **message))["phase"], "sent", "the same pictures in time")
-    await all_see(di, "cy", "received")
+    await all_hear(di, "cy", "received")
     passed("a send after the deadline is refused, and can be tried anew with the same pictures")
 
 
 async def reveal_ends(eli, flo):
     theirs, _ = await send(eli[0], "flo")
-    await all_see(flo, "eli", "received")
+    await all_hear(flo, "eli", "received")
     mine, sent = await send(flo[0], "eli", caption="short")
-    expect((sent["phase"], sent["until"] - sent["since"]), ("revealed", 6_000), "a reveal of 6 s")
-    await all_see(eli, "flo", "revealed")
+    expect((sent["phase"], sent["until"] - sent["since"]), ("revealed", 20_000), "a reveal of 20 s")
+    for device, other in [(device, "flo") for device in eli] + [(device, "eli") for device in flo]:
+        await all_hear([device], other, "revealed")
     await all_see(eli, "flo", "idle")
     await all_see(flo, "eli", "idle")
     for user in ("eli", "flo"):

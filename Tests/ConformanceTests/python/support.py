@@ -34,7 +34,7 @@ def passed(what):
     print(f"ok: {what}", flush=True)
 
 
-async def until(condition, what, seconds=20.0):
+async def until(condition, what, seconds=90.0):
     """Waits until the condition holds; a check fails where it does not hold in time."""
     deadline = time.monotonic() + seconds
     while not (result := condition()):
@@ -46,7 +46,7 @@ async def until(condition, what, seconds=20.0):
 
 def run(main):
     async def bounded():
-        await asyncio.wait_for(main(), 90)
+        await asyncio.wait_for(main(), 300)
 
     try:
         asyncio.run(bounded())
@@ -54,7 +54,7 @@ def run(main):
         print(f"failed: {failure}", flush=True)
         sys.exit(1)
     except asyncio.TimeoutError:
-        print("failed: the script did not end within 90 s", flush=True)
+        print("failed: the script did not end within 300 s", flush=True)
         sys.exit(1)
 
 
@@ -126,7 +126,9 @@ class SubscriptionEvents(SubscriptionEventHandler):
 
 def new_client(url=URL, token="", get_token=None):
     # proxy=None: the server is on this machine, whatever proxy the environment names.
-    return Client(url, ClientEvents(), token=token, get_token=get_token, use_protobuf=PROTOBUF, proxy=None)
+    return Client(
+        url, ClientEvents(), token=token, get_token=get_token, use_protobuf=PROTOBUF, proxy=None, timeout=60,
+        max_reconnect_delay=1)
 
 
 async def call(client, method, **data):

@@ -1,6 +1,7 @@
 """Tokens: invalid, expired, refreshed in time, and those of single subscriptions."""
 
 import asyncio
+import time
 
 from support import (
     SubscriptionEvents, connect, connection_token, encode, expect, new_client, passed, run, subscription_token, until,
@@ -48,13 +49,15 @@ async def refreshed():
 
     async def get_token():
         asked.append(1)
-        return connection_token("alice", seconds=2)
+        return connection_token("alice", seconds=10)
 
     client = new_client(get_token=get_token)
     await client.connect()
     await until(lambda: client.events.connected, "the client connects")
-    # The connection would have expired twice by the time of the fourth token.
+    # By then the first token has expired, and the server's grace of 20 s has passed too.
+    end = time.monotonic() + 32
     await until(lambda: len(asked) >= 4, "the SDK refreshes its token three times")
+    await until(lambda: time.monotonic() > end, "the first token would be over")
     subscription = client.new_subscription("tokens-refresh", SubscriptionEvents())
     await subscription.subscribe()
     await subscription.publish(encode("still here"))
@@ -65,10 +68,11 @@ async def refreshed():
 
 
 async def not_refreshed():
-    client = new_client(token=connection_token("alice", seconds=1))
+    # Long enough for a busy machine to connect in.
+    client = new_client(token=connection_token("alice", seconds=15))
     await client.connect()
     await until(lambda: client.events.connected, "the client connects")
-    ended = await until(lambda: client.events.disconnected, "a connection that is not refreshed ends", seconds=30)
+    ended = await until(lambda: client.events.disconnected, "a connection that is not refreshed ends", seconds=120)
     expect(ended[0].code, 1, "the SDK's own code for unauthorized")
     passed("a connection whose token is not refreshed ends")
 
@@ -97,7 +101,7 @@ async def subscriptions():
 
     async def get_token(wanted):
         asked.append(wanted)
-        return subscription_token("alice", wanted, seconds=-60 if len(asked) == 1 else 2)
+        return subscription_token("alice", wanted, seconds=-60 if len(asked) == 1 else 10)
 
     subscription = client.new_subscription("$tokens-refresh", SubscriptionEvents(), get_token=get_token)
     await subscription.subscribe()

@@ -25,7 +25,7 @@ final class ByteClient {
     /// small ones it is full after some kilobytes.
     var segmentBytes: Int32?
     /// Of a silence in `read`, after which the test has failed.
-    var patienceSeconds = 30
+    var patienceSeconds = 300
   }
 
   enum Frame {

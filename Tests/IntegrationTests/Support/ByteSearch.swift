@@ -77,6 +77,24 @@ struct ByteSearch {
     return found
   }
 
+  /// What is encrypted, as it stands in records. A record of more than a quarter of a page stands in pieces, and the name
+  /// of the field may be cut: so whatever looks like an encrypted key is one.
+  static func boxes(in folder: URL) throws -> Set<String> {
+    let unnamed = try all(between: "\"", and: "\"", in: folder).filter { text in
+      text.utf8.count >= 60
+        && text.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "\\"),
+            UInt8(ascii: "="):
+            true
+          default: false
+          }
+        }
+    }
+    return try all(between: "\"box\":\"", and: "\"", in: folder).union(unnamed)
+  }
+
   private static func all(in folder: URL) throws -> [(name: String, bytes: Data)] {
     guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey]) else {
       throw Failure("\(folder.path) cannot be read")

@@ -177,6 +177,9 @@ final class Deployment: Sendable {
   // MARK: Configuration
 
   /// Namespaces: `mem`, `rel`, `dur` by durability, all with history, presence, joins and leaves.
+  ///
+  /// Times that no test here is about are long: a machine that stands still for a while is no fault of the server's.
+  /// But a request must not wait for longer than the broker knows what it has done: a minute.
   private static func configuration(adding more: String) -> String {
     let namespaces = ["mem": "memory", "rel": "relaxed", "dur": "durable"].map { name, durability in
       """
@@ -189,8 +192,10 @@ final class Deployment: Sendable {
     }
     return """
       {"channel":{"namespaces":[\(namespaces.sorted().joined(separator: ",\n"))]},
-       "client":{"recovery_max_publications":100000,"history_max_publications":10000},
-       "broker":{"gateway_timeout":"3s"},
+       "server":{"header_timeout":"1m"},
+       "client":{"recovery_max_publications":100000,"history_max_publications":10000,
+                 "connect_timeout":"10m","request_timeout":"50s","ping_interval":"10m"},
+       "broker":{"gateway_timeout":"1m"},
        "log":{"level":"debug"}\(more)}
       """
   }

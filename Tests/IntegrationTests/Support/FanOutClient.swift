@@ -146,7 +146,7 @@ final class FanOutThreads: Sendable {
   var haveEnded: Bool { box.state.withLock { $0.running == 0 } }
 
   /// Every body has returned.
-  func join(within limit: Duration = .seconds(60)) async throws {
+  func join(within limit: Duration = .seconds(180)) async throws {
     guard await eventually(within: limit, { self.haveEnded }) else {
       throw Failure("threads still run after \(limit); failures so far: \(failures)")
     }

@@ -35,10 +35,12 @@ struct FanOutServer: Sendable {
       #"{"enabled":true,"certificate_file":"\#($0.path)/chain.pem","key_file":"\#($0.path)/key.pem"}"#
     }
     return """
-      {"server":{"event_loops":2,"tls":\(tls ?? "{}")},
+      {"server":{"event_loops":2,"header_timeout":"1m","tls":\(tls ?? "{}")},
        "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(queueBytes)",
-                 "recovery_max_publications":100000,"ping_interval":"10m"},
-       "broker":{"services":{"commands":"tcp://127.0.0.1:*","tap":"tcp://127.0.0.1:*"}},
+                 "recovery_max_publications":100000,"connect_timeout":"10m","request_timeout":"50s",
+                 "ping_interval":"10m"},
+       "backbone":{"heartbeat_interval":"10s"},
+       "broker":{"gateway_timeout":"1m"},
        "log":{"level":"warning"},
        "channel":{"namespaces":[
          {"name":"own","presence":true,\(open)},
@@ -54,7 +56,7 @@ struct FanOutServer: Sendable {
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
         "/CN=localhost", "-keyout", "\(folder.path)/key.pem", "-out", "\(folder.path)/chain.pem",
       ]
-    ).run(deadline: .seconds(20))
+    ).run(deadline: .seconds(60))
     guard made.status == 0 else { throw Failure("no certificate: \(made.output)") }
   }
 
@@ -164,6 +166,18 @@ final class FanOutPublisher: Sendable {
   /// Everything has been answered.
   var isIdle: Bool { box.state.withLock { $0.answered == $0.asked || !$0.refused.isEmpty } }
   var refused: [String] { box.state.withLock { $0.refused } }
+  var answered: Int { box.state.withLock { $0.answered } }
+  var unanswered: Int { box.state.withLock { $0.asked - $0.answered } }
+
+  /// For tests' own threads.
+  func wait(_ condition: (FanOutPublisher) -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !condition(self) {
+      guard refused.isEmpty else { throw Failure("refused: \(refused.prefix(3))") }
+      guard ContinuousClock.now < deadline else { throw Failure("\(unanswered) publications are unanswered") }
+      usleep(500)
+    }
+  }
 
   /// Publishes and waits for the answers.
   func publishAll(_ jobs: [Job], within limit: Duration = .seconds(60)) async throws {

@@ -23,7 +23,7 @@ final class FanfareProcess: Sendable {
   ///   - directory: its data folder; what an earlier process left there is found again.
   ///   - settings: as with `--set`, the later ones count.
   init(
-    _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], deadline: Duration = .seconds(40)
+    _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], deadline: Duration = .seconds(120)
   ) async throws {
     try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
@@ -33,7 +33,7 @@ final class FanfareProcess: Sendable {
     process = try ChildProcess(
       ServerProcess.executable(),
       [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] },
-      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") }, errors: errorFile)
+      environment: ChildProcess.fanfareEnvironment, errors: errorFile)
     identifier = process.identifier
     let (process, errorFile) = (process, errorFile)
     let listens = await eventually(within: deadline) {
@@ -56,12 +56,12 @@ final class FanfareProcess: Sendable {
   /// SIGKILL, and reaped.
   func kill() async {
     signal(SIGKILL)
-    _ = await eventually(within: .seconds(20)) { !self.process.isRunning }
+    _ = await eventually(within: .seconds(60)) { !self.process.isRunning }
   }
 
   /// - Returns: the exit status; nil where it had to be killed at the deadline.
   @discardableResult
-  func end(_ signal: Int32 = SIGTERM, within deadline: Duration = .seconds(20)) async -> Int32? {
+  func end(_ signal: Int32 = SIGTERM, within deadline: Duration = .seconds(60)) async -> Int32? {
     self.signal(signal)
     if await eventually(within: deadline, { !self.process.isRunning }) { return process.status }
     await kill()

@@ -152,7 +152,7 @@ final class Peer: Sendable {
   }
 
   /// The answer, an error too. Throws where none comes.
-  func ask(_ body: String, subscribingTo channel: String? = nil, within limit: Duration = .seconds(20)) async throws
+  func ask(_ body: String, subscribingTo channel: String? = nil, within limit: Duration = .seconds(60)) async throws
     -> Reply
   {
     let id = send(body, subscribingTo: channel)

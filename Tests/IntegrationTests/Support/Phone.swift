@@ -81,7 +81,7 @@ final class Phone: Sendable {
       return state.nextID
     }
     socket.send("{\"id\":\(id),\(request)}")
-    let answered = await eventually(within: .seconds(30)) {
+    let answered = await eventually(within: .seconds(60)) {
       self.memory.state.withLock { $0.replies[id] != nil } || self.socket.closing != nil
     }
     guard answered, let reply = memory.state.withLock({ $0.replies.removeValue(forKey: id) }) else {
@@ -189,7 +189,9 @@ final class PhoneHall: Sendable {
     self.settings =
       [
         "token.hmac_secret=\(Deployment.secret)", "broker.services.commands=tcp://127.0.0.1:*",
-        "broker.services.tap=tcp://127.0.0.1:*",
+        "broker.services.tap=tcp://127.0.0.1:*", "server.header_timeout=1m", "client.connect_timeout=10m",
+        "client.request_timeout=50s", "client.ping_interval=10m", "backbone.heartbeat_interval=10s",
+        "broker.gateway_timeout=1m",
       ] + settings
     minter = try await TokenMinter(hmacSecret: Deployment.secret)
     let configuration = directory.appendingPathComponent("fanfare.json")

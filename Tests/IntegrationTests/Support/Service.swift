@@ -87,7 +87,7 @@ final class Service: Sendable {
 
   /// Nil where no answer comes.
   func ask(
-    _ method: String, _ parameters: String, payload: String? = nil, within limit: Duration = .seconds(20)
+    _ method: String, _ parameters: String, payload: String? = nil, within limit: Duration = .seconds(60)
   ) async -> Answer? {
     let id = send(method, parameters, payload: payload)
     _ = await eventually(within: limit) { self.answer(id) != nil }
@@ -102,7 +102,7 @@ final class Service: Sendable {
 
   func publish(_ data: String, to channel: String, key: String? = nil) async throws -> Answer {
     let id = sendPublish(data, to: channel, key: key)
-    guard await eventually(within: .seconds(20), { self.answer(id) != nil }), let answer = answer(id) else {
+    guard await eventually(within: .seconds(60), { self.answer(id) != nil }), let answer = answer(id) else {
       throw Failure("the broker did not answer a service's publish")
     }
     return answer

@@ -15,7 +15,7 @@ final class Tool: Sendable {
     try input.write(to: self.folder.appendingPathComponent("in"), atomically: true, encoding: .utf8)
     process = try ChildProcess(
       ServerProcess.executable(), arguments,
-      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("FANFARE_") },
+      environment: ChildProcess.fanfareEnvironment,
       input: self.folder.appendingPathComponent("in"), output: self.folder.appendingPathComponent("out"),
       errors: self.folder.appendingPathComponent("err"))
   }
@@ -29,7 +29,7 @@ final class Tool: Sendable {
   }
 
   /// The exit status; nil where it does not end in time.
-  func end(within limit: Duration = .seconds(20)) async -> Int32? {
+  func end(within limit: Duration = .seconds(60)) async -> Int32? {
     _ = await eventually(within: limit) { !self.process.isRunning }
     return process.status
   }

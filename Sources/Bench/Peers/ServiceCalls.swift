@@ -16,7 +16,7 @@ enum ServiceCalls {
 
   /// Requests that wait for their answers at the same time.
   private static let window = 128
-  private static let patienceMilliseconds = 20_000
+  private static let patienceMilliseconds = 120_000
 
   /// Makes all requests.
   ///
