@@ -5,7 +5,7 @@
 ///     fn=(12) malloc          a function's costs follow; its name stands at the number's first use only
 ///     cfn=(12)                a function that is called from there
 ///     calls=3 0               how often, on the line that follows the called function's name
-///     totals: 123456          instructions of the whole run
+///     totals: 123456          instructions of the whole run, or of one thread in a profile of its own
 public struct CallgrindProfile: Sendable, Equatable {
   public struct Unreadable: Error, Equatable, CustomStringConvertible {
     public let description = "valgrind left no whole profile; run it by hand to see why: valgrind --tool=callgrind"

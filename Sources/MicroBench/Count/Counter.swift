@@ -1,7 +1,7 @@
 import Foundation
 
 /// Counts benchmarks by running this very program under callgrind, once with so many iterations and once with twice as
-/// many.
+/// many. Only the thread that runs the benchmark counts: when others get to run differs from run to run.
 public struct Counter {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
@@ -14,7 +14,9 @@ public struct Counter {
   private let program: URL
   private let folder: TemporaryFolder
 
-  /// - Parameter words: make the program run one benchmark; the benchmark's name and the iterations come behind.
+  /// - Parameters:
+  ///   - program: the path of a program that runs one benchmark on its main thread.
+  ///   - words: make it do that; the benchmark's name and the iterations come behind.
   public init(program: String, words: [String]) throws {
     self.words = words
     valgrind = try Self.find("valgrind", package: "valgrind")
@@ -49,16 +51,17 @@ public struct Counter {
 
   private struct Run {
     let process = Process()
-    let file: URL
+    /// Valgrind adds a number for each thread.
+    let profiles: URL
     let output: URL
 
     init(_ counter: Counter, _ name: String, _ iterations: Int, in folder: URL) throws {
-      file = folder.appendingPathComponent("\(name).\(iterations).callgrind")
+      profiles = folder.appendingPathComponent("\(name).\(iterations).callgrind")
       output = folder.appendingPathComponent("\(name).\(iterations).output")
       process.executableURL = URL(fileURLWithPath: counter.valgrind)
       process.arguments =
-        ["--tool=callgrind", "--callgrind-out-file=\(file.path)", counter.program.path] + counter.words
-        + ["--run", name, "--iterations", String(iterations)]
+        ["--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=\(profiles.path)", counter.program.path]
+        + counter.words + ["--run", name, "--iterations", String(iterations)]
       // A dictionary's order is otherwise drawn anew by each process, and with it the number of its collisions.
       process.environment = [
         "SWIFT_DETERMINISTIC_HASHING": "1", "TMPDIR": folder.path, "PATH": "/usr/bin:/bin",
@@ -76,7 +79,8 @@ public struct Counter {
 
     func profile() throws -> CallgrindProfile {
       process.waitUntilExit()
-      guard process.terminationStatus == 0, let bytes = FileManager.default.contents(atPath: file.path) else {
+      let mainThread = "\(profiles.path)-01"
+      guard process.terminationStatus == 0, let bytes = FileManager.default.contents(atPath: mainThread) else {
         let said = FileManager.default.contents(atPath: output.path).map { String(decoding: $0, as: UTF8.self) } ?? ""
         throw Failure(description: "the benchmark failed under valgrind:\n\(said.suffix(2_000))")
       }

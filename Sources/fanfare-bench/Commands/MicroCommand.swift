@@ -56,6 +56,7 @@ struct MicroCommand: ParsableCommand {
 
   /// The part that valgrind sees. Ends the process: what the set-up made is not taken down, because that would be counted.
   private func runInValgrind(_ benchmark: MicroBenchmark) throws -> Never {
+    precondition(Thread.isMainThread, "only the main thread is counted")
     let body = try benchmark.prepare()
     body(iterations)
     withExtendedLifetime(body) { Foundation._exit(0) }
