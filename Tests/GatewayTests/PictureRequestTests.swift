@@ -151,6 +151,36 @@ struct PictureRequestTests {
     }
   }
 
+  @Test("while the disk has the rest of a picture, its reader is not waited for")
+  func diskTakesItsTime() async throws {
+    try await withPictures { scene throws in
+      let picture = PictureScene.picture(2 * PictureFile.chunkBytes)
+      #expect(try scene.put(Self.id, picture).status == 201)
+      scene.broker.show(to: "ada")
+      let idle: Int64 = 1_000
+      let slow = try PictureScene(folder: String(scene.folder.dropLast("/pictures".count)), broker: scene.broker) {
+        $0.idleTimeoutMilliseconds = idle
+        $0.threads = 1
+      }
+      defer { slow.stop() }
+      let beforeFirst = slow.occupyDisk()
+      let client = try ListenerRawClient(port: slow.harness.port)
+      try client.send(PictureScene.head("GET", "/state/pictures/" + Self.id))
+      #expect(try slow.harness.wait { scene.broker.keysAsked == 1 })
+      // The answer with the key comes behind what asked for it, and gives the disk the first chunk.
+      for _ in 0..<2 { try slow.settleLoops() }
+      let beforeSecond = slow.occupyDisk()
+      beforeFirst.signal()
+      #expect(try client.readHead().hasPrefix("HTTP/1.1 200 "))
+      let first = try #require(try client.read(PictureFile.chunkBytes))
+      // Twice the time after which a reader that stalls is let go.
+      try slow.settleLoops(afterMilliseconds: 2 * idle)
+      beforeSecond.signal()
+      let isWhole = try first + client.readToEnd() == picture
+      #expect(isWhole)
+    }
+  }
+
   @Test("the broker is asked in the words of docs/STATE.md's methods")
   func brokerCalls() {
     let asked = Mutex<[String]>([])

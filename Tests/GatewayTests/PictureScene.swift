@@ -1,5 +1,8 @@
 import Auth
+import Dispatch
 import Foundation
+import NIOCore
+import NIOPosix
 import Synchronization
 import TestSupport
 import Wire
@@ -15,6 +18,7 @@ final class PictureScene {
       var refusal: ClientError?
       var viewers: Set<String> = []
       var registrations = 0
+      var keysAsked = 0
     }
     let state = Mutex(State())
 
@@ -23,6 +27,7 @@ final class PictureScene {
       set { state.withLock { $0.refusal = newValue } }
     }
     var registrations: Int { state.withLock(\.registrations) }
+    var keysAsked: Int { state.withLock(\.keysAsked) }
     func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
     func forget(_ id: String) { state.withLock { $0.pictures[id] = nil } }
     func gone(_ ids: [String]) -> [String] { state.withLock { state in ids.filter { state.pictures[$0] == nil } } }
@@ -39,6 +44,7 @@ final class PictureScene {
 
     func key(_ id: String, _ user: String) -> Result<PictureKey, ClientError> {
       state.withLock { state in
+        state.keysAsked += 1
         guard state.viewers.contains(user), let picture = state.pictures[id] else {
           return .failure(ClientError(code: 436, message: "not revealed"))
         }
@@ -108,6 +114,23 @@ final class PictureScene {
   func stop() {
     harness.stop()
     service.stopWaiting()
+  }
+
+  // MARK: The disk
+
+  /// Keeps one of the disk's threads busy, behind what waits for it already, until the semaphore is signalled.
+  func occupyDisk() -> DispatchSemaphore {
+    let release = DispatchSemaphore(value: 0)
+    _ = service.work(on: harness.group.next()) { _ in release.wait() }
+    return release
+  }
+
+  /// Returns when the event loops have done what they were given before, and what was due within the time.
+  func settleLoops(afterMilliseconds time: Int64 = 0) throws {
+    for loop in Array(harness.group.makeIterator()) {
+      try loop.scheduleTask(in: .milliseconds(time)) {}.futureResult.wait()
+      try loop.submit {}.wait()
+    }
   }
 
   // MARK: Requests

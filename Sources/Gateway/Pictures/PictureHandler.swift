@@ -33,6 +33,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var phase = Phase.opening
   private var timer: Scheduled<Void>?
   private var timerDeadline = NIODeadline.distantFuture
+  /// The disk has a chunk to write, or is asked for one: nobody waits for the client.
+  private var isWithDisk = false
   /// Nothing has moved since.
   private var lastMove = NIODeadline.now()
   /// Of what goes at the client's pace.
@@ -42,7 +44,6 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var ticket: PictureStore.Ticket?
   private var offset = 0
   private var waiting = ByteBuffer()
-  private var isWriting = false
   /// All of this request's bytes are here.
   private var hasEnded = false
 
@@ -116,11 +117,12 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var deadline: NIODeadline {
     let limits = service.configuration
     switch phase {
-    case .receiving where !isWriting, .sending:
+    case .receiving where !isWithDisk, .sending where !isWithDisk:
       return min(
         lastMove + .milliseconds(limits.idleTimeoutMilliseconds),
         start + .milliseconds(limits.requestTimeoutMilliseconds))
-    case .opening, .receiving, .finishing, .over: return lastMove + .milliseconds(limits.answerTimeoutMilliseconds)
+    case .opening, .receiving, .finishing, .sending, .over:
+      return lastMove + .milliseconds(limits.answerTimeoutMilliseconds)
     }
   }
 
@@ -145,7 +147,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
       if NIODeadline.now() < deadline { return armTimer() }
       switch phase {
-      case .receiving: answer(isWriting ? .pictureUnavailable : .pictureTimedOut)
+      case .receiving: answer(isWithDisk ? .pictureUnavailable : .pictureTimedOut)
       case .opening, .finishing: answer(.pictureUnavailable)
       case .sending: context?.close(promise: nil)
       case .over: break
@@ -266,7 +268,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   /// Gives the disk a chunk where one is whole, and reads on where none is.
   private func takeChunk() {
-    guard phase == .receiving, !isWriting, let ticket else { return }
+    guard phase == .receiving, !isWithDisk, let ticket else { return }
     let count = min(PictureFile.chunkBytes, ticket.total - offset)
     guard let chunk = waiting.readBytes(length: count) else {
       // A part of a chunk is not kept: the answer says where to go on.
@@ -275,12 +277,12 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       return setReading(true)
     }
     waiting.discardReadBytes()
-    isWriting = true
+    isWithDisk = true
     setReading(false)
     work {
       try $0.append(chunk, to: ticket)
     } then: { [self] offset in
-      isWriting = false
+      isWithDisk = false
       lastMove = .now()
       self.offset = offset
       guard phase == .receiving else { return }
@@ -367,9 +369,14 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       guard phase == .sending, case .success = result else { return }
       lastMove = .now()
       if index + 1 == PictureFile.chunkCount(ofPicture: total) { return finishOutput() }
+      isWithDisk = true
       // A failure in the middle can only be shown by closing early.
       service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, bytes: total, key: key) }.assumeIsolated()
         .whenComplete { [self] result in
+          isWithDisk = false
+          lastMove = .now()
+          guard phase == .sending else { return }
+          returnToClient()
           switch result {
           case .success(let next): write(next, index + 1, id, total, key)
           case .failure: self.context?.close(promise: nil)
