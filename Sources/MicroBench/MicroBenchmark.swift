@@ -1,3 +1,5 @@
+import Foundation
+
 /// One operation of the hot path, to be counted rather than timed.
 public struct MicroBenchmark: Sendable {
   public let name: String
@@ -31,10 +33,10 @@ public struct MicroBenchmark: Sendable {
     #endif
   }
 
-  /// What made the instructions that are counted.
+  /// What made the instructions that are counted, and what they run on as far as they differ by it.
   public static var toolchain: String {
     #if arch(x86_64)
-      let processor = "x86_64"
+      let processor = processor(described: FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data())
     #else
       let processor = "arm64"
     #endif
@@ -45,6 +47,14 @@ public struct MicroBenchmark: Sendable {
     #else
       return "Swift 6.2 on \(processor)"
     #endif
+  }
+
+  /// The C library copies and compares memory with other instructions where there is no AVX2.
+  ///
+  /// - Parameter description: Linux's, with a line of flags for each processor; a Mac has none, and no valgrind.
+  static func processor(described description: Data) -> String {
+    let words = description.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+    return words.contains(Data("avx2".utf8)) ? "x86_64" : "x86_64 without AVX2"
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Wire
@@ -26,6 +27,18 @@ struct MicroBenchmarkTests {
   func samples() {
     #expect(Samples.payload.count == Samples.payloadBytes)
     #expect(Samples.publication.data == Samples.payload)
+  }
+}
+
+@Suite("What counts are compared with")
+struct ToolchainTests {
+  @Test("A processor without AVX2 is another: the C library's instructions differ")
+  func processor() {
+    let new = Data("model name : AMD EPYC\nflags\t\t: fpu avx avx2 bmi2\nbugs :\n".utf8)
+    let old = Data("model name : AMD EPYC\nflags\t\t: fpu avx bmi1\nbugs :\n".utf8)
+    #expect(MicroBenchmark.processor(described: new) == "x86_64")
+    #expect(MicroBenchmark.processor(described: old) == "x86_64 without AVX2")
+    #expect(MicroBenchmark.processor(described: Data()) == "x86_64 without AVX2")
   }
 }
 
