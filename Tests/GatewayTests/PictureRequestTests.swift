@@ -157,19 +157,21 @@ struct PictureRequestTests {
       let picture = PictureScene.picture(2 * PictureFile.chunkBytes)
       #expect(try scene.put(Self.id, picture).status == 201)
       scene.broker.show(to: "ada")
-      let idle: Int64 = 1_000
+      let idle: Int64 = 3_000
       let slow = try PictureScene(folder: String(scene.folder.dropLast("/pictures".count)), broker: scene.broker) {
         $0.idleTimeoutMilliseconds = idle
         $0.threads = 1
       }
       defer { slow.stop() }
       let beforeFirst = slow.occupyDisk()
+      defer { beforeFirst.signal() }
       let client = try ListenerRawClient(port: slow.harness.port)
       try client.send(PictureScene.head("GET", "/state/pictures/" + Self.id))
       #expect(try slow.harness.wait { scene.broker.keysAsked == 1 })
       // The answer with the key comes behind what asked for it, and gives the disk the first chunk.
       for _ in 0..<2 { try slow.settleLoops() }
       let beforeSecond = slow.occupyDisk()
+      defer { beforeSecond.signal() }
       beforeFirst.signal()
       #expect(try client.readHead().hasPrefix("HTTP/1.1 200 "))
       let first = try #require(try client.read(PictureFile.chunkBytes))
