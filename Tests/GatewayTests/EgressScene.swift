@@ -1,3 +1,4 @@
+import CLinuxIO
 import Foundation
 import NIOCore
 import NIOEmbedded
@@ -17,7 +18,8 @@ final class EgressScene {
   private var nextID: UInt64 = 0
 
   init(ring: Bool, queueBytes: Int = 1 << 20, slice: UInt64 = .max, clock: @escaping () -> UInt64 = { 0 }) throws {
-    _ = Self.descriptors
+    // Up to five hundred pairs of sockets, beside those of all other tests: more than some systems give at first.
+    _ = linuxio_raise_file_limit()
     var limits = FanOut.Limits(queueBytes: queueBytes)
     limits.slice = slice
     let sendRing = ring ? SendRing() : nil
@@ -25,14 +27,6 @@ final class EgressScene {
     fanOut = FanOut(limits: limits, ring: sendRing, clock: clock)
     fanOut.requestTurn = { [unowned self] in turns += 1 }
   }
-
-  /// Up to five hundred pairs of sockets, beside those of all other tests: more than some systems give at first.
-  private static let descriptors: Void = {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }()
 
   struct NoRing: Error {}
 

@@ -40,19 +40,13 @@ struct CounterTests {
 
   #if os(Linux)
     @Test("counts what the benchmark's thread does, and nothing that happens beside it")
-    func bystander() throws {
+    func bystander() async throws {
       let folder = try TemporaryFolder()
-      let program = folder.url.appendingPathComponent("bystander")
-      let compiler = Process()
-      compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      compiler.arguments = ["clang", "-O1", "-pthread", "-x", "c", "-", "-o", program.path]
-      let input = Pipe()
-      compiler.standardInput = input
-      try compiler.run()
-      input.fileHandleForWriting.write(Data(Self.source.utf8))
-      try input.fileHandleForWriting.close()
-      compiler.waitUntilExit()
-      try #require(compiler.terminationStatus == 0, "clang comes with Swift")
+      let (source, program) = (folder.url.appendingPathComponent("it.c"), folder.url.appendingPathComponent("it"))
+      try Self.source.write(to: source, atomically: true, encoding: .utf8)
+      let compiler = Command(named: "clang", ["-O1", "-pthread", source.path, "-o", program.path])
+      let compiled = try await compiler.run(deadline: .seconds(300))
+      try #require(compiled.status == 0, "clang comes with Swift: \(compiled.output)")
       let counter = try Counter(program: program.path, words: ["micro"])
       let benchmark = MicroBenchmark(name: "bystander", about: "", iterations: 100) { { _ in } }
       for _ in 0..<2 { #expect(try counter.count(benchmark).allocations == 3) }

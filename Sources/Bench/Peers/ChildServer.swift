@@ -123,7 +123,7 @@ final class ChildServer: Sendable {
 
   /// Waits until something takes connections at the port of 127.0.0.1.
   func waitForConnections(at port: Int, seconds: Double = 120) throws(BenchError) {
-    let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
+    let deadline = MonotonicTime.now() &+ nanoseconds(seconds)
     while !LoopbackPort.takesConnections(port) {
       guard isRunning else {
         throw BenchError("\(name) ended before it took connections. It said: \(folder.end(of: "\(name).log"))")
@@ -145,7 +145,7 @@ final class ChildServer: Sendable {
     }
     guard isFirst else { return }
     _ = kill(-identifier, SIGTERM)
-    let deadline = MonotonicTime.now() &+ UInt64(max(patience, 0) * 1_000_000_000)
+    let deadline = MonotonicTime.now() &+ nanoseconds(patience)
     while isRunning || !processes.isEmpty, MonotonicTime.now() < deadline { usleep(5_000) }
     // The number of the group stays taken as long as one of its processes is there; else nobody gets the signal.
     if isRunning || !processes.isEmpty {

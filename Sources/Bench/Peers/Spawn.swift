@@ -64,7 +64,7 @@ enum Spawn {
     let folder = try PeerFolder(for: "run")
     defer { folder.remove() }
     let process = try start(command, output: folder.file("output"), environment: ChildServer.environment())
-    let deadline = MonotonicTime.now() &+ UInt64(max(seconds, 0) * 1_000_000_000)
+    let deadline = MonotonicTime.now() &+ nanoseconds(seconds)
     var status: Int32 = 0
     while unsafe waitpid(process, &status, WNOHANG) == 0 {
       guard MonotonicTime.now() < deadline else {

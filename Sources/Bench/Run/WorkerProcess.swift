@@ -120,7 +120,7 @@ final class WorkerProcess {
     guard !isReaped else { return }
     isReaped = true
     close(input)
-    let deadline = MonotonicTime.now() &+ UInt64(max(patience, 0) * 1e9)
+    let deadline = MonotonicTime.now() &+ nanoseconds(patience)
     var status: Int32 = 0
     while unsafe waitpid(process, &status, WNOHANG) == 0 {
       // What it still says must not hold it up.
