@@ -2,6 +2,9 @@ internal import CZeroMQ
 
 extension Socket {
   /// What a socket is made with. `nil` keeps the default of libzmq; times are in milliseconds, −1 means for ever.
+  ///
+  /// ZMQ_IMMEDIATE is left out: with it, libzmq 4.3 takes a lost connection's pipe away between two frames of a message
+  /// that is being read, and ends the process over it.
   public struct Options: Sendable {
     /// How long a closed socket goes on sending. libzmq's default here is 0 (see `Context`).
     public var lingerMilliseconds: Int32?
@@ -28,8 +31,6 @@ extension Socket {
     /// How long a new connection may take over its ZMTP handshake.
     public var handshakeIntervalMilliseconds: Int32?
     public var connectTimeoutMilliseconds: Int32?
-    /// Queue only for connections that are complete, not for those still being made.
-    public var immediate: Bool?
     /// XPUB: pass on every subscription, not only the first for a topic.
     public var xpubVerbose: Bool?
     /// XPUB: pass on every subscription and every cancellation.
@@ -98,7 +99,6 @@ extension Socket.Options {
     try core.apply(ZMQ_RECONNECT_IVL_MAX, reconnectIntervalMaxMilliseconds, "reconnectIntervalMaxMilliseconds")
     try core.apply(ZMQ_HANDSHAKE_IVL, handshakeIntervalMilliseconds, "handshakeIntervalMilliseconds")
     try core.apply(ZMQ_CONNECT_TIMEOUT, connectTimeoutMilliseconds, "connectTimeoutMilliseconds")
-    try core.apply(ZMQ_IMMEDIATE, immediate, "immediate")
     try core.apply(ZMQ_BACKLOG, backlog, "backlog")
     try core.apply(ZMQ_IPV6, ipv6, "ipv6")
     if let keepalive = tcpKeepalive {

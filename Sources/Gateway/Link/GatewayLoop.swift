@@ -67,7 +67,6 @@ final class GatewayLoop: LoopParticipant {
     options.maxMessageBytes = 64 << 20
     options.reconnectIntervalMilliseconds = 20
     options.reconnectIntervalMaxMilliseconds = 500
-    options.immediate = true
     options.curve = endpoint.curve
     let dealer = try Socket(context, .dealer, options)
     try dealer.connect(endpoint.address)
@@ -129,8 +128,8 @@ final class GatewayLoop: LoopParticipant {
     effects.removeAll(keepingCapacity: true)
   }
 
-  /// With `immediate`, a message that no broker is there for is refused. That is no loss: it stays in the account, and
-  /// the next session asks again.
+  /// Where no broker is there, it waits in the pipe for the next one, which answers what it does not know with a reset.
+  /// One that is refused is no loss: it stays in the account, and the next session asks again.
   private func send(_ message: LinkMessage) {
     try? dealer.send(multipart: [message.header.bytes, message.body])
   }

@@ -1,0 +1,152 @@
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+import ZeroMQ
+
+@testable import Gateway
+
+/// The gateway's part of the backbone thread, with a real pipe to a test that is its broker.
+@Suite("Gateway on its thread", .ownThread)
+struct GatewayLoopTests {
+  @Test("What a broker sent before it died is read whole, and the link goes on with the next broker")
+  func brokerDies() async throws {
+    try await withTemporaryDirectory { directory in
+      let endpoint = "ipc://\(directory.path)/b.ipc"
+      let scene = LoopScene()
+      var broker: PipeBroker? = try PipeBroker(at: endpoint)
+      let thread = try scene.start(at: endpoint)
+      defer { thread.stop() }
+      let session = try broker?.open()
+      // The loop's thread is kept at the first of them, so that many wait in its pipe: libzmq looks for news of its
+      // connections in the middle of such a burst, between two frames of a message too.
+      let pictures = (0..<300).map { "picture \($0)" }
+      try broker?.discard(pictures[0])
+      try #require(scene.isHeld.wait(timeout: .now() + 120) == .success)
+      for picture in pictures.dropFirst() { try broker?.discard(picture) }
+      broker = nil
+      let next = try PipeBroker(at: endpoint)
+      try next.awaitConnection()
+      scene.goesOn.signal()
+
+      let areAllRead = try blocksUntil(within: .seconds(120)) {
+        try #require(scene.failures.isEmpty, "the loop has ended: \(scene.failures)")
+        return scene.discarded.count >= pictures.count
+      }
+      #expect(areAllRead)
+      let areTheSame = scene.discarded == pictures
+      #expect(areTheSame)
+
+      // The next broker knows nothing of the session.
+      #expect(try next.receive(.gatewayHeartbeat) == session)
+      try next.send(.reset, [])
+      #expect(try next.receive(.hello) == session.map { $0 + 1 })
+    }
+  }
+}
+
+/// The loop, and what it told of.
+private final class LoopScene: Sendable {
+  let isHeld = DispatchSemaphore(value: 0)
+  let goesOn = DispatchSemaphore(value: 0)
+  private let state = Mutex((discarded: [String](), failures: [String]()))
+
+  var discarded: [String] { state.withLock { $0.discarded } }
+  var failures: [String] { state.withLock { $0.failures } }
+
+  func start(at endpoint: String) throws -> LoopThread {
+    try LoopThread.start(
+      onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
+      build: { [self] loop in
+        var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
+        configuration.heartbeatInterval = 20
+        configuration.brokerTimeout = 600_000
+        return [
+          try GatewayLoop(
+            link: GatewayLink(configuration: configuration), endpoint: GatewayEndpoint(endpoint),
+            rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
+            context: Context(), loop: loop, uplink: Mailbox(capacity: 1 << 20),
+            discardPictures: { [self] in discard($0) }, linkOpened: {}, logger: Logger(label: "test"))
+        ]
+      })
+  }
+
+  private func discard(_ pictures: [String]) {
+    let isFirst = state.withLock { state in
+      state.discarded += pictures
+      return state.discarded.count == 1
+    }
+    guard isFirst else { return }
+    isHeld.signal()
+    _ = goesOn.wait(timeout: .now() + 240)
+  }
+}
+
+/// A broker's end of the pipe, and the numbers of one session.
+private final class PipeBroker {
+  private let monitor: SocketMonitor
+  private let router: Socket
+  private var gateway: [UInt8] = []
+  private var session: UInt64 = 0
+  private var nextSequence: UInt64 = 0
+
+  init(at endpoint: String) throws {
+    let context = try Context()
+    router = try Socket(
+      context, .router,
+      Socket.Options {
+        $0.sendHighWaterMark = 0
+        $0.receiveTimeoutMilliseconds = 120_000
+        // All that was sent is on its way before the socket is gone, and with it the context.
+        $0.lingerMilliseconds = -1
+      })
+    monitor = try SocketMonitor(router, name: "broker", in: context)
+    try router.bind(endpoint)
+  }
+
+  func awaitConnection() throws {
+    try #require(try blocksUntil(within: .seconds(120)) { try monitor.next() == .handshakeSucceeded })
+  }
+
+  /// Welcomes the gateway, again where that took it too long.
+  ///
+  /// - Returns: the session that it took up.
+  func open() throws -> UInt64 {
+    while true {
+      switch try next() {
+      case .hello: try send(.welcome, LinkWelcome(broker: 1).bytes)
+      case .resynced: return session
+      default: break
+      }
+    }
+  }
+
+  /// Passes over what comes before a message of this kind.
+  ///
+  /// - Returns: its session.
+  func receive(_ kind: LinkHeader.Kind) throws -> UInt64 {
+    while try next() != kind {}
+    return session
+  }
+
+  private func next() throws -> LinkHeader.Kind {
+    var frames: [[UInt8]] = []
+    let received = try router.receiveMultipart(into: &frames, blocking: true)
+    try #require(received?.frames == 3, "the gateway said nothing for two minutes, or not in three frames")
+    let header = try LinkHeader(bytes: frames[1])
+    gateway = frames[0]
+    if header.session != session { nextSequence = 0 }
+    session = header.session
+    return header.kind
+  }
+
+  func send(_ kind: LinkHeader.Kind, _ body: [UInt8]) throws {
+    let header = LinkHeader(kind: kind, session: session, sequence: nextSequence)
+    nextSequence += 1
+    try router.send(multipart: [gateway, header.bytes, body])
+  }
+
+  func discard(_ picture: String) throws { try send(.discard, LinkDiscard(pictures: [picture]).bytes) }
+}
