@@ -36,6 +36,31 @@ struct LinkStateTests {
     #expect(scene.link.isOpen)
   }
 
+  @Test("a broker that takes long for each welcome is waited for, and one that was lost for no more than half a minute")
+  func slowWelcome() {
+    let scene = LinkScene()
+    var hellos: [(session: UInt64, at: Int64)] = []
+    var longest: Int64 = 0
+    for _ in 0..<600 where !scene.link.isOpen {
+      if scene.sends() == [.hello] { hellos.append((scene.session, scene.now)) }
+      scene.pass(1000)
+      for hello in hellos where hello.at + 20_000 == scene.now {
+        scene.receive(.welcome, LinkWelcome(broker: 1).bytes, session: hello.session)
+      }
+    }
+    #expect(scene.link.isOpen)
+    scene.receive(.reset)
+    var last = scene.now
+    for _ in 0..<1000 {
+      scene.pass(1000)
+      if scene.sends().contains(.hello) {
+        longest = max(longest, scene.now - last)
+        last = scene.now
+      }
+    }
+    #expect(longest == 30_000)
+  }
+
   enum Trouble: CaseIterable { case reset, gap, repeated, silence, unreadable, foreignKind, secondWelcome, hole }
 
   @Test("whatever shows that a message is missing opens a new session", arguments: Trouble.allCases)

@@ -236,8 +236,9 @@ public final class GatewayLink {
     switch state {
     case .opening:
       guard now - lastSent >= helloPatience else { break }
-      // Longer each time: a welcome that takes longer than one interval must find its session still open.
-      helloPatience = min(2 * helloPatience, max(configuration.brokerTimeout, configuration.heartbeatInterval))
+      // Longer each time: a welcome that takes longer than one interval must find its session still open. And where no
+      // broker is, hellos wait in the pipe for one.
+      helloPatience = min(2 * helloPatience, max(6 * configuration.brokerTimeout, configuration.heartbeatInterval))
       reopen(at: now, into: &effects)
     case .open:
       if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }

@@ -58,10 +58,19 @@ final class Deployment: Sendable {
       try await deployment.start()
       try await body(deployment)
     } catch {
+      deployment.tellLastWords()
       await deployment.killAll()
       throw error
     }
     await deployment.killAll()
+  }
+
+  /// What went wrong in a test may be no more than that one of its servers had ended.
+  private func tellLastWords() {
+    for (name, process) in processes.withLock({ $0.sorted { $0.key < $1.key } }) {
+      let state = process.isRunning ? "runs" : "had ended"
+      Issue.record("\(name) \(state) and said at last: \(process.errorOutput.suffix(1000))")
+    }
   }
 
   // MARK: Processes
