@@ -41,7 +41,7 @@ extension Socket {
       if !frame.hasMore { return Received(frames: frames.count, surplus: surplus) }
     }
     if frames.isEmpty, surplus == 0 { return nil }
-    // libzmq hands out whole messages only, so the rest of one cannot be missing.
+    // Without ZMQ_IMMEDIATE libzmq hands out whole messages only, so the rest of one cannot be missing.
     throw ZeroMQError(code: EPROTO, operation: .receive)
   }
 }

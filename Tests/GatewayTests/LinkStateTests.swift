@@ -40,7 +40,6 @@ struct LinkStateTests {
   func slowWelcome() {
     let scene = LinkScene()
     var hellos: [(session: UInt64, at: Int64)] = []
-    var longest: Int64 = 0
     for _ in 0..<600 where !scene.link.isOpen {
       if scene.sends() == [.hello] { hellos.append((scene.session, scene.now)) }
       scene.pass(1000)
@@ -50,6 +49,7 @@ struct LinkStateTests {
     }
     #expect(scene.link.isOpen)
     scene.receive(.reset)
+    var longest: Int64 = 0
     var last = scene.now
     for _ in 0..<1000 {
       scene.pass(1000)

@@ -41,7 +41,6 @@ final class GatewayLoop: LoopParticipant {
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
   private var nextTick: UInt64 = 0
-  private var isStarted = false
 
   init(
     link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
@@ -73,6 +72,8 @@ final class GatewayLoop: LoopParticipant {
     self.dealer = dealer
     loop.watch(self.dealer, for: self) { gateway, _ in gateway.readDealer() }
     loop.receive(from: uplink, for: self) { gateway, message in gateway.receive(message) }
+    link.start(at: Self.now(), into: &effects)
+    perform()
   }
 
   // MARK: In
@@ -173,11 +174,6 @@ final class GatewayLoop: LoopParticipant {
     let milliseconds = Int64(now / 1_000_000)
     let queued = shards.reduce(0) { $0 + $1.queuedBytes }
     link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
-    if !isStarted {
-      // Not in `init`: a pipe that was made just now takes nothing before its first round.
-      isStarted = true
-      link.start(at: milliseconds, into: &effects)
-    }
     if now >= nextTick {
       nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
       link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
