@@ -1,0 +1,125 @@
+/// What somebody may do per second on average, and how much of it at once.
+public struct RateLimit: Sendable, Hashable {
+  /// 0: no limit.
+  public var perSecond: Int
+  /// At least what one second brings: a smaller burst would make the rate unreachable for who asks once a second.
+  public var burst: Int
+
+  public init(perSecond: Int, burst: Int) {
+    self.perSecond = min(max(perSecond, 0), Self.most)
+    self.burst = min(max(burst, self.perSecond, 1), Self.most)
+  }
+
+  public static let unlimited = RateLimit(perSecond: 0, burst: 0)
+
+  public var isUnlimited: Bool { perSecond == 0 }
+
+  /// Of either number, so that thousandths of tokens fit into 64 bits with room for a debt as large.
+  private static let most = 1_000_000_000_000
+}
+
+/// A rate limit and where somebody stands with it: tokens that come back with time and are spent by what they do.
+///
+/// Whole numbers throughout: a token is a thousand parts, and a millisecond brings as many parts as the rate has tokens
+/// per second, so nothing is rounded and no drift adds up. The clock is the caller's, in milliseconds that never go
+/// back; a clock that does brings nothing and takes nothing.
+///
+/// There are two ways to spend. ``take(_:at:)`` refuses what there are no tokens for. ``charge(_:at:)`` takes it in any
+/// case and says how long to rest before the next: for work that came already and is better read later than refused.
+public struct TokenBucket: Sendable {
+  public let limit: RateLimit
+  private var level: TokenLevel
+
+  /// A full bucket.
+  public init(_ limit: RateLimit) {
+    self.limit = limit
+    level = TokenLevel(limit)
+  }
+
+  /// - Parameter perSecond: 0: no limit.
+  public init(perSecond: Int, burst: Int) { self.init(RateLimit(perSecond: perSecond, burst: burst)) }
+
+  /// Spends `count` tokens where they are there.
+  ///
+  /// More than the burst is let through when the bucket is full, and owed: else it could never pass.
+  public mutating func take(_ count: Int = 1, at milliseconds: Int64) -> Bool {
+    level.take(count, of: limit, at: milliseconds)
+  }
+
+  /// Spends `count` tokens, there or not.
+  ///
+  /// - Returns: milliseconds until nothing is owed any more; 0 where nothing is.
+  public mutating func charge(_ count: Int = 1, at milliseconds: Int64) -> Int64 {
+    level.charge(count, of: limit, at: milliseconds)
+  }
+}
+
+/// Where somebody stands with a ``RateLimit`` that is kept elsewhere: for the many who share one limit.
+public struct TokenLevel: Sendable {
+  private static let partsPerToken: Int64 = 1000
+
+  /// In thousandths of tokens; below 0: owed.
+  private var parts: Int64
+  /// Nil: not used yet, and full. Monotonic milliseconds.
+  private var updated: Int64?
+
+  public init(_ limit: RateLimit) { parts = Self.capacity(limit) }
+
+  /// As ``TokenBucket/take(_:at:)``.
+  public mutating func take(_ count: Int = 1, of limit: RateLimit, at milliseconds: Int64) -> Bool {
+    if limit.isUnlimited { return true }
+    refill(limit, at: milliseconds)
+    let cost = Self.cost(of: count)
+    guard parts >= min(cost, Self.capacity(limit)) else { return false }
+    spend(cost, limit)
+    return true
+  }
+
+  /// As ``TokenBucket/charge(_:at:)``.
+  public mutating func charge(_ count: Int = 1, of limit: RateLimit, at milliseconds: Int64) -> Int64 {
+    if limit.isUnlimited { return 0 }
+    refill(limit, at: milliseconds)
+    spend(Self.cost(of: count), limit)
+    return parts >= 0 ? 0 : Self.milliseconds(for: -parts, limit)
+  }
+
+  /// Milliseconds until nothing is owed any more; 0 where nothing is.
+  public mutating func debt(of limit: RateLimit, at milliseconds: Int64) -> Int64 {
+    if limit.isUnlimited { return 0 }
+    refill(limit, at: milliseconds)
+    return parts >= 0 ? 0 : Self.milliseconds(for: -parts, limit)
+  }
+
+  private mutating func refill(_ limit: RateLimit, at now: Int64) {
+    guard let last = updated else {
+      updated = now
+      return
+    }
+    let (elapsed, overflow) = now.subtractingReportingOverflow(last)
+    guard elapsed > 0, !overflow else { return }
+    updated = now
+    let missing = Self.capacity(limit) - parts
+    // What a long rest brings does not fit into 64 bits, and is more than is missing.
+    let (brought, isMore) = elapsed.multipliedReportingOverflow(by: Int64(limit.perSecond))
+    parts += isMore ? missing : min(brought, missing)
+  }
+
+  /// What is owed is bounded by a second burst, so that nobody who was let through once rests for ever.
+  private mutating func spend(_ cost: Int64, _ limit: RateLimit) {
+    parts = max(parts - cost, -max(Self.capacity(limit), min(cost, Self.mostOwed)))
+  }
+
+  private static let mostOwed: Int64 = 1_000_000_000_000_000
+
+  private static func capacity(_ limit: RateLimit) -> Int64 { Int64(limit.burst) * partsPerToken }
+
+  private static func cost(of count: Int) -> Int64 {
+    min(Int64(max(count, 0)), mostOwed / partsPerToken) * partsPerToken
+  }
+
+  /// Rounded up, so that who waits as long as they are told does not come too early.
+  private static func milliseconds(for parts: Int64, _ limit: RateLimit) -> Int64 {
+    let rate = Int64(limit.perSecond)
+    return parts / rate + (parts % rate == 0 ? 0 : 1)
+  }
+}

@@ -1,0 +1,52 @@
+/// One ``RateLimit`` for each of many: addresses, users, channels. Bounded, whoever invents keys.
+///
+/// Two generations: a key that is used is in the young one; when that is full, the old one is dropped and the young one
+/// takes its place. So what is forgotten is what was idle longest, without ever looking through all of them. Somebody
+/// who was forgotten begins with a full bucket.
+public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
+  public let limit: RateLimit
+  /// Keys in one generation; twice as many are kept at most.
+  private let generation: Int
+  private var young: [Key: TokenLevel] = [:]
+  private var old: [Key: TokenLevel] = [:]
+
+  /// - Parameter capacity: keys that are kept at most.
+  public init(_ limit: RateLimit, capacity: Int) {
+    self.limit = limit
+    generation = max(capacity / 2, 1)
+  }
+
+  public init(perSecond: Int, burst: Int, capacity: Int) {
+    self.init(RateLimit(perSecond: perSecond, burst: burst), capacity: capacity)
+  }
+
+  /// Keys that are kept now.
+  public var count: Int { young.count + old.count }
+
+  /// As ``TokenBucket/take(_:at:)``, for one of them.
+  public mutating func take(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Bool {
+    if limit.isUnlimited { return true }
+    var level = bucket(of: key)
+    defer { young[key] = level }
+    return level.take(count, of: limit, at: milliseconds)
+  }
+
+  /// As ``TokenBucket/charge(_:at:)``, for one of them.
+  public mutating func charge(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Int64 {
+    if limit.isUnlimited { return 0 }
+    var level = bucket(of: key)
+    defer { young[key] = level }
+    return level.charge(count, of: limit, at: milliseconds)
+  }
+
+  /// Leaves room for the key in the young generation.
+  private mutating func bucket(of key: Key) -> TokenLevel {
+    if let level = young[key] { return level }
+    let level = old.removeValue(forKey: key) ?? TokenLevel(limit)
+    if young.count >= generation {
+      old = young
+      young = [:]
+    }
+    return level
+  }
+}
