@@ -26,18 +26,22 @@ extension BrokerCore {
       throw .notAvailable.saying("\"\(state.name)\" keeps no history, so there is nothing to change")
     }
     if let editor = request.editor { _ = try admit(editor.user, to: state, at: time) }
-    let original = try kept(request.offset, in: state, at: time)
+    let original = try changeable(request.offset, in: state, at: time)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
       }
-      if let host = host(of: state) {
-        let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
-        var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
-        // As without an app: the offset of what says so.
-        decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
-        return try perform(decision, of: host, for: requester, at: time, into: &effects)
-      }
+    }
+    if original.tags["deleted"] != nil {
+      let ticket = state.editsUnderWay[request.offset]?.ticket
+      return answer(requester, .failed(.notChangeable(request.offset)), after: ticket, at: time, into: &effects)
+    }
+    if let editor = request.editor, let host = host(of: state) {
+      let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
+      var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+      // As without an app: the offset of what says so.
+      decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
+      return try perform(decision, of: host, for: requester, at: time, into: &effects)
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: time.wall)
     guard let offset = state.sequencer.peek() else { throw .draining }
@@ -46,16 +50,41 @@ extension BrokerCore {
     try append(notice, nil, edit: plan.edit, of: state, for: requester, at: time, into: &effects)
   }
 
-  /// The publication, as it stands in the history now.
-  func kept(_ offset: UInt64, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> Publication {
+  /// The publication as it will be once every change under way is on disk.
+  ///
+  /// - Throws: where there is none, or one that says itself that another was changed.
+  private func changeable(
+    _ offset: UInt64, in state: ChannelState, at time: BrokerTime
+  ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
     let range = LogRange(since: offset - 1, through: offset, limit: 1, notBefore: oldest(in: state, at: time))
-    guard let original = try read(range, of: state).first, original.offset == offset else { throw .notFound(offset) }
-    guard original.tags["edits"] == nil, original.tags["deletes"] == nil, original.tags["deleted"] == nil else {
-      throw .badRequest.saying("what has offset \(offset) is not there to be changed; it was removed, or is a change")
-    }
+    guard let stored = try read(range, of: state).first, stored.offset == offset else { throw .notFound(offset) }
+    let original = state.editsUnderWay[offset]?.replacement ?? stored
+    guard original.tags["edits"] == nil, original.tags["deletes"] == nil else { throw .notChangeable(offset) }
     return original
+  }
+
+  /// The same for an app, which changes only what is there.
+  func kept(_ offset: UInt64, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> Publication {
+    let original = try changeable(offset, in: state, at: time)
+    if original.tags["deleted"] != nil { throw .notChangeable(offset) }
+    return original
+  }
+
+  // MARK: Under way
+
+  /// The log took an entry and has not answered for it: what it changes is reckoned with by those who come after it.
+  func noteUnderWay(_ entry: LogEntry, on state: ChannelState) {
+    state.map?.taken(entry.publication, ticket: entry.ticket)
+    guard let replacement = entry.edit?.replacement else { return }
+    state.editsUnderWay[replacement.offset] = EditUnderWay(ticket: entry.ticket, replacement: replacement)
+  }
+
+  /// Whatever became of the change: the log holds what is true now.
+  func editCameBack(_ notice: Publication, _ ticket: UInt64, on state: ChannelState) {
+    guard let offset = (notice.tags["edits"] ?? notice.tags["deletes"]).flatMap({ UInt64($0) }) else { return }
+    if state.editsUnderWay[offset]?.ticket == ticket { state.editsUnderWay[offset] = nil }
   }
 }
 
@@ -81,6 +110,10 @@ struct EditPlan {
 extension ClientError {
   static let draining = ClientError.internalError.saying(
     "the channel's last publications could not be stored; try again in a moment")
+
+  fileprivate static func notChangeable(_ offset: UInt64) -> ClientError {
+    .badRequest.saying("what has offset \(offset) is not there to be changed; it was removed, or is a change")
+  }
 
   fileprivate static func notFound(_ offset: UInt64) -> ClientError {
     .badRequest.saying("the channel keeps no publication with offset \(offset)")

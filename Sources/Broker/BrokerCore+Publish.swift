@@ -25,26 +25,21 @@ extension BrokerCore {
     var change: KeyChange?
     if let write = request.write {
       change = try self.change(write, in: state, at: time)
-      // What is to go is gone already.
-      if change == nil {
-        return answerPublished(state.sequencer.top.offset, in: state, to: requester, at: time, into: &effects)
-      }
+      if change == nil { return answerGone(write.key, in: state, to: requester, at: time, into: &effects) }
     } else if state.map != nil {
       throw .badRequest.saying("\"\(state.name)\" is a map channel; publish with a key")
     }
     let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
-      switch decideIdempotency(state.idempotency[key], digest: digest, now: time.wall) {
+      let held = state.idempotency[key]
+      switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
       case .publish: break
-      case .conflict: throw .idempotencyConflict
+      case .conflict:
+        return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, at: time, into: &effects)
       case .alreadyPublished(let offset):
         counters.duplicatesAvoided += 1
-        if state.waitingForKey[key] != nil {
-          state.waitingForKey[key]?.append(requester)
-        } else {
-          answerPublished(offset, in: state, to: requester, at: time, into: &effects)
-        }
-        return
+        let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
+        return answer(requester, response, after: held?.ticket, at: time, into: &effects)
       }
     }
     guard let offset = state.sequencer.peek() else {
@@ -82,17 +77,14 @@ extension BrokerCore {
     switch state.store.append(entry) {
     case .kept:
       state.sequencer.kept()
-      if let record { hold(record, in: state, at: time) }
+      if let record { hold(record, upon: nil, in: state, at: time) }
       noteIdle(state, at: time)
       deliver(entry.publication, on: state, at: time, into: &effects)
       answerPublished(entry.publication.offset, in: state, to: requester, at: time, into: &effects)
     case .pending:
       state.sequencer.taken()
-      if let record {
-        hold(record, in: state, at: time)
-        state.waitingForKey[IdentifierKey(record.key)] = []
-      }
-      state.map?.taken(entry.publication)
+      if let record { hold(record, upon: entry.ticket, in: state, at: time) }
+      noteUnderWay(entry, on: state)
       pendingBytes += entry.publication.data.count
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
@@ -113,50 +105,29 @@ extension BrokerCore {
       }
       pendingBytes -= publish.publication.data.count
       let state = publish.state
-      // Those who sent the same again while it was under way.
-      var others: [Requester] = []
-      if let key = publish.idempotencyKey { others = state.waitingForKey.removeValue(forKey: key) ?? [] }
+      if !state.editsUnderWay.isEmpty { editCameBack(publish.publication, completion.ticket, on: state) }
       if let error = completion.error {
         state.sequencer.failed()
         state.map?.failed(publish.publication)
         changeFailed(publish.publication, of: state, at: time)
-        if let key = publish.idempotencyKey { state.idempotency[key] = nil }
-        counters.refused += 1
-        for requester in [publish.requester] + others {
-          settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
+        if let key = publish.idempotencyKey, state.idempotency[key]?.ticket == completion.ticket {
+          state.idempotency[key] = nil
         }
+        counters.refused += 1
+        settle(publish.requester, .failed(clientError(for: error)), at: time, into: &effects)
         if let decision = publish.decision { advance(decision, error: error, at: time, into: &effects) }
       } else {
         state.sequencer.completed(offset: publish.publication.offset)
         deliver(publish.publication, on: state, at: time, into: &effects)
         answerPublished(publish.publication.offset, in: state, to: publish.requester, at: time, into: &effects)
-        for requester in others {
-          answerPublished(publish.publication.offset, in: state, to: requester, at: time, into: &effects)
-        }
         if let decision = publish.decision {
           noteDue(publish.publication, of: state, decision.host)
           advance(decision, error: nil, at: time, into: &effects)
         }
       }
+      if !followers.isEmpty { answerFollowers(of: completion, at: time, into: &effects) }
       noteIdle(state, at: time)
     }
-  }
-
-  func answerPublished(
-    _ offset: UInt64, in state: ChannelState, to requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
-  ) {
-    if requester == .broker { return }
-    let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
-    settle(requester, .published(position), at: time, into: &effects)
-  }
-
-  /// Answers a publish, and remembers the answer for a gateway that asks again.
-  func settle(
-    _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) {
-    if case .gateway(let gateway, let request) = requester { links[gateway]?.remember(response, for: request) }
-    answer(requester, response, at: time, into: &effects)
   }
 
   func deliver(
@@ -174,32 +145,5 @@ extension BrokerCore {
     counters.delivered += UInt64(state.interest.count)
     let body = LinkPublication(channel: state.name, publication: publication).bytes
     broadcast(.publication, body, to: state.interest, at: time, into: &effects)
-  }
-
-  /// A gateway asks again for something whose answer it never got.
-  ///
-  /// - Returns: true where the request was answered or is under way, and must not be done a second time.
-  func answerRetry(
-    _ original: BrokerRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
-  ) -> Bool {
-    let requester = Requester.gateway(gateway, request: request)
-    switch links[gateway]?.result(of: request) ?? .nothing {
-    case .underWay:
-      counters.duplicatesAvoided += 1
-      return true
-    case .answered(let response):
-      counters.duplicatesAvoided += 1
-      answer(requester, response, at: time, into: &effects)
-      return true
-    case .nothing: break
-    }
-    // A broker that restarted knows only what its log holds.
-    guard let name = original.channel, let state = try? channel(name, at: time),
-      let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
-    else { return false }
-    counters.duplicatesAvoided += 1
-    answerPublished(offset, in: state, to: requester, at: time, into: &effects)
-    return true
   }
 }

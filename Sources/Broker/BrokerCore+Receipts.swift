@@ -16,7 +16,9 @@ extension BrokerCore {
     // What was read was delivered, and nobody read what is still to come.
     let read = min(top, max(before.read, request.read))
     let marks = ReceiptMarks(delivered: min(top, max(before.delivered, request.delivered, read)), read: read)
-    guard marks != before else { return settle(requester, .done, at: time, into: &effects) }
+    guard marks != before else {
+      return answer(requester, .done, after: map.ticket(of: request.reader.user), at: time, into: &effects)
+    }
     let publish = BrokerRequest.PublishRequest(
       channel: state.name, data: marks.json, info: request.reader, write: MapWrite(key: request.reader.user))
     try self.publish(publish, for: requester, at: time, into: &effects)

@@ -24,6 +24,8 @@ public final class BrokerCore {
   private var recentChannel: ChannelState?
   var links = LinkTable()
   var pending: [UInt64: PendingPublish] = [:]
+  /// Answers that rest on entries which the log has not answered for, by ticket. No list is empty.
+  var followers: [UInt64: [Follower]] = [:]
   var nextTicket: UInt64 = 0
   /// Payload bytes that wait for the log.
   public internal(set) var pendingBytes = 0
@@ -106,11 +108,7 @@ public final class BrokerCore {
       }
       answer(requester, response, at: time, into: &effects)
     } catch {
-      if request.isRemembered {
-        settle(requester, .failed(error), at: time, into: &effects)
-      } else {
-        answer(requester, .failed(error), at: time, into: &effects)
-      }
+      refuse(request, error, for: requester, isResync: isResync, at: time, into: &effects)
     }
   }
 
@@ -192,8 +190,9 @@ public final class BrokerCore {
     idle.add(state.name, at: time.monotonic)
   }
 
-  func hold(_ record: IdempotencyRecord, in state: ChannelState, at time: BrokerTime) {
-    state.idempotency[IdentifierKey(record.key)] = record
+  /// - Parameter ticket: nil where the log has the publication already.
+  func hold(_ record: IdempotencyRecord, upon ticket: UInt64?, in state: ChannelState, at time: BrokerTime) {
+    state.idempotency[IdentifierKey(record.key)] = HeldKey(record: record, ticket: ticket)
     idempotencyExpiry.add((state.name, record), at: time.deadline(ofWall: record.expires))
   }
 
@@ -220,7 +219,7 @@ public final class BrokerCore {
     while let (channel, record) = idempotencyExpiry.next(upTo: time.monotonic) {
       let key = IdentifierKey(record.key)
       // A key that was used again since has a record and an end of its own.
-      if let state = channels[channel], state.idempotency[key] == record { state.idempotency[key] = nil }
+      if let state = channels[channel], state.idempotency[key]?.record == record { state.idempotency[key] = nil }
     }
     expireEntries(at: time, into: &effects)
     wakeApps(at: time, into: &effects)

@@ -45,12 +45,14 @@ public enum Requester: Sendable, Equatable {
     return RequestOrigin(gateway: gateway, request: request)
   }
 
-  /// The same for a request that is asked again.
-  var key: AppCall.Key {
+  /// The same for a request that is asked again, and for no other: services' requests are numbered anew by each broker.
+  ///
+  /// - Parameter broker: drawn at its start (``BrokerConfiguration/instance``).
+  func key(of broker: UInt64) -> AppCall.Key {
     switch self {
     case .gateway(let gateway, let request): .gateway(gateway, request: request)
-    case .service(let tag): .text("service-\(tag.number)")
-    case .broker: .text("broker")
+    case .service(let tag): .text("service-\(broker)-\(tag.number)")
+    case .broker: .text("broker-\(broker)")
     }
   }
 }

@@ -10,11 +10,11 @@ final class ChannelState {
   /// Gateways that asked for the channel.
   var interest: [UInt64] = []
   var members = Presence()
-  var idempotency: [IdentifierKey: IdempotencyRecord] = [:]
+  var idempotency: [IdentifierKey: HeldKey] = [:]
   /// Requests before a restart that made it to the log: their gateways may ask again.
   var recentOrigins: [RequestOrigin: UInt64]
-  /// Publications whose fate the log has not told yet, by key: a retry waits for the same answer.
-  var waitingForKey: [IdentifierKey: [Requester]] = [:]
+  /// Changes that are not on disk yet, the last of each publication by its offset: the next one is made upon it.
+  var editsUnderWay: [UInt64: EditUnderWay] = [:]
   var idleSince: Int64?
   /// An app's records: neither subscribers nor taps get them.
   let isHidden: Bool
@@ -28,15 +28,28 @@ final class ChannelState {
     self.store = store
     sequencer = Sequencer(position: opened.position)
     recentOrigins = opened.recentOrigins
-    for record in opened.idempotencyKeys { idempotency[IdentifierKey(record.key)] = record }
+    for record in opened.idempotencyKeys { idempotency[IdentifierKey(record.key)] = HeldKey(record: record) }
   }
 
   /// Nothing would be lost that the log does not know.
   var canBeForgotten: Bool {
-    interest.isEmpty && members.isEmpty && sequencer.isIdle && waitingForKey.isEmpty
+    interest.isEmpty && members.isEmpty && sequencer.isIdle
       && (idempotency.isEmpty || options.durability != .memory)
       && (map?.isEmpty ?? true || options.mapMode == .persistent)
   }
+}
+
+/// An idempotency key that stands for a publication.
+struct HeldKey {
+  var record: IdempotencyRecord
+  /// Of the publication's entry, while the log may still have to tell what became of it; nil: it came from the log.
+  var ticket: UInt64?
+}
+
+/// What a publication will be when an entry is on disk.
+struct EditUnderWay {
+  var ticket: UInt64
+  var replacement: Publication
 }
 
 /// Who is on a channel, over all gateways.

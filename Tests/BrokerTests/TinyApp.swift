@@ -8,7 +8,7 @@ import Wire
 ///
 /// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
-/// - `edit offset text`, `bar user`, `secret text`, `scrub`, `refuse`
+/// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`
 final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
   struct Note: AppRecord {
     var text: String
@@ -77,6 +77,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       return AppDecision([.edit(Self.chat, offset: UInt64(words[0]) ?? 0, data: Array(words[1].utf8))])
     case "tiny.bar":
       return AppDecision([.write(key: "bar/" + words[0], Note(text: "")), .readmit(user: words[0], Self.chat)])
+    case "tiny.search":
+      return AppDecision(search: MessageSearch(channels: [Self.chat], text: words[0], audience: nil, limit: 1))
     case "tiny.discard": return AppDecision([.discardPictures([words[0]])])
     default: throw .methodNotFound
     }

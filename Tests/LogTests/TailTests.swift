@@ -1,3 +1,4 @@
+import GRDB
 import TestSupport
 import Testing
 import Wire
@@ -23,6 +24,29 @@ import Wire
     _ = try again.store.open(name, durability: .durable)
     for _ in 0..<5 { #expect(try again.offsets(name) == Array(51...100)) }
     #expect(again.store.coldReadCount == 1)
+  }
+
+  @Test("A change of an old publication shows at once on a relaxed channel, though the disk does not take it yet")
+  func relaxedEditOfOld() throws {
+    let folder = try TemporaryFolder()
+    let subject = try SQLiteSubject(folder.path)
+    let name = try channel("a")
+    let epoch = try subject.store.open(name, durability: .relaxed).position.epoch
+    let count = UInt64(HotChannel.tailLimit) + 10
+    for offset in 1...count { subject.append(name, epoch: epoch, offset: offset, durability: .relaxed, size: 2000) }
+    try subject.perform("SELECT 1")
+    #expect(subject.store.ask(.intercept { _ in throw DatabaseError(resultCode: .SQLITE_FULL, message: "simulated") }))
+    for (offset, text) in [(count + 1, "first"), (count + 2, "second")] {
+      let replacement = Publication(offset: 1, time: 1000, data: Array(text.utf8))
+      let notice = Publication(offset: offset, time: 1000, data: [])
+      let entry = LogEntry(
+        ticket: subject.nextTicket(), channel: name, epoch: epoch, publication: notice, durability: .relaxed,
+        historySize: 2000, historyTTLMilliseconds: 1_000_000, edit: LogEdit(replacement: replacement))
+      #expect(subject.store.append(entry) == .kept)
+      let read = try subject.store.read(name, LogRange(since: 0, through: offset, limit: 1))
+      #expect(read.map(\.data) == [Array(text.utf8)])
+    }
+    #expect(subject.store.ask(.intercept(nil)))
   }
 
   @Test("A tail holds at most 256 publications and 256 KiB of a channel; older ones come from SQLite")

@@ -13,6 +13,9 @@ final class AppHost {
   /// The last decision of which something is not on disk yet. Answers to commands that change nothing wait for it: they
   /// may tell of what it changes.
   var lastPending: PendingDecision?
+  /// Decisions that the log did not take after all, ever, and why the last of them failed.
+  var failures: UInt64 = 0
+  var lastFailure: LogError?
   /// When the next record is due, as far as is known; nil: nobody looked yet.
   var nextDue: Int64?
   /// Records whose decision failed, and when to try again.
@@ -105,7 +108,7 @@ final class PendingDecision {
   let answer: BrokerResponse?
   let requester: Requester
   /// Others, who asked for something that this may change.
-  var otherAnswers: [(Requester, BrokerResponse)] = []
+  var waiting: [WaitingAnswer] = []
 
   init(
     host: AppHost, remaining: Int, records: [(key: String, offset: UInt64)], effects: [AppEffect],
@@ -117,6 +120,25 @@ final class PendingDecision {
     following = FollowingEffects(of: effects)
     self.answer = answer
     self.requester = requester
+  }
+}
+
+/// What is to be answered when everything that is under way now is on disk; where something of it fails, the error is.
+struct WaitingAnswer {
+  enum Answer {
+    case response(BrokerResponse)
+    case search(MessageSearch)
+  }
+
+  let requester: Requester
+  let answer: Answer
+  /// How many decisions of the app had failed when this began to wait.
+  let failures: UInt64
+
+  init(_ requester: Requester, _ answer: Answer, failures: UInt64) {
+    self.requester = requester
+    self.answer = answer
+    self.failures = failures
   }
 }
 

@@ -29,7 +29,8 @@ final class AppLens: AppView {
 
   func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
     let state = try core.channel(channel, at: time)
-    if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)], record.expires > time.wall {
+    if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)]?.record, record.expires > time.wall
+    {
       return record.offset
     }
     guard let origin = requester.origin else { return nil }

@@ -16,13 +16,13 @@ extension BrokerCore {
     }
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
-      source: request.isGateways ? .gateway : .client, key: requester.key)
+      source: request.isGateways ? .gateway : .client, key: requester.key(of: configuration.instance))
     let decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
   /// The app whose name stands before the method's first dot. ASCII, where equal text is equal bytes.
-  private func host(of method: String) -> AppHost? {
+  func host(of method: String) -> AppHost? {
     hosts.first { method.hasPrefix($0.methodPrefix) }
   }
 
@@ -81,16 +81,34 @@ extension BrokerCore {
     if let error = decision.error {
       counters.refused += 1
       host.nextDue = nil
-      for requester in [decision.requester] + decision.otherAnswers.map(\.0) {
-        settle(requester, .failed(clientError(for: error)), at: time, into: &effects)
-      }
-      return
+      host.failures += 1
+      host.lastFailure = error
+      settle(decision.requester, .failed(clientError(for: error)), at: time, into: &effects)
+      return answerWaiting(decision, at: time, into: &effects)
     }
     for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
     decision.following.forEach { follow($0, of: host, at: time, into: &effects) }
     refresh(host, at: time, into: &effects)
     if let answer = decision.answer { settle(decision.requester, answer, at: time, into: &effects) }
-    for (requester, answer) in decision.otherAnswers { settle(requester, answer, at: time, into: &effects) }
+    answerWaiting(decision, at: time, into: &effects)
+  }
+
+  /// Those who waited for a decision, and with it for all that were under way when they asked: the log answers for
+  /// entries in the order in which it took them.
+  private func answerWaiting(
+    _ decision: PendingDecision, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    let host = decision.host
+    for waiting in decision.waiting {
+      if waiting.failures != host.failures, let error = host.lastFailure {
+        settle(waiting.requester, .failed(clientError(for: error)), at: time, into: &effects)
+        continue
+      }
+      switch waiting.answer {
+      case .response(let response): settle(waiting.requester, response, at: time, into: &effects)
+      case .search(let search): effects.append(.search(search, waiting.requester))
+      }
+    }
   }
 
   /// Nothing of the records is on its way to the disk any more.

@@ -160,10 +160,11 @@ extension BrokerCore {
     var record: IdempotencyRecord?
     if let key = publication.idempotencyKey {
       let digest = digest(of: publication.data)
-      switch decideIdempotency(state.idempotency[IdentifierKey(key)], digest: digest, now: time.wall) {
+      let held = state.idempotency[IdentifierKey(key)]
+      switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
       case .publish: break
       case .conflict: throw .idempotencyConflict
-      case .alreadyPublished(let offset): repeated = Repeated(underWay: decision(publishing: offset, on: state))
+      case .alreadyPublished: repeated = Repeated(underWay: held?.ticket.flatMap { pending[$0]?.decision })
       }
       record = IdempotencyRecord(
         key: key, offset: 0, digest: digest, expires: time.wall + configuration.idempotencyWindow)
@@ -173,12 +174,6 @@ extension BrokerCore {
       repeated = Repeated(underWay: nil)
     }
     return (record, repeated)
-  }
-
-  /// Looked for among all that waits: it happens only when somebody repeats what they have just said.
-  private func decision(publishing offset: UInt64, on state: ChannelState) -> PendingDecision? {
-    if offset <= state.sequencer.top.offset { return nil }
-    return pending.values.first { $0.state === state && $0.publication.offset == offset }?.decision
   }
 
   private func add(
@@ -240,14 +235,17 @@ extension BrokerCore {
     _ entry: LogEntry, on state: ChannelState, _ outcome: AppendOutcome, by decision: PendingDecision,
     at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    state.map?.taken(entry.publication)
-    if let record = entry.idempotency { hold(record, in: state, at: time) }
+    if let record = entry.idempotency {
+      hold(record, upon: outcome == .kept ? nil : entry.ticket, in: state, at: time)
+    }
     if outcome == .kept {
+      state.map?.taken(entry.publication, ticket: entry.ticket)
       state.sequencer.kept()
       deliver(entry.publication, on: state, at: time, into: &effects)
       advance(decision, error: nil, at: time, into: &effects)
     } else {
       state.sequencer.taken()
+      noteUnderWay(entry, on: state)
       pendingBytes += entry.publication.data.count
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: .broker,
@@ -269,14 +267,18 @@ extension BrokerCore {
     _ decision: AppDecision, for requester: Requester, with other: PendingDecision?, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) {
-    switch decision.answer {
-    case .search(let search): effects.append(.search(search, requester))
-    case .reply(let reply):
-      if let other {
-        other.otherAnswers.append((requester, .result(reply)))
-      } else {
-        settle(requester, .result(reply), at: time, into: &effects)
+    guard let other else {
+      switch decision.answer {
+      case .search(let search): effects.append(.search(search, requester))
+      case .reply(let reply): settle(requester, .result(reply), at: time, into: &effects)
       }
+      return
+    }
+    switch decision.answer {
+    case .search(let search):
+      other.waiting.append(WaitingAnswer(requester, .search(search), failures: other.host.failures))
+    case .reply(let reply):
+      other.waiting.append(WaitingAnswer(requester, .response(.result(reply)), failures: other.host.failures))
     }
   }
 }

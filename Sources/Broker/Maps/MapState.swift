@@ -15,7 +15,13 @@ final class MapState {
   }
 
   private var entries: [IdentifierKey: Publication] = [:]
-  private var underWay: [IdentifierKey: Publication] = [:]
+  /// The last change of a key that the log has not answered for, and the ticket of its entry.
+  private struct UnderWay {
+    var publication: Publication
+    var ticket: UInt64
+  }
+
+  private var underWay: [IdentifierKey: UnderWay] = [:]
   /// Keys in order, smallest first; nil where a change has spoilt it.
   private var places: [Place]?
   private let ordersByScore: Bool
@@ -36,15 +42,19 @@ final class MapState {
   /// What the key holds once everything that is under way is delivered.
   func latest(_ key: String) -> Publication? {
     let key = IdentifierKey(key)
-    guard let waiting = underWay[key] else { return entries[key] }
+    guard let waiting = underWay[key]?.publication else { return entries[key] }
     return waiting.change?.removed == true ? nil : waiting
   }
 
   func isUnderWay(_ key: String) -> Bool { underWay[IdentifierKey(key)] != nil }
 
+  /// Of the entry upon which ``latest(_:)`` rests, where the log has not answered for it.
+  func ticket(of key: String) -> UInt64? { underWay.isEmpty ? nil : underWay[IdentifierKey(key)]?.ticket }
+
   /// The log took it and has not answered yet.
-  func taken(_ publication: Publication) {
-    if let change = publication.change { underWay[IdentifierKey(change.key)] = publication }
+  func taken(_ publication: Publication, ticket: UInt64) {
+    guard let change = publication.change else { return }
+    underWay[IdentifierKey(change.key)] = UnderWay(publication: publication, ticket: ticket)
   }
 
   func failed(_ publication: Publication) { settle(publication) }
@@ -60,7 +70,7 @@ final class MapState {
 
   private func settle(_ publication: Publication) {
     guard let key = publication.change.map({ IdentifierKey($0.key) }) else { return }
-    if underWay[key]?.offset == publication.offset { underWay[key] = nil }
+    if underWay[key]?.publication.offset == publication.offset { underWay[key] = nil }
   }
 
   /// A page of the entries, and where the next one begins; empty: there is none.

@@ -31,8 +31,10 @@ final class HotChannel {
   /// Keys and origins of relaxed entries that are not on disk yet.
   var traces = RequestTraces()
   var lastUse: Int64
-  /// Changes of publications that are not on disk yet.
+  /// Changes of publications that are not on disk yet, of a durable channel: they show when they are.
   private var edits: [(offset: UInt64, edit: LogEdit)] = []
+  /// Of a relaxed channel, by the offset of what they change: they show at once, also in what only the disk holds.
+  private var shownEdits: [UInt64: (offset: UInt64, edit: LogEdit)] = [:]
 
   var isDurable: Bool { writer.durability == .durable }
 
@@ -59,7 +61,12 @@ final class HotChannel {
     // What stood at this offset failed, or is about to.
     tail.truncate(from: offset)
     if let edit = entry.edit {
-      if isDurable { edits.append((offset, edit)) } else { tail.replace(with: edit.replacement) }
+      if isDurable {
+        edits.append((offset, edit))
+      } else {
+        tail.replace(with: edit.replacement)
+        shownEdits[edit.replacement.offset] = (offset, edit)
+      }
     }
     if !isDurable {
       top = offset
@@ -83,7 +90,14 @@ final class HotChannel {
       tail.replace(with: first.edit.replacement)
       edits.removeFirst()
     }
+    if !shownEdits.isEmpty { shownEdits = shownEdits.filter { $0.value.offset > top } }
     trimTail()
+  }
+
+  /// What the disk holds, with the changes that are on their way there.
+  func shown(_ stored: Publication) -> Publication {
+    if shownEdits.isEmpty { return stored }
+    return shownEdits[stored.offset]?.edit.replacement ?? stored
   }
 
   func fail(offset: UInt64, ticket: UInt64) {

@@ -21,7 +21,7 @@ extension SQLiteStore {
     try reader.publications(
       of: id, in: cold, limit: range.limit - result.count, reverse: range.reverse, notBefore: range.notBefore
     ) { publication in
-      result.append(publication)
+      result.append(channel.shown(publication))
       return true
     }
     if !range.reverse, usesTail { channel.tail.read(span, range, into: &result) }
@@ -50,7 +50,7 @@ extension SQLiteStore {
       found += 1
       bytes += $0.cost
       isFull = bytes > HotChannel.tailBytesLimit || $0.offset != top - UInt64(publications.count)
-      if !isFull { publications.append($0) }
+      if !isFull { publications.append(channel.shown($0)) }
       return !isFull
     }
     hot.use(channel) {

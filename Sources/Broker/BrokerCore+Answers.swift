@@ -1,0 +1,125 @@
+import Log
+import Wire
+
+/// An answer that holds only if an entry gets to the disk which is under way.
+struct Follower {
+  var requester: Requester
+  var response: BrokerResponse
+}
+
+/// Answers, and what they have to wait for.
+///
+/// Many requests change nothing, because what they ask for is done: a key is removed that is gone, a receipt is said
+/// twice, a publication is sent again. Where it is done on disk, they are answered at once. Where the log has not told yet
+/// what became of it, the answer waits for that and fails with it: an acknowledgement that came before the disk would be
+/// a promise that a power cut breaks. So it is with refusals that tell of something under way.
+extension BrokerCore {
+  /// Answers when the entry with the ticket is on disk, or with its error where it does not get there; at once where the
+  /// log has answered for it.
+  func answer(
+    _ requester: Requester, _ response: BrokerResponse, after ticket: UInt64?, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    if requester == .broker { return }
+    guard let ticket, pending[ticket] != nil else { return settle(requester, response, at: time, into: &effects) }
+    followers[ticket, default: []].append(Follower(requester: requester, response: response))
+  }
+
+  /// The entry with the ticket came back: so do those who waited for it.
+  func answerFollowers(of completion: LogCompletion, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    for follower in followers.removeValue(forKey: completion.ticket) ?? [] {
+      let response = completion.error.map { BrokerResponse.failed(clientError(for: $0)) } ?? follower.response
+      settle(follower.requester, response, at: time, into: &effects)
+    }
+  }
+
+  /// A key is to be removed that the map does not hold, or will not once its removal is on disk.
+  func answerGone(
+    _ key: String, in state: ChannelState, to requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    let ticket = state.map?.ticket(of: key)
+    let offset = ticket.flatMap { pending[$0]?.publication.offset } ?? state.sequencer.top.offset
+    let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
+    answer(requester, .published(position), after: ticket, at: time, into: &effects)
+  }
+
+  /// A request is refused: at once, unless an app's rules refuse it by what a decision changes that is not on disk yet.
+  ///
+  /// - Parameter isResync: somebody was subscribed before the link was reset, and the gateway takes it that they still
+  ///   are. Whoever is refused is let go at once: what is published meanwhile would reach them.
+  func refuse(
+    _ request: BrokerRequest, _ error: ClientError, for requester: Requester, isResync: Bool, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    if !isResync, let host = host(concernedBy: request), let pending = host.lastPending {
+      pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
+    } else if request.isRemembered {
+      settle(requester, .failed(error), at: time, into: &effects)
+    } else {
+      answer(requester, .failed(error), at: time, into: &effects)
+    }
+  }
+
+  /// The app whose rules decide about a request.
+  private func host(concernedBy request: BrokerRequest) -> AppHost? {
+    if hosts.isEmpty { return nil }
+    switch request {
+    case .call(let call): return host(of: call.method)
+    case .unread(_, let channels): return channels.lazy.compactMap { self.host(governing: $0) }.first
+    default: return request.channel.flatMap { host(governing: $0) }
+    }
+  }
+
+  /// Receipts of an app's channel are for those whom the app admits there.
+  private func host(governing channel: ChannelName) -> AppHost? {
+    guard let options = configuration.namespaces.options(for: channel) else { return nil }
+    if let app = options.app { return apps[app.description] }
+    guard options.followsChannel, let subject = try? ChannelName(channel.rest) else { return nil }
+    return configuration.namespaces.options(for: subject)?.app.flatMap { apps[$0.description] }
+  }
+
+  func answerPublished(
+    _ offset: UInt64, in state: ChannelState, to requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    if requester == .broker { return }
+    let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
+    settle(requester, .published(position), at: time, into: &effects)
+  }
+
+  /// Answers a publish, and remembers the answer for a gateway that asks again.
+  func settle(
+    _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    if case .gateway(let gateway, let request) = requester { links[gateway]?.remember(response, for: request) }
+    answer(requester, response, at: time, into: &effects)
+  }
+
+  /// A gateway asks again for something whose answer it never got.
+  ///
+  /// - Returns: true where the request was answered or is under way, and must not be done a second time.
+  func answerRetry(
+    _ original: BrokerRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) -> Bool {
+    let requester = Requester.gateway(gateway, request: request)
+    switch links[gateway]?.result(of: request) ?? .nothing {
+    case .underWay:
+      counters.duplicatesAvoided += 1
+      return true
+    case .answered(let response):
+      counters.duplicatesAvoided += 1
+      answer(requester, response, at: time, into: &effects)
+      return true
+    case .nothing: break
+    }
+    // A broker that restarted knows only what its log holds.
+    guard let name = original.channel, let state = try? channel(name, at: time),
+      let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
+    else { return false }
+    counters.duplicatesAvoided += 1
+    answerPublished(offset, in: state, to: requester, at: time, into: &effects)
+    return true
+  }
+}
