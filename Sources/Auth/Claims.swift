@@ -1,3 +1,5 @@
+public import Wire
+
 /// What a connection token grants: the result of a successful check, never the token itself.
 public struct ConnectionClaims: Sendable, Equatable {
   /// The token's `sub`; empty for an anonymous connection.
@@ -10,11 +12,14 @@ public struct ConnectionClaims: Sendable, Equatable {
   public var meta: [UInt8]?
   /// Server-side subscriptions from `channels` and `subs`, by channel name.
   public var subscriptions: [String: SubscriptionGrant]
+  /// What it can be revoked by; nil: there was no token.
+  public var token: TokenIdentity?
 
   public init(
     user: String, expiresAt: Int64? = nil, info: [UInt8]? = nil, meta: [UInt8]? = nil,
-    subscriptions: [String: SubscriptionGrant] = [:]
+    subscriptions: [String: SubscriptionGrant] = [:], token: TokenIdentity? = nil
   ) {
+    self.token = token
     self.user = user
     self.expiresAt = expiresAt
     self.info = info
@@ -48,8 +53,14 @@ public struct SubscriptionClaims: Sendable, Equatable {
   /// never, whatever `exp` says.
   public var expiresAt: Int64?
   public var grant: SubscriptionGrant
+  /// What it can be revoked by.
+  public var token: TokenIdentity?
 
-  public init(user: String, channel: String, expiresAt: Int64? = nil, grant: SubscriptionGrant = .init()) {
+  public init(
+    user: String, channel: String, expiresAt: Int64? = nil, grant: SubscriptionGrant = .init(),
+    token: TokenIdentity? = nil
+  ) {
+    self.token = token
     self.user = user
     self.channel = channel
     self.expiresAt = expiresAt

@@ -5,14 +5,18 @@ struct ClaimsReader {
   /// Nil: not checked.
   let audience: String?
   let issuer: String?
+  /// A token without `exp` is refused.
+  var requiresExpiry = false
+  /// Seconds for which a token, and what it grants, may hold at most; nil: for as long as it says.
+  var maximumLifetime: Int64?
   /// Seconds since 1970.
   let now: Int64
 
   func connection(_ claims: JSONObject) throws(TokenError) -> ConnectionClaims {
     // Whoever was given a token for one channel must not be able to connect with it.
     guard !claims.has("channel") else { throw .invalid(reason: "this is a subscription token, not a connection token") }
-    let expiresAt = try checkedExpiry(claims)
-    var result = ConnectionClaims(user: try user(claims), expiresAt: expiresAt)
+    let (token, expiresAt) = try checkedTimes(claims)
+    var result = ConnectionClaims(user: try user(claims), expiresAt: expiresAt, token: token)
     result.info = claims["info"]?.singleLine
     result.meta = claims["meta"]?.singleLine
     result.subscriptions = try subscriptions(claims)
@@ -23,31 +27,62 @@ struct ClaimsReader {
     guard let channel = claims["channel"]?.string, !channel.isEmpty else {
       throw .invalid(reason: "the claim channel is missing or not a string")
     }
-    let expiry = try checkedExpiry(claims)
-    var result = SubscriptionClaims(user: try user(claims), channel: channel, expiresAt: expiry)
+    let (token, expiry) = try checkedTimes(claims)
+    var result = SubscriptionClaims(user: try user(claims), channel: channel, expiresAt: expiry, token: token)
     if let until = try seconds("expire_at", of: claims, rounded: .down) {
       if until != 0, until <= now { throw .expired }
       result.expiresAt = until == 0 ? nil : until
+      // A subscription that outlives every token would outlive every revocation, too.
+      try checkLifetime(until: result.expiresAt, of: token, saidBy: "expire_at")
     }
     result.grant = try grant(claims)
     return result
   }
 
   /// Checks who the token is for and when it holds. Expiry comes last: what is wrong otherwise is never just "expired".
-  private func checkedExpiry(_ claims: JSONObject) throws(TokenError) -> Int64? {
+  private func checkedTimes(_ claims: JSONObject) throws(TokenError) -> (TokenIdentity, expiry: Int64?) {
     try checkAudience(claims)
     if let issuer {
       guard let claim = claims["iss"]?.string, claim.hasSameBytes(as: issuer) else {
         throw .invalid(reason: "the claim iss is not the configured issuer")
       }
     }
-    _ = try seconds("iat", of: claims, rounded: .down)
+    let token = TokenIdentity(id: try tokenID(claims), issuedAt: try seconds("iat", of: claims, rounded: .down))
     if let notBefore = try seconds("nbf", of: claims, rounded: .up), now < notBefore {
       throw .invalid(reason: "the token is not valid yet (nbf)")
     }
     let expiry = try seconds("exp", of: claims, rounded: .down)
+    if requiresExpiry, expiry == nil {
+      throw .invalid(reason: "the token has no end (exp), and token.require_exp is on")
+    }
     if let expiry, expiry <= now { throw .expired }
-    return expiry
+    try checkLifetime(until: expiry, of: token, saidBy: "exp")
+    return (token, expiry)
+  }
+
+  /// A `jti` that nobody could name would be a token that cannot be revoked.
+  private func tokenID(_ claims: JSONObject) throws(TokenError) -> String? {
+    guard claims.has("jti") else { return nil }
+    guard let id = claims["jti"]?.string else { throw .invalid(reason: "the claim jti is not a string") }
+    return id.isEmpty ? nil : id
+  }
+
+  /// Counted from `iat`, or from now where there is none. What an issuer whose clock is ahead says of the future is
+  /// believed for no more than the leeway.
+  private func checkLifetime(until end: Int64?, of token: TokenIdentity, saidBy claim: String) throws(TokenError) {
+    guard let maximumLifetime else { return }
+    guard let end else {
+      throw .invalid(reason: "\(claim) sets no end, and token.max_lifetime is set")
+    }
+    let longest = saturating(now, plus: saturating(maximumLifetime, plus: VerifierConfiguration.clockLeeway))
+    guard end <= longest, end <= saturating(token.issuedAt ?? longest, plus: maximumLifetime) else {
+      throw .invalid(reason: "\(claim) is further away than token.max_lifetime allows")
+    }
+  }
+
+  private func saturating(_ a: Int64, plus b: Int64) -> Int64 {
+    let (sum, overflow) = a.addingReportingOverflow(b)
+    return overflow ? (b > 0 ? .max : .min) : sum
   }
 
   private func checkAudience(_ claims: JSONObject) throws(TokenError) {

@@ -12,23 +12,29 @@ public struct JWTVerifier: TokenVerifier {
   private let caches: [KeySetCache]
   private let audience: String?
   private let issuer: String?
+  private let requiresExpiry: Bool
+  private let maximumLifetime: Int64?
   private let now: @Sendable () -> Int64
   private let logger: Logger
 
-  /// - Parameter now: seconds since 1970. Used for tokens and for the age of key sets.
+  /// - Parameters:
+  ///   - now: seconds since 1970, for what tokens say.
+  ///   - age: seconds of a clock that never goes back, for the age of key sets; nil: `now`.
   public init(
     _ configuration: VerifierConfiguration,
     now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },
-    logger: Logger = Logger(label: "fanfare.auth")
+    age: (@Sendable () -> Int64)? = nil, logger: Logger = Logger(label: "fanfare.auth")
   ) async throws(VerifierConfigurationError) {
     self.keys = try await Self.keys(configuration)
     var caches: [KeySetCache] = []
     for source in configuration.keySets {
-      caches.append(KeySetCache(source, load: try Self.loader(source), now: now, logger: logger))
+      caches.append(KeySetCache(source, load: try Self.loader(source), now: age ?? now, logger: logger))
     }
     self.caches = caches
     self.audience = configuration.audience
     self.issuer = configuration.issuer
+    requiresExpiry = configuration.requiresExpiry
+    maximumLifetime = configuration.maximumLifetime
     self.now = now
     self.logger = logger
   }
@@ -45,7 +51,10 @@ public struct JWTVerifier: TokenVerifier {
     }
   }
 
-  private var reader: ClaimsReader { ClaimsReader(audience: audience, issuer: issuer, now: now()) }
+  private var reader: ClaimsReader {
+    ClaimsReader(
+      audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maximumLifetime: maximumLifetime, now: now())
+  }
 
   /// Clients are told no more than a code: why a token was refused stands in the log, without any part of the token.
   private func logged<Claims>(

@@ -17,7 +17,7 @@ actor KeySetCache {
 
   /// - Parameters:
   ///   - load: reads the source's bytes.
-  ///   - now: seconds since 1970.
+  ///   - now: seconds of a clock that never goes back.
   init(
     _ source: KeySetSource, load: @escaping @Sendable () async throws -> [UInt8],
     now: @escaping @Sendable () -> Int64, logger: Logger
@@ -32,10 +32,9 @@ actor KeySetCache {
   func keys(for keyID: String) async throws(TokenError) -> KeySet {
     if age(atMost: source.timeToLive), let keys, keys.contains(keyID) { return keys }
     await refresh()
-    // What failed to be renewed holds for one more term: an identity provider's short outage locks nobody out, and a
+    // What failed to be renewed holds until it is too old: an identity provider's short outage locks nobody out, and a
     // key that was withdrawn does not live for ever.
-    let (term, overflow) = source.timeToLive.multipliedReportingOverflow(by: 2)
-    guard let keys, age(atMost: overflow ? .max : term) else {
+    guard let keys, age(atMost: source.maximumAge) else {
       throw .unavailable(reason: "the key set could not be read; see the warning in the log")
     }
     return keys

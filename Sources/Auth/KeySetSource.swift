@@ -12,18 +12,24 @@ public struct KeySetSource: Sendable, Equatable {
   public static let maximumBytes = 1024 * 1024
 
   public var location: Location
-  /// Seconds after which the set is read again. Where that fails, the old set holds for as long again, then no more.
+  /// Seconds after which the set is read again. Where that fails, the old set holds on.
   public var timeToLive: Int64
+  /// Seconds after which a set that could not be read again is not used any more: how long a key that was withdrawn
+  /// can count while the source is down.
+  public var maximumAge: Int64
   /// Seconds between two readings, whatever the reason: an unknown `kid`, or a source that failed.
   public var minimumRefreshInterval: Int64
   /// Longest that one reading of a URL may take, from the first byte sent to the last received.
   public var timeout: Duration
 
   public init(
-    _ location: Location, timeToLive: Int64 = 3600, minimumRefreshInterval: Int64 = 10, timeout: Duration = .seconds(5)
+    _ location: Location, timeToLive: Int64 = 3600, maximumAge: Int64? = nil, minimumRefreshInterval: Int64 = 10,
+    timeout: Duration = .seconds(5)
   ) {
     self.location = location
     self.timeToLive = timeToLive
+    let (twice, overflow) = timeToLive.multipliedReportingOverflow(by: 2)
+    self.maximumAge = maximumAge ?? (overflow ? .max : twice)
     self.minimumRefreshInterval = minimumRefreshInterval
     self.timeout = timeout
   }

@@ -17,15 +17,18 @@ public struct TokenMinter: Sendable {
   private let audience: String?
   private let issuer: String?
   private let now: @Sendable () -> Int64
+  private let newID: @Sendable () -> String
 
   /// - Parameters:
   ///   - hmacSecret: the verifier's, at least 32 bytes.
   ///   - audience: written as `aud`; must be what the verifier asks for.
   ///   - issuer: written as `iss`.
   ///   - now: seconds since 1970.
+  ///   - newID: a `jti` that no other token has.
   public init(
     hmacSecret: String, audience: String? = nil, issuer: String? = nil,
-    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },
+    newID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
   ) async throws(VerifierConfigurationError) {
     guard let algorithm = try await JWTVerifier.hmacKey(hmacSecret).algorithm(.hs256) else {
       throw .unusableKey(name: "HMAC secret")
@@ -34,6 +37,7 @@ public struct TokenMinter: Sendable {
     self.audience = audience
     self.issuer = issuer
     self.now = now
+    self.newID = newID
   }
 
   /// - Parameters:
@@ -67,7 +71,7 @@ public struct TokenMinter: Sendable {
 
   private func standardClaims(user: String, expiresIn: Int64?) -> [(String, String)] {
     let time = now()
-    var claims = [("sub", quotedJSON(user)), ("iat", String(time))]
+    var claims = [("sub", quotedJSON(user)), ("jti", quotedJSON(newID())), ("iat", String(time))]
     if let expiresIn {
       let (expiry, overflow) = time.addingReportingOverflow(expiresIn)
       claims.append(("exp", String(overflow ? Int64.max : expiry)))

@@ -14,6 +14,14 @@ public struct VerifierConfiguration: Sendable, Equatable {
   public var audience: String?
   /// What `iss` must be; nil: not checked.
   public var issuer: String?
+  /// Whether a token without `exp` is refused.
+  public var requiresExpiry = false
+  /// Seconds for which a token, and a subscription that it grants, may hold at most; nil: no limit. With it, a token
+  /// without `exp` is refused.
+  public var maximumLifetime: Int64?
+
+  /// Seconds by which the clock of whoever makes tokens may be ahead of ours, where lifetimes are compared.
+  public static let clockLeeway: Int64 = 60
 
   public init(
     hmacSecret: String? = nil, rsaPublicKey: String? = nil, ecdsaPublicKey: String? = nil,

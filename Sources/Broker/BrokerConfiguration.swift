@@ -21,6 +21,11 @@ public struct BrokerConfiguration: Sendable {
   public var maximumPageBytes = 16 << 20
   /// Largest payload of a publication.
   public var maximumPayloadBytes = 1 << 20
+  /// Revocations in force at a time: one more is refused, none is forgotten for it.
+  public var maximumRevocations = 100_000
+  /// Seconds for which a token can hold at most, as the gateways check it; 0: there is no such limit, and a revocation
+  /// that says no end of its own has none.
+  public var maximumTokenLifetime: Int64 = 0
   /// How long the state of a channel without subscribers stays in memory.
   public var idleChannelTimeout: Int64 = 60_000
 

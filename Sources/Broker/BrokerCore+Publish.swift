@@ -9,6 +9,8 @@ struct PendingPublish {
   var idempotencyKey: IdentifierKey?
   /// Of which it is a part.
   var decision: PendingDecision?
+  /// It is no publication, but keeps a revocation.
+  var revocation: PendingRevocation?
 }
 
 extension BrokerCore {
@@ -116,6 +118,7 @@ extension BrokerCore {
         counters.refused += 1
         settle(publish.requester, .failed(clientError(for: error)), at: time, into: &effects)
         if let decision = publish.decision { advance(decision, error: error, at: time, into: &effects) }
+        if let revocation = publish.revocation { enforce(revocation, error: error, at: time, into: &effects) }
       } else {
         state.sequencer.completed(offset: publish.publication.offset)
         deliver(publish.publication, on: state, at: time, into: &effects)
@@ -124,6 +127,7 @@ extension BrokerCore {
           noteDue(publish.publication, of: state, decision.host)
           advance(decision, error: nil, at: time, into: &effects)
         }
+        if let revocation = publish.revocation { enforce(revocation, error: nil, at: time, into: &effects) }
       }
       if !followers.isEmpty { answerFollowers(of: completion, at: time, into: &effects) }
       noteIdle(state, at: time)

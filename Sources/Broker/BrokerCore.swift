@@ -34,6 +34,10 @@ public final class BrokerCore {
   /// Idempotency keys in the order in which they end.
   private var idempotencyExpiry = DueQueue<(ChannelName, IdempotencyRecord)>()
   private var lastSweep: Int64?
+  /// What gateways were told to do with their connections, and have not confirmed.
+  var orders = PendingOrders()
+  /// Nil: nobody opened it, and tokens cannot be revoked.
+  var revocations: RevocationLog?
 
   /// - Parameters:
   ///   - memory: keeps namespaces whose durability is `memory`.
@@ -105,6 +109,12 @@ public final class BrokerCore {
       case .unread(let user, let channels): response = try unread(channels, by: user, at: time)
       case .call(let call): return try self.call(call, for: requester, at: time, into: &effects)
       case .channels(let prefix): response = .channels(activeChannels(prefix: prefix))
+      case .disconnect(let target, let code):
+        return try issue(.disconnect(target, code), then: .done, for: requester, at: time, into: &effects)
+      case .endSubscriptions(let target, let channel, let code):
+        let order = SessionOrder.unsubscribe(target, channel, code)
+        return try issue(order, then: .done, for: requester, at: time, into: &effects)
+      case .revoke(let revoke): return try self.revoke(revoke, for: requester, at: time, into: &effects)
       }
       answer(requester, response, at: time, into: &effects)
     } catch {
@@ -222,6 +232,8 @@ public final class BrokerCore {
       if let state = channels[channel], state.idempotency[key]?.record == record { state.idempotency[key] = nil }
     }
     expireEntries(at: time, into: &effects)
+    watchOrders(at: time, into: &effects)
+    forgetRevocations(at: time)
     wakeApps(at: time, into: &effects)
     while let channel = idle.next(upTo: time.monotonic - configuration.idleChannelTimeout) {
       forgetIfIdle(channel, at: time)

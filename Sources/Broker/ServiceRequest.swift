@@ -29,6 +29,14 @@ enum ServiceRequest {
     var cursor: String?
     var method: String?
     var user: String?
+    var client: String?
+    var session: String?
+    var whitelist: [String]?
+    var code: UInt32?
+    var reason: String?
+    var uid: String?
+    var issuedBefore: Int64?
+    var expireAt: Int64?
   }
 
   static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
@@ -51,10 +59,13 @@ enum ServiceRequest {
       return .readMap(.init(channel: try channel(parameters), key: parameters.key, read: read))
     case "call": return .call(try call(parameters, frames))
     case "channels": return .channels(prefix: parameters.prefix ?? "")
+    case "disconnect", "unsubscribe", "revoke_token", "invalidate_user_tokens":
+      return try order(String(decoding: method, as: UTF8.self), parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map, presence, presence_stats, channels and call")
+          + "history_remove, map, presence, presence_stats, channels, call, disconnect, unsubscribe, revoke_token and "
+          + "invalidate_user_tokens")
     }
   }
 
@@ -69,7 +80,8 @@ enum ServiceRequest {
     do { return try decoder.decode(Parameters.self, from: Data(frame)) } catch {
       throw .badRequest.saying(
         "the parameters do not fit; they are channel, idempotency_key, tags, key, removed, score, "
-          + "offset, limit, cursor, since {epoch, offset}, reverse, prefix, method, user")
+          + "offset, limit, cursor, since {epoch, offset}, reverse, prefix, method, user, client, session, whitelist, "
+          + "code, reason, uid, issued_before, expire_at")
     }
   }
 
@@ -81,6 +93,60 @@ enum ServiceRequest {
   private static func limit(_ limit: Int64?) -> UInt32 {
     guard let limit else { return 0 }
     return limit < 0 ? .max : UInt32(clamping: limit)
+  }
+
+  /// Names and fields as Centrifugo's server API has them.
+  private static func order(_ method: String, _ parameters: Parameters) throws(ClientError) -> BrokerRequest {
+    switch method {
+    case "revoke_token":
+      guard let uid = parameters.uid else { throw .badRequest.saying("revoke_token needs uid, the token's jti") }
+      return .revoke(.init(.id(uid), expiresAt: parameters.expireAt))
+    case "invalidate_user_tokens":
+      guard let user = parameters.user else { throw .badRequest.saying("invalidate_user_tokens needs the user") }
+      return .revoke(
+        .init(
+          .user(user, issuedBefore: parameters.issuedBefore, channel: parameters.channel),
+          expiresAt: parameters.expireAt))
+    case "unsubscribe":
+      var code = UnsubscribeCode.server
+      if let given = parameters.code {
+        guard (2000...2999).contains(given) else { throw .badRequest.saying("code is a number from 2000 to 2999") }
+        code.code = given
+      }
+      code.reason = try reason(parameters) ?? code.reason
+      return .endSubscriptions(try target(parameters), try channel(parameters), code)
+    default:
+      var code = DisconnectCode.forceDisconnect
+      if let given = parameters.code {
+        guard (3000...4999).contains(given) else {
+          throw .badRequest.saying("code is a number from 3000 to 4999; clients come back below 3500 and in 4000-4499")
+        }
+        code.code = UInt16(given)
+      }
+      code.reason = try reason(parameters) ?? code.reason
+      return .disconnect(try target(parameters), code)
+    }
+  }
+
+  private static func target(_ parameters: Parameters) throws(ClientError) -> SessionTarget {
+    func given(_ text: String?) -> String? { text?.isEmpty == true ? nil : text }
+    let target = SessionTarget(
+      user: given(parameters.user), client: given(parameters.client), session: given(parameters.session),
+      whitelist: parameters.whitelist ?? [])
+    guard target.user != nil || target.client != nil || target.session != nil else {
+      throw .badRequest.saying("say whom: user, client or session")
+    }
+    return target
+  }
+
+  /// A Close frame holds no more.
+  private static let longestReason = 123
+
+  private static func reason(_ parameters: Parameters) throws(ClientError) -> String? {
+    guard parameters.reason?.utf8.count ?? 0 <= longestReason else {
+      throw .badRequest.saying("the reason is longer than \(longestReason) bytes")
+    }
+    return parameters.reason
   }
 
   private static func publish(

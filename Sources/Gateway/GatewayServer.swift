@@ -51,10 +51,14 @@ public final class GatewayServer: Sendable {
   private let listener = NIOLockedValueBox<Listener?>(nil)
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
+  private let revocations: Revocations
 
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
+    let revocations = Revocations()
+    let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, logger: logger)
+    self.revocations = revocations
     let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
@@ -70,7 +74,7 @@ public final class GatewayServer: Sendable {
       let (shard, usesRing) = try await eventLoop.submit {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
-          loopIndex: index, verifier: verifier, rules: rules, uplink: uplink,
+          loopIndex: index, verifier: verifier, revocations: revocations, rules: rules, uplink: uplink,
           windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, clock: Self.now,
           atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
@@ -117,7 +121,8 @@ public final class GatewayServer: Sendable {
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
-      context: context, loop: loop, uplink: uplink, discardPictures: { [pictures] in pictures?.discard($0) },
+      context: context, loop: loop, uplink: uplink, revocations: revocations,
+      discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() }, logger: logger)
   }
 

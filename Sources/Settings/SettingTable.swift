@@ -78,6 +78,19 @@ enum SettingTable {
     SettingKey(
       "token.jwks_cache_ttl", .duration(seconds(10)...hours(168)), .int(hours(1)),
       "Time after which a key set is read again; an unknown key id reads it sooner."),
+    SettingKey(
+      "token.jwks_max_age", .duration(0...hours(720)), .int(0),
+      "Time for which a key set is used that cannot be read again, so how long a withdrawn key counts while its source is down; 0 means twice token.jwks_cache_ttl."
+    ),
+    SettingKey(
+      "token.require_exp", .bool, .bool(false), "Refuse tokens without an end (exp)."),
+    SettingKey(
+      "token.max_lifetime", .duration(0...hours(24 * 366)), .int(0),
+      "Longest time for which a token may hold, from iat or else from now, and a subscription that it grants; with it exp is required; 0 means no limit."
+    ),
+    SettingKey(
+      "token.max_revocations", .integer(1...1_000_000), .int(100_000),
+      "Revoked tokens and users that are in force at a time; for the broker."),
     SettingKey("token.audience", .string, .string(""), "What a token's aud must name; empty: not checked."),
     SettingKey("token.issuer", .string, .string(""), "What a token's iss must be; empty: not checked."),
   ]

@@ -64,6 +64,12 @@ public struct Settings: Sendable, Equatable {
     public var jwksFile: String
     public var jwksURL: String
     public var jwksCacheTTL: Duration
+    /// Zero: twice the time above.
+    public var jwksMaxAge: Duration
+    public var requireExp: Bool
+    /// Zero: no limit.
+    public var maxLifetime: Duration
+    public var maxRevocations: Int
     public var audience: String
     public var issuer: String
 

@@ -74,7 +74,9 @@ struct SettingsReader {
       ed25519PublicKey: string("token.ed25519_public_key"),
       ed25519PublicKeyFile: string("token.ed25519_public_key_file"),
       jwksFile: string("token.jwks_file"), jwksURL: string("token.jwks_url"),
-      jwksCacheTTL: duration("token.jwks_cache_ttl"), audience: string("token.audience"),
+      jwksCacheTTL: duration("token.jwks_cache_ttl"), jwksMaxAge: duration("token.jwks_max_age"),
+      requireExp: bool("token.require_exp"), maxLifetime: duration("token.max_lifetime"),
+      maxRevocations: int("token.max_revocations"), audience: string("token.audience"),
       issuer: string("token.issuer"))
   }
 

@@ -94,6 +94,12 @@ struct SettingsRules {
       report(
         "token.\(key)", "is a private key; write the public key here and keep the private one where tokens are made")
     }
+    if token.jwksMaxAge > .zero, token.jwksMaxAge < token.jwksCacheTTL {
+      report(
+        "token.jwks_max_age",
+        "is shorter than token.jwks_cache_ttl, so a key set would not be used until it is read again; make it as long or longer"
+      )
+    }
     if !token.jwksURL.isEmpty, !Self.isKeySetAddress(token.jwksURL) {
       report(
         "token.jwks_url",

@@ -18,6 +18,7 @@ struct Fanfare: AsyncParsableCommand {
     version: version,
     subcommands: [
       ServeCommand.self, BrokerCommand.self, GatewayCommand.self, PublishCommand.self, SubscribeCommand.self,
-      HistoryCommand.self, TokenCommand.self, ConfigCommand.self,
+      HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self, TokenCommand.self,
+      ConfigCommand.self,
     ])
 }

@@ -171,6 +171,34 @@ struct KeySetTests {
     }
   }
 
+  @Test("A key that was withdrawn stops counting at the stated age while its source is down, also below two terms")
+  func maximumAge() async throws {
+    let key = try await SetKey("a")
+    try await withServer(.body(SetKey.document(key))) { server in
+      var source = source(server.url, timeToLive: 100, minimumRefreshInterval: 10)
+      source.maximumAge = 130
+      let verifier = try await verifier(source)
+      _ = try await verifier.verifyConnection(key.token())
+      server.respond(.status(500, headers: ""))
+      clock.advance(129)
+      _ = try await verifier.verifyConnection(key.token())
+      clock.advance(1)
+      #expect(await refusal { try await verifier.verifyConnection(key.token()) }.hasPrefix("unavailable"))
+    }
+  }
+
+  @Test("A key that is not in the set any more stops counting as soon as the set is read again")
+  func withdrawn() async throws {
+    let (old, new) = (try await SetKey("a"), try await SetKey("b"))
+    try await withServer(.body(SetKey.document(old))) { server in
+      let verifier = try await verifier(source(server.url, timeToLive: 100))
+      _ = try await verifier.verifyConnection(old.token())
+      server.respond(.body(SetKey.document(new)))
+      clock.advance(100)
+      #expect(await refusal { try await verifier.verifyConnection(old.token()) } == noMatch)
+    }
+  }
+
   @Test("The configured secret works while the key set does not")
   func secretBesideSet() async throws {
     let verifier = try await verifier(KeySetSource(.file("/does/not/exist")), secret: testSecret)

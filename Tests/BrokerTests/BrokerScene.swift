@@ -14,6 +14,7 @@ enum Heard: Equatable {
   case leave(String)
   case audience(String, isAdmitted: Bool)
   case discard([String])
+  case order(UInt64, SessionOrder)
   case unreadable
 }
 
@@ -156,6 +157,9 @@ final class BrokerScene {
     case .audience:
       let change = try LinkAudience(bytes: message.body)
       return .audience(change.user, isAdmitted: change.isAdmitted)
+    case .order:
+      let order = try LinkOrder(bytes: message.body)
+      return .order(order.id, order.order)
     case .discard: return .discard(try LinkDiscard(bytes: message.body).pictures)
     default: return .unreadable
     }

@@ -71,6 +71,7 @@ private final class LoopScene: Sendable {
             link: GatewayLink(configuration: configuration), endpoint: GatewayEndpoint(endpoint),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
             context: Context(), loop: loop, uplink: Mailbox(capacity: 1 << 20),
+            revocations: Revocations(),
             discardPictures: { [self] in discard($0) }, linkOpened: {}, logger: Logger(label: "test"))
         ]
       })

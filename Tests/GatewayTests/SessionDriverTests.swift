@@ -307,6 +307,7 @@ final class RecordingTransport: SessionTransport {
 
 final class RecordingHost: SessionHost {
   var verifier: any TokenVerifier = FixedVerifier(user: "")
+  let revocations = Revocations()
   var time = SessionTime(monotonic: 0, wall: 1_700_000_000)
   var log: [String] = []
   var answersAtOnce = false

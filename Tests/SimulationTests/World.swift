@@ -163,7 +163,8 @@ final class World {
         }
       case .lost(let channel, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
-      case .joined, .left, .holdClients, .filteredPublication, .audienceChanged, .discard: break
+      case .joined, .left, .holdClients, .filteredPublication, .audienceChanged, .discard, .sessionOrder, .revoked:
+        break
       }
     }
   }

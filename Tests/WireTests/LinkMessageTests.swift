@@ -203,7 +203,7 @@ struct LinkMessageTests {
   func foreign() {
     #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0]) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
-    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [6] + Array(repeating: 0, count: 16)) }
+    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [7] + Array(repeating: 0, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }
   }
 

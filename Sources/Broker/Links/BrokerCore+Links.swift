@@ -37,9 +37,12 @@ extension BrokerCore {
       link.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
     case .resynced:
       finishResync(of: link.gateway, at: time, into: &effects)
+    case .obeyed:
+      obeyed(try LinkObeyed(bytes: message.body).id, by: link.gateway, at: time, into: &effects)
     case .goodbye:
       depart(link.gateway, at: time, into: &effects)
-    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard:
+    case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard,
+      .order:
       throw MalformedMessage()
     }
   }
@@ -80,6 +83,9 @@ extension BrokerCore {
       links.add(PeerLink(gateway: gateway, session: session, now: time.monotonic))
     }
     send(.welcome, LinkWelcome(broker: configuration.instance).bytes, to: gateway, at: time, into: &effects)
+    // Before anything else that the gateway hands on to its clients.
+    tellRevocations(to: gateway, at: time, into: &effects)
+    repeatOrders(to: gateway, at: time, into: &effects)
   }
 
   /// What the gateway did not name again is gone.
@@ -138,6 +144,7 @@ extension BrokerCore {
       removeMembers(of: gateway, notNamedIn: nil, from: state, at: time, into: &effects)
       noteIdle(state, at: time)
     }
+    settleOrders(at: time, into: &effects)
   }
 
   /// The gateway's pipe did not take a message: what was sent is not what arrived.
@@ -154,7 +161,10 @@ extension BrokerCore {
       switch link.state {
       case .departed(let since):
         // Twice the timeout: a gateway gives up its own requests before that, and then asks nothing again.
-        if time.monotonic - since > 2 * configuration.gatewayTimeout { links.remove(gateway) }
+        if time.monotonic - since > 2 * configuration.gatewayTimeout {
+          links.remove(gateway)
+          orders.forget(gateway)
+        }
       case .open, .overflowed:
         if !ingressPaused && time.monotonic - link.lastHeard > configuration.gatewayTimeout {
           depart(gateway, at: time, into: &effects)

@@ -87,6 +87,7 @@ private final class Member: SessionTransport, OutletOwner {
 
 private final class SilentHost: SessionHost {
   let verifier: any TokenVerifier = NoTokens()
+  let revocations = Revocations()
   let time = SessionTime(monotonic: 0, wall: 0)
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {}
   func requestsComplete() {}

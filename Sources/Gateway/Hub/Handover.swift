@@ -13,6 +13,10 @@ enum Handover: Sendable {
   case lost(ChannelName)
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
+  /// Something to be done to connections, and to be confirmed.
+  indirect case sessionOrder(UInt64, SessionOrder)
+  /// Tokens that count no more: the same.
+  case revoked(UInt64, RevocationTable)
   /// The broker is behind: read client sockets later, or again.
   case holdClients(Bool)
   /// What the event loop had posted before its mark is with the link.

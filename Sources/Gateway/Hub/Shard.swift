@@ -7,6 +7,7 @@ import ZeroMQ
 final class Shard: SessionHost {
   let loopIndex: Int
   let verifier: any TokenVerifier
+  let revocations: Revocations
   let rules: SessionRules
   private let uplink: Mailbox<UplinkMessage>
   private let hub: Hub
@@ -32,12 +33,14 @@ final class Shard: SessionHost {
   private static let mostQuietRequests = 64
 
   init(
-    loopIndex: Int, verifier: any TokenVerifier, rules: SessionRules, uplink: Mailbox<UplinkMessage>,
+    loopIndex: Int, verifier: any TokenVerifier, revocations: Revocations = Revocations(), rules: SessionRules,
+    uplink: Mailbox<UplinkMessage>,
     windowBytes: Int, load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime,
     atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.loopIndex = loopIndex
     self.verifier = verifier
+    self.revocations = revocations
     self.rules = rules
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
@@ -150,6 +153,12 @@ final class Shard: SessionHost {
         hub.deliverPresence(frames, of: member, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
+      case .sessionOrder(let id, let order):
+        carryOut(order)
+        confirm(id)
+      case .revoked(let id, let tokens):
+        if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
+        confirm(id)
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -182,6 +191,28 @@ final class Shard: SessionHost {
     let held = heldDrivers
     heldDrivers = [:]
     for driver in held.values { driver.holdInput(false) }
+  }
+
+  // MARK: Orders
+
+  /// Looks at every session: whom an order means is not worth an index that each connection would have to pay for.
+  private func carryOut(_ order: SessionOrder) {
+    switch order {
+    case .disconnect(let target, let code):
+      for driver in sessions(target) { driver.disconnect(code) }
+    case .unsubscribe(let target, let channel, let code):
+      for driver in sessions(target) { driver.removeSubscription(channel, code) }
+    case .revoke: break  // Comes as a table.
+    }
+  }
+
+  private func sessions(_ target: SessionTarget) -> [SessionDriver] {
+    sessions.values.filter { target.includes(user: $0.user, client: $0.client, session: $0.sessionID) }
+  }
+
+  /// Without cost it is refused only where the backbone thread has ended, and with it whoever waits.
+  private func confirm(_ order: UInt64) {
+    if order != 0 { _ = uplink.post(.obeyed(order), cost: 0, wakes: true) }
   }
 
   // MARK: The hub

@@ -7,6 +7,7 @@ extension GatewayLink {
     state = .opening
     for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
     channelsBehind = []
+    incomingRevocations = nil
     sayHello(at: now, into: &effects)
   }
 

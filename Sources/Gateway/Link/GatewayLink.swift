@@ -53,6 +53,10 @@ public final class GatewayLink {
   var isHolding = false
   var pending = PendingRequests()
   var channels: [ChannelName: LinkChannel] = [:]
+  /// Tokens that are revoked, as the broker said.
+  var revocations = RevocationTable()
+  /// All of them, while they come in parts.
+  var incomingRevocations: RevocationTable?
   /// Channels that the broker refused to bring up to date: asked again with the next tick.
   var channelsBehind: [ChannelName] = []
   /// What the subscribers of requests under way want, by request, where they do not want everything.
@@ -188,8 +192,9 @@ public final class GatewayLink {
     case .audience:
       changeAudience(try LinkAudience(bytes: message.body), into: &effects)
     case .discard: effects.append(.discard(try LinkDiscard(bytes: message.body).pictures))
+    case .order: obey(try LinkOrder(bytes: message.body), into: &effects)
     case .brokerHeartbeat: break
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .reset: throw MalformedMessage()
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .reset: throw MalformedMessage()
     }
   }
 

@@ -45,6 +45,14 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case audienceChanged(LinkAudience, audience: Audience)
   /// Pictures that nobody may see any more.
   case discard([String])
+  /// For every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have carried it out.
+  case sessionOrder(UInt64, SessionOrder)
+  /// The same for tokens that count no more.
+  ///
+  /// - Parameters:
+  ///   - news: what connections have to be held against.
+  ///   - all: what sign-ins have to be held against from now on.
+  case revoked(UInt64, news: RevocationTable, all: RevocationTable)
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.

@@ -3,6 +3,10 @@ import NIOCore
 import Wire
 public import ZeroMQ
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// How the gateway reaches its broker.
 public struct GatewayEndpoint: Sendable {
   public var address: String
@@ -20,6 +24,8 @@ enum UplinkMessage: Sendable {
   case request(GatewayRequest)
   /// A loop has worked off so much that the broker should hear of it soon.
   case workedOff
+  /// A loop has carried an order out.
+  case obeyed(UInt64)
   /// A loop wants to hear that everything it posted before was taken.
   case mark(loop: Int)
 }
@@ -41,14 +47,19 @@ final class GatewayLoop: LoopParticipant {
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
   private var nextTick: UInt64 = 0
+  private let revocations: Revocations
+  /// Event loops that have still to carry an order out, by its number.
+  private var obeying: [UInt64: Int] = [:]
+  private var lastForgotten: UInt64 = 0
 
   init(
     link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
-    loop: Loop, uplink: Mailbox<UplinkMessage>, discardPictures: @escaping ([String]) -> Void,
+    loop: Loop, uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
     linkOpened: @escaping () -> Void,
     logger: Logger
   ) throws {
     self.link = link
+    self.revocations = revocations
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
     self.loop = loop
@@ -100,6 +111,7 @@ final class GatewayLoop: LoopParticipant {
       link.submit(request, at: Self.now(), into: &effects)
       perform()
     case .workedOff: break  // The round's tick looks at the account.
+    case .obeyed(let id): obeyed(id)
     case .mark(let loop): add(.requestsTaken, bytes: 0, to: loop)
     }
   }
@@ -121,6 +133,11 @@ final class GatewayLoop: LoopParticipant {
         addPresence(.leave(channel: channel.string, info), channel, info, audience)
       case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
       case .discard(let pictures): discardPictures(pictures)
+      case .sessionOrder(let id, let order): addToAll(.sessionOrder(id, order), id)
+      case .revoked(let id, let news, let all):
+        // Before the event loops hear of it: see there.
+        revocations.replace(with: all)
+        addToAll(.revoked(id, news), id)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdClients(let hold):
         for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
@@ -154,6 +171,20 @@ final class GatewayLoop: LoopParticipant {
     add(.presenceFrames(channel, frames, of: info), bytes: frames.byteCount, to: audience)
   }
 
+  /// An order that is repeated in a new session counts again: it is carried out when the last of all loops says so.
+  private func addToAll(_ handover: Handover, _ order: UInt64) {
+    if order != 0 { obeying[order, default: 0] += shards.count }
+    for shard in shards.indices { add(handover, bytes: 64, to: shard) }
+  }
+
+  private func obeyed(_ order: UInt64) {
+    guard let left = obeying[order] else { return }
+    obeying[order] = left > 1 ? left - 1 : nil
+    guard left == 1 else { return }
+    link.obeyed(order, at: Self.now(), into: &effects)
+    perform()
+  }
+
   private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
     for shard in shards.indices where audience.includes(loop: shard) { add(handover, bytes: bytes, to: shard) }
   }
@@ -177,6 +208,11 @@ final class GatewayLoop: LoopParticipant {
     if now >= nextTick {
       nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
       link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
+      if now - lastForgotten >= 60_000_000_000 {
+        lastForgotten = now
+        link.forgetRevocations(expiredBy: Self.wall())
+        revocations.replace(with: link.revocations)
+      }
       report()
     }
     perform()
@@ -207,6 +243,13 @@ final class GatewayLoop: LoopParticipant {
   func close() {
     link.stop(at: Self.now(), into: &effects)
     perform()
+  }
+
+  /// Seconds since 1970.
+  private static func wall() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec)
   }
 
   private static func now() -> Int64 { Int64(MonotonicClock.now() / 1_000_000) }

@@ -97,7 +97,7 @@ extension Session {
       guard let given = parameters.data else { throw .badRequest.saying("say what data the key is to hold") }
       data = try payload(given, options.dataFormat, from: .json).get()
     }
-    let info = memberInfo(subscriptions[channel]?.channelInfo)
+    let info = memberInfo(subscriptions[channel]?.grant?.info)
     ask(.publish(.init(channel: channel, data: data, info: info, write: write)), then: .call(id: id, .offset))
   }
 
@@ -168,7 +168,7 @@ extension Session {
       }
       let data = write.removed ? Array("null".utf8) : try payload(ask.data, options.dataFormat, from: format).get()
       let request = BrokerRequest.PublishRequest(
-        channel: channel, data: data, info: memberInfo(subscription?.channelInfo),
+        channel: channel, data: data, info: memberInfo(subscription?.grant?.info),
         idempotencyKey: ask.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 }, write: write)
       self.ask(.publish(request), then: .publish(id: id))
     } catch {

@@ -60,6 +60,7 @@ extension Session {
   private mutating func accept(_ claims: ConnectionClaims, recovering subs: [String: ClientCommand.Subscribe]) {
     user = claims.user
     connectionInfo = claims.info
+    token = claims.token
     attempt?.expiresAt = claims.expiresAt
     var grants = claims.subscriptions.sorted { $0.key < $1.key }
     if let prefix = rules.personalChannelPrefix, !user.isEmpty {

@@ -18,7 +18,7 @@ extension Session {
       guard key?.utf8.count ?? 0 <= longest else {
         return fail(id, .badRequest.saying("the idempotency_key is longer than \(longest) bytes"))
       }
-      let info = memberInfo(subscription?.channelInfo)
+      let info = memberInfo(subscription?.grant?.info)
       self.ask(
         .publish(.init(channel: channel, data: data, info: info, idempotencyKey: key)), then: .publish(id: id))
     }

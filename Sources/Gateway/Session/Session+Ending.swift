@@ -48,6 +48,18 @@ extension Session {
     send(.push(.unsubscribe(channel: channel.string, .insufficient)))
   }
 
+  /// The connection ends if its newest token is among them, else the subscriptions that it got by one. A check that is
+  /// still under way finds out by itself.
+  mutating func tokensRevoked(_ tokens: RevocationTable) {
+    if let token, tokens.refuses(token, of: user) { return end(.invalidToken) }
+    for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
+      guard let token = subscription.grant?.token, tokens.refuses(token, of: user, channel: channel.string) else {
+        continue
+      }
+      removeSubscription(channel, .server)
+    }
+  }
+
   /// Somebody takes the subscription away. A client that was only about to get it is refused; where the connect itself
   /// is under way, the client has to come back.
   mutating func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {

@@ -17,6 +17,7 @@ extension Session {
     case .success(let claims):
       guard claims.user.hasSameBytes(as: user) else { return end(.invalidToken) }
       if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
+      token = claims.token
       timers.expiresAt = claims.expiresAt ?? .max
       scheduleExpiry()
       var reply = ClientReply.RefreshResult()
@@ -27,6 +28,20 @@ extension Session {
         reply.ttl = secondsLeft(until: expiry, at: time)
       }
       send(.refresh(id: id, reply))
+      endUngranted(claims)
+    }
+  }
+
+  /// What the server subscribed by an older token, and the newer one does not name, ends. The user's own channel is
+  /// nobody's grant.
+  private mutating func endUngranted(_ claims: ConnectionClaims) {
+    let personal = rules.personalChannelPrefix.map { $0 + user }
+    for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key })
+    where subscription.traits.contains(.serverSide) {
+      if personal?.hasSameBytes(as: channel.string) == true { continue }
+      // By bytes: two spellings that `String` takes for one are two channels.
+      if claims.subscriptions.keys.contains(where: { $0.hasSameBytes(as: channel.string) }) { continue }
+      removeSubscription(channel, .server)
     }
   }
 
@@ -51,6 +66,8 @@ extension Session {
       if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
       guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
       subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
+      let info = subscriptions[channel]?.grant?.info
+      subscriptions[channel]?.grant = Subscription.Grant(info: info, token: claims.token)
       if let expiry = claims.expiresAt { subscriptionExpires(at: expiry) }
       let ttl = claims.expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.subRefresh(id: id, expires: ttl != nil, ttl: ttl ?? 0))

@@ -63,7 +63,7 @@ extension Session {
       order(
         SubscribeOrder(
           id: id, channel: channel, options: options, ask: command.ask, grant: claims.grant,
-          expiresAt: claims.expiresAt))
+          expiresAt: claims.expiresAt, token: claims.token))
     }
   }
 
@@ -164,7 +164,7 @@ extension Session {
   }
 
   func member(of subscription: Subscription) -> ClientInfo? {
-    subscription.traits.contains(.member) ? memberInfo(subscription.channelInfo) : nil
+    subscription.traits.contains(.member) ? memberInfo(subscription.grant?.info) : nil
   }
 
   func memberInfo(_ channelInfo: [UInt8]?) -> ClientInfo {

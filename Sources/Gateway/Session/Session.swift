@@ -46,6 +46,8 @@ public struct Session {
   public internal(set) var user = ""
   /// As it was when the client connected: a refresh moves the expiry alone.
   var connectionInfo: [UInt8]?
+  /// Of the newest token that the client is here by; nil: there is none.
+  var token: TokenIdentity?
   var attempt: ConnectAttempt?
   var subscriptions: [ChannelName: Subscription] = [:]
   var pending = PendingOperations()
@@ -113,6 +115,7 @@ public struct Session {
     case .shutdown: end(.shutdown)
     case .kick(let code): end(code)
     case .removeSubscription(let channel, let code): removeSubscription(channel, code)
+    case .tokensRevoked(let tokens): tokensRevoked(tokens)
     }
   }
 

@@ -17,6 +17,7 @@ final class SessionDriver {
   /// Where the fan-out writes. Outlives the connection, and is then closed.
   let outlet: Outlet
   let client: String
+  let sessionID: String
   private let mostCommands: Int
 
   /// Replies of the read burst in hand: they leave as one frame.
@@ -52,6 +53,7 @@ final class SessionDriver {
     format = transport.format
     outlet = transport.outlet
     client = identity.client
+    sessionID = identity.session
     mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
       rules: rules, identity: identity, format: transport.format,
@@ -164,6 +166,9 @@ final class SessionDriver {
   }
 
   func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
+
+  /// Whoever is here by one of these tokens is so no more.
+  func revoke(_ tokens: RevocationTable) { feed(.tokensRevoked(tokens)) }
 
   func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
     feed(.removeSubscription(channel, code))
@@ -283,15 +288,30 @@ final class SessionDriver {
   private func checkConnectionToken(_ tag: UInt64, _ token: String) {
     let verifier = host.verifier
     check({ () async throws(TokenError) in try await verifier.verifyConnection(token) }) {
-      $0.feed(.connectionTokenChecked(tag: tag, $1))
+      $0.feed(.connectionTokenChecked(tag: tag, $0.unlessRevoked($1)))
     }
   }
 
   private func checkSubscriptionToken(_ tag: UInt64, _ token: String) {
     let verifier = host.verifier
     check({ () async throws(TokenError) in try await verifier.verifySubscription(token) }) {
-      $0.feed(.subscriptionTokenChecked(tag: tag, $1))
+      $0.feed(.subscriptionTokenChecked(tag: tag, $0.unlessRevoked($1)))
     }
+  }
+
+  /// What was revoked between the check and now, this event loop has heard of already: nobody tells it again.
+  private func unlessRevoked(
+    _ result: Result<ConnectionClaims, TokenError>
+  ) -> Result<ConnectionClaims, TokenError> {
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    return result
+  }
+
+  private func unlessRevoked(
+    _ result: Result<SubscriptionClaims, TokenError>
+  ) -> Result<SubscriptionClaims, TokenError> {
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    return result
   }
 
   private func check<Claims: Sendable>(

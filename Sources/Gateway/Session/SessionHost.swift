@@ -22,6 +22,8 @@ protocol SessionTransport: AnyObject {
 /// A host may answer a request before ``request(_:tag:from:)`` returns; the driver keeps the order.
 protocol SessionHost: AnyObject {
   var verifier: any TokenVerifier { get }
+  /// Asked once more when a check of the verifier's has come back.
+  var revocations: Revocations { get }
   /// Now.
   var time: SessionTime { get }
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed

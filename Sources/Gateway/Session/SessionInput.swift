@@ -27,6 +27,8 @@ public enum SessionInput: Sendable {
   case kick(DisconnectCode)
   /// Somebody ends a subscription through the server API.
   case removeSubscription(ChannelName, UnsubscribeCode)
+  /// These tokens count no more, from now on.
+  case tokensRevoked(RevocationTable)
 }
 
 /// What the driver is to do, in order.

@@ -33,12 +33,26 @@ struct Subscription {
 
   var phase: Phase
   var traits: Traits = []
-  /// Raw JSON, the subscriber's `chan_info`.
-  var channelInfo: [UInt8]?
+  /// What a token said of it; nil: nothing, as of most subscriptions.
+  var grant: Grant?
   /// Seconds since 1970; `Int64.max`: never.
   var expiresAt = Int64.max
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
+
+  /// A class, so that a subscription without it pays one pointer.
+  final class Grant {
+    /// Raw JSON, the subscriber's `chan_info`.
+    let info: [UInt8]?
+    /// Of the newest subscription token that it is held by; nil: it needed none.
+    let token: TokenIdentity?
+
+    init?(info: [UInt8]?, token: TokenIdentity?) {
+      if info == nil && token == nil { return nil }
+      self.info = info
+      self.token = token
+    }
+  }
 
   var isLive: Bool { if case .live = phase { true } else { false } }
 }
@@ -68,6 +82,8 @@ struct SubscribeOrder {
   var grant: SubscriptionGrant
   /// Seconds since 1970; nil: never.
   var expiresAt: Int64?
+  /// Of the subscription token that it is granted by.
+  var token: TokenIdentity?
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
   /// What of a map is read along with it; nil: the channel is taken as a stream.
@@ -77,8 +93,9 @@ struct SubscribeOrder {
   /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
   init(
     id: UInt32, channel: ChannelName, options: ChannelOptions, ask: ClientCommand.Subscribe,
-    grant: SubscriptionGrant, expiresAt: Int64? = nil, serverSide: Bool = false
+    grant: SubscriptionGrant, expiresAt: Int64? = nil, token: TokenIdentity? = nil, serverSide: Bool = false
   ) {
+    self.token = token
     self.id = id
     self.channel = channel
     self.serverSide = serverSide
@@ -122,7 +139,8 @@ struct SubscribeOrder {
     if positioned { traits.insert(.positioned) }
     if sendsMember { traits.insert(.member) }
     return Subscription(
-      phase: phase, traits: traits, channelInfo: grant.info, expiresAt: expiresAt ?? Int64.max, filter: filter)
+      phase: phase, traits: traits, grant: Subscription.Grant(info: grant.info, token: token),
+      expiresAt: expiresAt ?? Int64.max, filter: filter)
   }
 
   /// What reaches the client of what the broker answers.

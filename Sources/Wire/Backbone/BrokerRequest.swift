@@ -14,6 +14,10 @@ public enum BrokerRequest: Sendable, Equatable {
   case receipt(ReceiptRequest)
   case unread(user: String, [ChannelName])
   case call(CallRequest)
+  indirect case disconnect(SessionTarget, DisconnectCode)
+  /// Ends other people's subscriptions to a channel, on every gateway.
+  indirect case endSubscriptions(SessionTarget, ChannelName, UnsubscribeCode)
+  indirect case revoke(RevokeRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -104,6 +108,25 @@ public enum BrokerRequest: Sendable, Equatable {
     }
   }
 
+  /// Ends what tokens grant before their time.
+  public struct RevokeRequest: Sendable, Equatable {
+    public enum Tokens: Sendable, Equatable {
+      /// By `jti`.
+      case id(String)
+      /// `issuedBefore` in seconds since 1970; nil: all that were issued until now.
+      case user(String, issuedBefore: Int64?, channel: String? = nil)
+    }
+
+    public var tokens: Tokens
+    /// Seconds since 1970 from which on no such token can be valid; nil: what the broker's settings say.
+    public var expiresAt: Int64?
+
+    public init(_ tokens: Tokens, expiresAt: Int64? = nil) {
+      self.tokens = tokens
+      self.expiresAt = expiresAt
+    }
+  }
+
   /// Adds the channel to the link's interest set and answers with its position and what was missed, in the same
   /// ordered pipe that later carries the live publications.
   public struct SubscribeRequest: Sendable, Equatable {
@@ -168,7 +191,7 @@ public enum BrokerRequest: Sendable, Equatable {
     }
   }
 
-  /// The channel the request is about; nil for `channels`, `unread` and `call`.
+  /// The channel the request is about; nil where it is about none, or about several.
   public var channel: ChannelName? {
     switch self {
     case .publish(let r): r.channel
@@ -179,7 +202,8 @@ public enum BrokerRequest: Sendable, Equatable {
     case .edit(let r): r.channel
     case .readMap(let r): r.channel
     case .receipt(let r): r.channel
-    case .channels, .unread, .call: nil
+    case .endSubscriptions(_, let c, _): c
+    case .channels, .unread, .call, .disconnect, .revoke: nil
     }
   }
 }
@@ -191,6 +215,8 @@ extension BrokerRequest {
     case .publish, .edit, .receipt, .call: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .readMap, .unread:
       false
+    // Done twice is done once.
+    case .disconnect, .endSubscriptions, .revoke: false
     }
   }
 }

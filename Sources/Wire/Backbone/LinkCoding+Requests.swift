@@ -3,7 +3,7 @@
 private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
-  case unread, call
+  case unread, call, disconnect, endSubscriptions, revoke
 }
 
 extension LinkRequest: ByteEncodable {
@@ -70,6 +70,7 @@ extension LinkRequest: ByteEncodable {
       writer.write(byte: RequestKind.channels.rawValue)
       writer.write(prefix)
     case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &writer)
+    case .disconnect, .endSubscriptions, .revoke: writeOrder(request, to: &writer)
     }
   }
 
@@ -104,8 +105,37 @@ extension LinkRequest: ByteEncodable {
       writer.write(call.data)
       writer.write(call.caller)
       writer.write(flag: call.isGateways)
-    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels:
-      preconditionFailure("the common requests are written above")
+    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
+      .disconnect, .endSubscriptions, .revoke:
+      preconditionFailure("the common requests are written above, and orders below")
+    }
+  }
+
+  private func writeOrder(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+    switch request {
+    case .disconnect(let target, let code):
+      writer.write(byte: RequestKind.disconnect.rawValue)
+      writer.write(target)
+      writer.write(code)
+    case .endSubscriptions(let target, let channel, let code):
+      writer.write(byte: RequestKind.endSubscriptions.rawValue)
+      writer.write(target)
+      writer.write(channel)
+      writer.write(code)
+    case .revoke(let revoke):
+      writer.write(byte: RequestKind.revoke.rawValue)
+      switch revoke.tokens {
+      case .id(let id):
+        writer.write(flag: true)
+        writer.write(id)
+      case .user(let user, let time, let channel):
+        writer.write(flag: false)
+        writer.write(user)
+        writer.write(optionalTime: time)
+        writer.write(optionalText: channel)
+      }
+      writer.write(optionalTime: revoke.expiresAt)
+    default: preconditionFailure("other requests are written above")
     }
   }
 
@@ -151,6 +181,7 @@ extension LinkRequest: ByteEncodable {
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
     case .edit, .readMap, .receipt, .unread, .call: return try readRare(kind, from: &reader)
+    case .disconnect, .endSubscriptions, .revoke: return try readOrder(kind, from: &reader)
     }
   }
 
@@ -183,8 +214,28 @@ extension LinkRequest: ByteEncodable {
         .init(
           method: try reader.readString(), data: try reader.readBytes(), caller: try reader.readInfo(),
           isGateways: try reader.readFlag()))
-    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels:
-      preconditionFailure("the common requests are read above")
+    case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
+      .disconnect, .endSubscriptions, .revoke:
+      preconditionFailure("the common requests are read above, and orders below")
+    }
+  }
+
+  private static func readOrder(
+    _ kind: RequestKind, from reader: inout ByteReader
+  ) throws(MalformedMessage) -> BrokerRequest {
+    switch kind {
+    case .disconnect: return .disconnect(try reader.readTarget(), try reader.readDisconnectCode())
+    case .endSubscriptions:
+      return .endSubscriptions(
+        try reader.readTarget(), try reader.readChannel(), try reader.readUnsubscribeCode())
+    default:
+      let tokens: BrokerRequest.RevokeRequest.Tokens =
+        try reader.readFlag()
+        ? .id(try reader.readString())
+        : .user(
+          try reader.readString(), issuedBefore: try reader.readOptionalTime(),
+          channel: try reader.readOptionalString())
+      return .revoke(.init(tokens, expiresAt: try reader.readOptionalTime()))
     }
   }
 }
@@ -204,6 +255,11 @@ extension BackboneSink {
     write(flag: read.isReversed)
   }
 
+  fileprivate mutating func write(optionalTime time: Int64?) {
+    write(flag: time != nil)
+    if let time { write(UInt64(bitPattern: time)) }
+  }
+
   fileprivate mutating func write(optional text: String?) {
     write(flag: text != nil)
     if let text { write(text) }
@@ -220,6 +276,10 @@ extension ByteReader {
   fileprivate mutating func readMapRead() throws(MalformedMessage) -> MapRead {
     MapRead(
       phase: try readPhase(), cursor: try readString(), limit: try readLimit(), isReversed: try readFlag())
+  }
+
+  fileprivate mutating func readOptionalTime() throws(MalformedMessage) -> Int64? {
+    try readFlag() ? Int64(bitPattern: try readNumber()) : nil
   }
 
   mutating func readPhase() throws(MalformedMessage) -> MapRead.Phase {

@@ -13,6 +13,7 @@ public struct LinkHeader: Sendable, Equatable {
     case gatewayHeartbeat = 3
     case resynced = 4
     case goodbye = 5
+    case obeyed = 6
     // From the broker.
     case welcome = 17
     case reply = 18
@@ -23,6 +24,7 @@ public struct LinkHeader: Sendable, Equatable {
     case reset = 23
     case audience = 24
     case discard = 25
+    case order = 26
   }
 
   public static let length = 17
@@ -71,7 +73,7 @@ public struct LinkMessage: Sendable, Equatable {
 /// A gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding: two versions do not mix.
-  public static let protocolVersion: UInt8 = 2
+  public static let protocolVersion: UInt8 = 3
 
   /// Drawn at the process's start.
   public var gateway: UInt64

@@ -3,6 +3,7 @@ import Log
 import Logging
 import Settings
 import Apps
+import Auth
 import Vault
 import Wire
 import ZeroMQ
@@ -17,6 +18,7 @@ enum BrokerSetup {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let disk = try SQLiteStore(folder: settings.data.directory, logger: logger) { _ = completions.post($0) }
     let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
+    try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
     var vault: FileKeyVault?
     if settings.state.enabled {
@@ -63,6 +65,10 @@ enum BrokerSetup {
     configuration.pendingBytes = settings.broker.pendingBytes
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
     configuration.maximumPayloadBytes = max(settings.client.maxMessageBytes, settings.broker.services.maxMessageBytes)
+    configuration.maximumRevocations = settings.token.maxRevocations
+    // Clocks of backends and brokers differ by some seconds.
+    let lifetime = settings.token.maxLifetime.wholeSeconds
+    configuration.maximumTokenLifetime = lifetime > 0 ? lifetime + 2 * VerifierConfiguration.clockLeeway : 0
     return configuration
   }
 }

@@ -2,6 +2,7 @@ import Auth
 import Foundation
 import Logging
 import Settings
+import ZeroMQ
 
 /// The keys that tokens are checked with.
 enum TokenSetup {
@@ -28,18 +29,31 @@ enum TokenSetup {
   static func verifier(for settings: Settings, secret: String?, logger: Logger) async throws -> JWTVerifier {
     let token = settings.token
     var keySets: [KeySetSource] = []
-    let lifetime = token.jwksCacheTTL.wholeSeconds
-    if !token.jwksFile.isEmpty { keySets.append(KeySetSource(.file(token.jwksFile), timeToLive: lifetime)) }
-    if !token.jwksURL.isEmpty { keySets.append(KeySetSource(.url(token.jwksURL), timeToLive: lifetime)) }
-    let configuration = VerifierConfiguration(
+    let (lifetime, age) = (
+      token.jwksCacheTTL.wholeSeconds, token.jwksMaxAge > .zero ? token.jwksMaxAge.wholeSeconds : nil
+    )
+    if !token.jwksFile.isEmpty {
+      keySets.append(KeySetSource(.file(token.jwksFile), timeToLive: lifetime, maximumAge: age))
+    }
+    if !token.jwksURL.isEmpty {
+      keySets.append(KeySetSource(.url(token.jwksURL), timeToLive: lifetime, maximumAge: age))
+    }
+    var configuration = VerifierConfiguration(
       hmacSecret: secret,
       rsaPublicKey: try key(token.rsaPublicKey, file: token.rsaPublicKeyFile),
       ecdsaPublicKey: try key(token.ecdsaPublicKey, file: token.ecdsaPublicKeyFile),
       ed25519PublicKey: try key(token.ed25519PublicKey, file: token.ed25519PublicKeyFile),
       keySets: keySets, audience: token.audience.isEmpty ? nil : token.audience,
       issuer: token.issuer.isEmpty ? nil : token.issuer)
-    do { return try await JWTVerifier(configuration, logger: logger) } catch { throw Complaint("\(error)") }
+    configuration.requiresExpiry = token.requireExp
+    configuration.maximumLifetime = token.maxLifetime > .zero ? token.maxLifetime.wholeSeconds : nil
+    do { return try await JWTVerifier(configuration, age: monotonicSeconds, logger: logger) } catch {
+      throw Complaint("\(error)")
+    }
   }
+
+  /// Not the wall clock: one that is set back must not make a withdrawn key young again.
+  @Sendable private static func monotonicSeconds() -> Int64 { Int64(MonotonicClock.now() / 1_000_000_000) }
 
   private static func key(_ text: String, file: String) throws -> String? {
     if !text.isEmpty { return text }

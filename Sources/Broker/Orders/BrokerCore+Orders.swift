@@ -1,0 +1,64 @@
+import Wire
+
+/// What services want done to people's connections, which the gateways have.
+extension BrokerCore {
+  /// Tells every gateway. The requester is answered when all of them have carried it out: what is published from then on
+  /// reaches nobody whom the order meant.
+  func issue(
+    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    guard orders.count < PendingOrders.limit else {
+      throw .tooManyRequests.saying("too many orders wait for gateways to carry them out; try again later")
+    }
+    tellGateways(order, then: response, for: requester, at: time, into: &effects)
+  }
+
+  func tellGateways(
+    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    let links = links.sorted
+    let id = orders.add(
+      order, then: response, for: requester, waiting: Set(links.map(\.gateway)),
+      deadline: time.monotonic + configuration.gatewayTimeout)
+    let open = links.filter { $0.state == .open }.map(\.gateway)
+    if !open.isEmpty { broadcast(.order, LinkOrder(id: id, order: order).bytes, to: open, at: time, into: &effects) }
+    settleOrders(id, at: time, into: &effects)
+  }
+
+  func obeyed(_ id: UInt64, by gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    orders.confirm(id, by: gateway)
+    settleOrders(id, at: time, into: &effects)
+  }
+
+  /// The gateway has a new session: whatever it had not confirmed may have been lost with the old one.
+  func repeatOrders(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    for order in orders.waiting(for: gateway) {
+      send(.order, LinkOrder(id: order.id, order: order.order).bytes, to: gateway, at: time, into: &effects)
+    }
+  }
+
+  /// - Parameter only: the one of which something has changed; nil: all of them.
+  func settleOrders(_ only: UInt64? = nil, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    if orders.isEmpty { return }
+    let carriedOut = orders.takeCarriedOut(only) { gateway in
+      switch links[gateway]?.state {
+      case .open, .overflowed: true
+      case .departed, nil: false
+      }
+    }
+    for order in carriedOut {
+      if let requester = order.requester { answer(requester, order.response, at: time, into: &effects) }
+    }
+  }
+
+  func watchOrders(at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    if orders.isEmpty { return }
+    for requester in orders.takeLate(at: time.monotonic) {
+      let late = ClientError.internalError.saying(
+        "a gateway has not confirmed this within broker.gateway_timeout; it is told again as soon as it answers")
+      answer(requester, .failed(late), at: time, into: &effects)
+    }
+  }
+}

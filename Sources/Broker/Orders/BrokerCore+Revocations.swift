@@ -1,0 +1,153 @@
+public import Log
+import Wire
+
+/// Tokens that are revoked: kept on disk, told to every gateway when they are made and after each welcome.
+extension BrokerCore {
+  /// Loads what was revoked before. Call it before anything else; without it nothing can be revoked.
+  public func openRevocations() throws(LogError) {
+    let opened = try disk.open(RevocationLog.channel, durability: .durable)
+    let state = ChannelState(
+      name: RevocationLog.channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
+    var table = RevocationTable()
+    for entry in try disk.entries(of: RevocationLog.channel) {
+      guard let revocation = try? Revocation(bytes: entry.data) else {
+        throw .failed("the revocation \"\(entry.change?.key ?? "")\" is of another version of Fanfare")
+      }
+      table.insert(revocation)
+    }
+    revocations = RevocationLog(state: state, table: table)
+  }
+
+  /// In force from here on, whatever becomes of it on disk; acknowledged when it is there and no gateway lets such a
+  /// token in any more.
+  func revoke(
+    _ request: BrokerRequest.RevokeRequest, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) throws(ClientError) {
+    guard let log = revocations else {
+      throw .notAvailable.saying("this broker keeps no revocations")
+    }
+    let asked = try revocation(request, at: time)
+    guard log.table.contains(asked) || log.table.count < configuration.maximumRevocations else {
+      throw .limitExceeded.saying(
+        "\(configuration.maximumRevocations) revocations are in force, as many as token.max_revocations allows; give "
+          + "them an end (expire_at, token.max_lifetime), or raise the limit")
+    }
+    guard log.underWay + orders.count < PendingOrders.limit else {
+      throw .tooManyRequests.saying("too many revocations are under way; try again later")
+    }
+    guard let offset = log.state.sequencer.peek() else { throw .draining }
+    let merged = log.table.insert(asked)
+    log.underWay += 1
+    let change = KeyChange(key: merged.key, expires: Self.milliseconds(ofEnd: merged))
+    let publication = Publication(offset: offset, time: time.wall, data: merged.bytes, change: change)
+    let revocation = PendingRevocation(revocation: merged, requester: requester)
+    write(publication, keeping: revocation, at: time, into: &effects)
+  }
+
+  /// The end in milliseconds since 1970, as the log counts.
+  private static func milliseconds(ofEnd revocation: Revocation) -> Int64 {
+    let (milliseconds, overflow) = revocation.expiresAt.multipliedReportingOverflow(by: 1000)
+    return overflow ? .max : milliseconds
+  }
+
+  private func write(
+    _ publication: Publication, keeping revocation: PendingRevocation?, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
+  ) {
+    guard let state = revocations?.state else { return }
+    let entry = entry(publication, nil, edit: nil, of: state, for: .broker)
+    switch state.store.append(entry) {
+    case .kept:
+      state.sequencer.kept()
+      if let revocation { enforce(revocation, error: nil, at: time, into: &effects) }
+    case .pending:
+      state.sequencer.taken()
+      pendingBytes += publication.data.count
+      pending[entry.ticket] = PendingPublish(
+        state: state, publication: publication, requester: .broker, revocation: revocation)
+    case .refused(let error):
+      counters.refused += 1
+      if let revocation { enforce(revocation, error: error, at: time, into: &effects) }
+    }
+  }
+
+  /// - Parameter error: why it is not on disk. A full disk is no reason to let somebody stay.
+  func enforce(
+    _ pending: PendingRevocation, error: LogError?, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    revocations?.underWay -= 1
+    var response = BrokerResponse.done
+    if error != nil {
+      response = .failed(
+        .internalError.saying(
+          "the revocation is in force on every gateway, but the broker's disk did not take it: it ends with the "
+            + "broker; ask again when the disk has room"))
+    }
+    let order = SessionOrder.revoke([pending.revocation], replacesAll: false, isComplete: true)
+    tellGateways(order, then: response, for: pending.requester, at: time, into: &effects)
+  }
+
+  private func revocation(
+    _ request: BrokerRequest.RevokeRequest, at time: BrokerTime
+  ) throws(ClientError) -> Revocation {
+    let now = time.wall / 1000
+    let standardEnd = configuration.maximumTokenLifetime > 0 ? now + configuration.maximumTokenLifetime : Int64.max
+    let end = request.expiresAt ?? standardEnd
+    guard end > now else {
+      throw .badRequest.saying("expire_at is in the past, so such a token counts no more; leave it out")
+    }
+    switch request.tokens {
+    case .id(let id):
+      try check(id, "uid")
+      return Revocation(.id(id), expiresAt: end)
+    case .user(let user, let issuedBefore, let channel):
+      try check(user, "user")
+      if let channel { try check(channel, "channel") }
+      // The second that has begun is part of it: a token that was made in it before now says no more than the second.
+      return Revocation(.user(user, issuedBefore: issuedBefore ?? now + 1, channel: channel), expiresAt: end)
+    }
+  }
+
+  /// Bytes of a name in a revocation.
+  private static let longestName = 1024
+
+  private func check(_ name: String, _ field: String) throws(ClientError) {
+    guard !name.isEmpty, name.utf8.count <= Self.longestName else {
+      throw .badRequest.saying("\(field) has 1 to \(Self.longestName) bytes")
+    }
+  }
+
+  // MARK: Gateways
+
+  /// What one message of all revocations holds.
+  static let revocationsPerMessage = 2000
+
+  /// All that is in force, in as many messages as it takes.
+  func tellRevocations(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    guard let table = revocations?.table else { return }
+    var rest = table.all.sorted { $0.key < $1.key }[...]
+    var isFirst = true
+    repeat {
+      let part = rest.prefix(Self.revocationsPerMessage)
+      rest = rest.dropFirst(part.count)
+      let order = SessionOrder.revoke(Array(part), replacesAll: isFirst, isComplete: rest.isEmpty)
+      send(.order, LinkOrder(id: 0, order: order).bytes, to: gateway, at: time, into: &effects)
+      isFirst = false
+    } while !rest.isEmpty
+  }
+
+  /// Gateways drop those whose end has come by themselves; here they are taken off the disk, too, some at a time.
+  func forgetRevocations(at time: BrokerTime) {
+    guard let log = revocations, log.lastSweep.map({ time.monotonic - $0 >= 10_000 }) ?? true else { return }
+    log.lastSweep = time.monotonic
+    var effects: [BrokerEffect] = []
+    for revocation in log.table.expired(at: time.wall / 1000, limit: Self.expiriesPerTurn) {
+      guard let offset = log.state.sequencer.peek() else { return }
+      log.table.remove(revocation)
+      let change = KeyChange(key: revocation.key, removed: true)
+      let removal = Publication(offset: offset, time: time.wall, data: Self.noData, change: change)
+      write(removal, keeping: nil, at: time, into: &effects)
+    }
+  }
+}

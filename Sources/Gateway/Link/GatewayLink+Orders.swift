@@ -1,0 +1,34 @@
+import Wire
+
+/// What the broker has this gateway do to its connections.
+extension GatewayLink {
+  func obey(_ order: LinkOrder, into effects: inout [GatewayLinkEffect]) {
+    switch order.order {
+    case .disconnect, .unsubscribe: effects.append(.sessionOrder(order.id, order.order))
+    case .revoke(let revocations, let replacesAll, let isComplete):
+      guard replacesAll || incomingRevocations != nil else {
+        for revocation in revocations { self.revocations.insert(revocation) }
+        let news = RevocationTable(revocations)
+        return effects.append(.revoked(order.id, news: news, all: self.revocations))
+      }
+      // What a new session begins with. Until all of it is here, what was known before counts.
+      var incoming = replacesAll ? RevocationTable() : incomingRevocations ?? RevocationTable()
+      for revocation in revocations { incoming.insert(revocation) }
+      incomingRevocations = isComplete ? nil : incoming
+      guard isComplete else { return }
+      self.revocations = incoming
+      effects.append(.revoked(order.id, news: incoming, all: incoming))
+    }
+  }
+
+  /// Every event loop has carried the order out.
+  public func obeyed(_ id: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    guard id != 0, state == .open else { return }
+    send(.obeyed, LinkObeyed(id: id).bytes, at: now, into: &effects)
+  }
+
+  /// Those whose end has come are of no use: no such token holds any more.
+  ///
+  /// - Parameter wall: seconds since 1970.
+  func forgetRevocations(expiredBy wall: Int64) { revocations.removeExpired(at: wall) }
+}

@@ -1,0 +1,53 @@
+import Auth
+import Logging
+import Synchronization
+import Wire
+
+/// Which tokens are revoked, as the broker said it last: for all sign-ins of a gateway, on whatever thread.
+///
+/// The backbone thread writes it before the event loops hear what was added, and each of them looks again when a check
+/// of its own comes back. So a token either finds the revocation here, or its connection is there already when the loop
+/// walks through its connections: there is no moment between the two.
+final class Revocations: Sendable {
+  private let table = Mutex(RevocationTable())
+
+  func replace(with table: RevocationTable) { self.table.withLock { $0 = table } }
+
+  func refuses(_ claims: ConnectionClaims) -> Bool {
+    guard let token = claims.token else { return false }
+    return table.withLock { $0.refuses(token, of: claims.user) }
+  }
+
+  func refuses(_ claims: SubscriptionClaims) -> Bool {
+    guard let token = claims.token else { return false }
+    return table.withLock { $0.refuses(token, of: claims.user, channel: claims.channel) }
+  }
+}
+
+/// Checks tokens, and refuses those that are revoked.
+struct RevocationVerifier: TokenVerifier {
+  let verifier: any TokenVerifier
+  let revocations: Revocations
+  let logger: Logger
+
+  func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
+    let claims = try await verifier.verifyConnection(token)
+    if revocations.refuses(claims) { throw refusal("connection", claims.user) }
+    return claims
+  }
+
+  func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
+    let claims = try await verifier.verifySubscription(token)
+    if revocations.refuses(claims) { throw refusal("subscription", claims.user) }
+    return claims
+  }
+
+  private func refusal(_ kind: String, _ user: String) -> TokenError {
+    logger.info("a revoked \(kind) token was used", metadata: ["user": "\(user)"])
+    return .revoked
+  }
+}
+
+extension TokenError {
+  static let revoked = TokenError.invalid(reason: "the token is revoked")
+}

@@ -1,0 +1,153 @@
+// How orders about connections stand in the body of a link message.
+
+private enum OrderKind: UInt8 {
+  case disconnect = 1
+  case unsubscribe, revoke
+}
+
+private enum TokensKind: UInt8 {
+  case id = 1
+  case user
+}
+
+extension LinkOrder {
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(id)
+    switch order {
+    case .disconnect(let target, let code):
+      writer.write(byte: OrderKind.disconnect.rawValue)
+      writer.write(target)
+      writer.write(code)
+    case .unsubscribe(let target, let channel, let code):
+      writer.write(byte: OrderKind.unsubscribe.rawValue)
+      writer.write(target)
+      writer.write(channel)
+      writer.write(code)
+    case .revoke(let revocations, let replacesAll, let isComplete):
+      writer.write(byte: OrderKind.revoke.rawValue)
+      writer.write(UInt64(revocations.count))
+      for revocation in revocations { writer.write(revocation) }
+      writer.write(flag: replacesAll)
+      writer.write(flag: isComplete)
+    }
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    let id = try reader.readNumber()
+    guard let kind = OrderKind(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+    let order: SessionOrder
+    switch kind {
+    case .disconnect: order = .disconnect(try reader.readTarget(), try reader.readDisconnectCode())
+    case .unsubscribe:
+      order = .unsubscribe(try reader.readTarget(), try reader.readChannel(), try reader.readUnsubscribeCode())
+    case .revoke:
+      var revocations: [Revocation] = []
+      for _ in 0..<(try reader.readCount()) { revocations.append(try reader.readRevocation()) }
+      order = .revoke(revocations, replacesAll: try reader.readFlag(), isComplete: try reader.readFlag())
+    }
+    try reader.requireEnd()
+    self.init(id: id, order: order)
+  }
+}
+
+extension LinkObeyed {
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(id)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    self.init(id: try reader.readNumber())
+    try reader.requireEnd()
+  }
+}
+
+extension Revocation {
+  /// As the log keeps it.
+  public var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(self)
+    return writer.bytes
+  }
+
+  public init(bytes: [UInt8]) throws(MalformedMessage) {
+    var reader = ByteReader(bytes)
+    self = try reader.readRevocation()
+    try reader.requireEnd()
+  }
+}
+
+extension BackboneSink {
+  mutating func write(optionalText text: String?) {
+    write(flag: text != nil)
+    if let text { write(text) }
+  }
+
+  mutating func write(_ target: SessionTarget) {
+    write(optionalText: target.user)
+    write(optionalText: target.client)
+    write(optionalText: target.session)
+    write(UInt64(target.whitelist.count))
+    for client in target.whitelist { write(client) }
+  }
+
+  mutating func write(_ code: DisconnectCode) {
+    write(UInt64(code.code))
+    write(code.reason)
+  }
+
+  mutating func write(_ code: UnsubscribeCode) {
+    write(UInt64(code.code))
+    write(code.reason)
+  }
+
+  mutating func write(_ revocation: Revocation) {
+    switch revocation.tokens {
+    case .id(let id):
+      write(byte: TokensKind.id.rawValue)
+      write(id)
+    case .user(let user, let time, let channel):
+      write(byte: TokensKind.user.rawValue)
+      write(user)
+      write(UInt64(bitPattern: time))
+      write(optionalText: channel)
+    }
+    write(UInt64(bitPattern: revocation.expiresAt))
+  }
+}
+
+extension ByteReader {
+  mutating func readTarget() throws(MalformedMessage) -> SessionTarget {
+    var target = SessionTarget(
+      user: try readOptionalString(), client: try readOptionalString(), session: try readOptionalString())
+    for _ in 0..<(try readCount()) { target.whitelist.append(try readString()) }
+    return target
+  }
+
+  mutating func readDisconnectCode() throws(MalformedMessage) -> DisconnectCode {
+    guard let code = UInt16(exactly: try readNumber()) else { throw MalformedMessage() }
+    return DisconnectCode(code: code, reason: try readString())
+  }
+
+  mutating func readUnsubscribeCode() throws(MalformedMessage) -> UnsubscribeCode {
+    guard let code = UInt32(exactly: try readNumber()) else { throw MalformedMessage() }
+    return UnsubscribeCode(code: code, reason: try readString())
+  }
+
+  mutating func readRevocation() throws(MalformedMessage) -> Revocation {
+    guard let kind = TokensKind(rawValue: try readByte()) else { throw MalformedMessage() }
+    let tokens: Revocation.Tokens
+    switch kind {
+    case .id: tokens = .id(try readString())
+    case .user:
+      tokens = .user(
+        try readString(), issuedBefore: Int64(bitPattern: try readNumber()), channel: try readOptionalString())
+    }
+    return Revocation(tokens, expiresAt: Int64(bitPattern: try readNumber()))
+  }
+}

@@ -1,0 +1,105 @@
+/// By what a token can be revoked: its `jti`, and when it was issued.
+///
+/// A class: most subscriptions and many connections have none, and those pay one pointer for it.
+public final class TokenIdentity: Sendable, Equatable {
+  /// The token's `jti`; nil: it has none, and cannot be revoked by id.
+  public let id: String?
+  /// The token's `iat`, in seconds since 1970; nil: it counts as issued before any time.
+  public let issuedAt: Int64?
+
+  public init(id: String? = nil, issuedAt: Int64? = nil) {
+    self.id = id
+    self.issuedAt = issuedAt
+  }
+
+  public static func == (a: TokenIdentity, b: TokenIdentity) -> Bool {
+    a.issuedAt == b.issuedAt && a.id.map { Array($0.utf8) } == b.id.map { Array($0.utf8) }
+  }
+}
+
+/// Tokens that count no more, although their signature and their times are good.
+public struct Revocation: Sendable, Equatable {
+  public enum Tokens: Sendable, Equatable {
+    /// The one with this `jti`.
+    case id(String)
+    /// A user's whose `iat` is before a time in seconds since 1970, and those that say none. With a channel: only
+    /// subscription tokens for that channel; without: all, subscription tokens among them.
+    case user(String, issuedBefore: Int64, channel: String? = nil)
+  }
+
+  public var tokens: Tokens
+  /// Seconds since 1970 after which no such token can be valid, so that it need not be known any more; `Int64.max`:
+  /// there is no such time.
+  public var expiresAt: Int64
+
+  public init(_ tokens: Tokens, expiresAt: Int64 = .max) {
+    self.tokens = tokens
+    self.expiresAt = expiresAt
+  }
+
+  /// What tells revocations apart that replace one another.
+  public var key: String {
+    switch tokens {
+    case .id(let id): "token:\(id)"
+    case .user(let user, _, nil): "user:\(user)"
+    case .user(let user, _, let channel?): "channel:\(channel.utf8.count):\(channel):\(user)"
+    }
+  }
+}
+
+/// All revocations that are in force: asked at each sign-in, and by each connection when something is added to it.
+public struct RevocationTable: Sendable, Equatable {
+  /// By ``Revocation/key``, in bytes: two spellings that `String` takes for one must not share a revocation.
+  private var byKey: [[UInt8]: Revocation] = [:]
+
+  public init(_ revocations: [Revocation] = []) {
+    for revocation in revocations { insert(revocation) }
+  }
+
+  public var isEmpty: Bool { byKey.isEmpty }
+  public var count: Int { byKey.count }
+  public var all: [Revocation] { Array(byKey.values) }
+
+  public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
+
+  /// - Returns: what is in force now: of two revocations of the same tokens the later time and the later end.
+  @discardableResult
+  public mutating func insert(_ revocation: Revocation) -> Revocation {
+    let key = Array(revocation.key.utf8)
+    var merged = revocation
+    if let before = byKey[key] {
+      merged.expiresAt = max(merged.expiresAt, before.expiresAt)
+      if case .user(let user, let time, let channel) = merged.tokens, case .user(_, let earlier, _) = before.tokens {
+        merged.tokens = .user(user, issuedBefore: max(time, earlier), channel: channel)
+      }
+    }
+    byKey[key] = merged
+    return merged
+  }
+
+  /// Those whose end has come, some of them where they are many.
+  public func expired(at now: Int64, limit: Int) -> [Revocation] {
+    Array(byKey.values.lazy.filter { $0.expiresAt <= now }.prefix(limit))
+  }
+
+  public mutating func remove(_ revocation: Revocation) { byKey[Array(revocation.key.utf8)] = nil }
+
+  public mutating func removeExpired(at now: Int64) {
+    // Looked at first: nearly always there is none, and a filter would copy the whole table.
+    if byKey.values.contains(where: { $0.expiresAt <= now }) { byKey = byKey.filter { $0.value.expiresAt > now } }
+  }
+
+  /// - Parameter channel: of a subscription token; nil: it is a connection's.
+  public func refuses(_ token: TokenIdentity, of user: String, channel: String? = nil) -> Bool {
+    if byKey.isEmpty { return false }
+    if let id = token.id, byKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }
+    if user.isEmpty { return false }
+    if refuses(token, Revocation(.user(user, issuedBefore: 0))) { return true }
+    return channel.map { refuses(token, Revocation(.user(user, issuedBefore: 0, channel: $0))) } ?? false
+  }
+
+  private func refuses(_ token: TokenIdentity, _ sought: Revocation) -> Bool {
+    guard case .user(_, let time, _)? = byKey[Array(sought.key.utf8)]?.tokens else { return false }
+    return token.issuedAt.map { $0 < time } ?? true
+  }
+}

@@ -1,0 +1,177 @@
+import Auth
+import Logging
+import NIOCore
+import Testing
+import Wire
+import ZeroMQ
+
+@testable import Gateway
+
+@Suite("Orders about connections, in the gateway")
+struct SessionOrderTests {
+  // MARK: The session
+
+  private static func live(
+    _ token: TokenIdentity, subscriptions: [String: SubscriptionGrant] = [:], personal: String? = nil
+  ) -> SessionBench {
+    var bench = SessionBench(.open) { $0.personalChannelNamespace = personal }
+    var connect = ClientCommand.Connect()
+    connect.token = "token"
+    guard let tag = bench.feed(.connect(connect), id: 1).checkTag else { return bench }
+    let claims = ConnectionClaims(user: "ann", subscriptions: subscriptions, token: token)
+    let asked = bench.feed(.connectionTokenChecked(tag: tag, .success(claims)))
+    for case .request(let tag, .subscribe) in asked { bench.feed(.brokerAnswered(tag: tag, .at(0))) }
+    return bench
+  }
+
+  private static func refresh(_ bench: inout SessionBench, _ claims: ConnectionClaims) -> [SessionAction] {
+    guard let tag = bench.feed(.refresh(token: "newer"), id: 2).checkTag else { return [] }
+    return bench.feed(.connectionTokenChecked(tag: tag, .success(claims)))
+  }
+
+  @Test("a connection whose token is revoked ends with 3500 and gets nothing more; any other stays")
+  func connection() {
+    var bench = Self.live(TokenIdentity(id: "x", issuedAt: 50))
+    bench.join("news")
+    for others in [
+      Revocation(.id("y")), Revocation(.user("ann", issuedBefore: 50)), Revocation(.user("ben", issuedBefore: 99)),
+    ] {
+      #expect(bench.feed(.tokensRevoked(RevocationTable([others]))).isEmpty)
+    }
+    let actions = bench.feed(.tokensRevoked(RevocationTable([Revocation(.user("ann", issuedBefore: 51))])))
+    #expect(actions.first == .detach(channel("news")))
+    #expect(actions.last == .close(.invalidToken))
+    #expect(bench.session.phase == .closed)
+  }
+
+  @Test("a connection that is still being made ends, too")
+  func connecting() {
+    var bench = SessionBench(.open)
+    var connect = ClientCommand.Connect()
+    connect.token = "token"
+    guard let tag = bench.feed(.connect(connect), id: 1).checkTag else {
+      Issue.record("no check")
+      return
+    }
+    let claims = ConnectionClaims(
+      user: "ann", subscriptions: ["news": SubscriptionGrant()], token: TokenIdentity(id: "x"))
+    bench.feed(.connectionTokenChecked(tag: tag, .success(claims)))
+    #expect(bench.session.phase == .connecting)
+    #expect(bench.feed(.tokensRevoked(RevocationTable([Revocation(.id("x"))]))).contains(.close(.invalidToken)))
+  }
+
+  @Test("after a refresh the newer token is the one that counts")
+  func refreshed() {
+    var bench = Self.live(TokenIdentity(id: "x"))
+    _ = Self.refresh(&bench, ConnectionClaims(user: "ann", token: TokenIdentity(id: "y")))
+    #expect(bench.feed(.tokensRevoked(RevocationTable([Revocation(.id("x"))]))).isEmpty)
+    #expect(bench.feed(.tokensRevoked(RevocationTable([Revocation(.id("y"))]))).contains(.close(.invalidToken)))
+  }
+
+  @Test("of a subscription whose token is revoked no more than that ends, and the client is told 2000")
+  func subscription() throws {
+    var bench = Self.live(TokenIdentity(id: "x"))
+    bench.join("open")
+    let asked = bench.subscribe("news") { $0.token = "t" }
+    let tag = try #require(asked.checkTag)
+    let claims = SubscriptionClaims(user: "ann", channel: "news", token: TokenIdentity(id: "s", issuedAt: 5))
+    bench.answer(bench.feed(.subscriptionTokenChecked(tag: tag, .success(claims))), .at(0))
+    let other = RevocationTable([Revocation(.user("ann", issuedBefore: 9, channel: "open"))])
+    #expect(bench.feed(.tokensRevoked(other)).isEmpty)
+    let actions = bench.feed(
+      .tokensRevoked(RevocationTable([Revocation(.user("ann", issuedBefore: 9, channel: "news"))])))
+    #expect(actions.first == .detach(channel("news")))
+    #expect(actions.contains(.send(.push(.unsubscribe(channel: "news", .server)))))
+    #expect(bench.session.phase == .live && bench.session.subscriptions.keys.map(\.string).sorted() == ["open"])
+  }
+
+  @Test("what a refreshed token no longer grants ends with 2000; the user's own channel and the client's own stay")
+  func ungranted() {
+    var bench = Self.live(
+      TokenIdentity(), subscriptions: ["news": .init(), "sport": .init()], personal: "")
+    bench.join("mine")
+    #expect(bench.session.subscriptions.keys.map(\.string).sorted() == ["#ann", "mine", "news", "sport"])
+    let actions = Self.refresh(&bench, ConnectionClaims(user: "ann", subscriptions: ["sport": .init()]))
+    #expect(actions.contains(.detach(channel("news"))))
+    #expect(actions.contains(.send(.push(.unsubscribe(channel: "news", .server)))))
+    #expect(bench.session.subscriptions.keys.map(\.string).sorted() == ["#ann", "mine", "sport"])
+    // The answer comes first: an SDK takes the push for one about the channel alone.
+    guard case .send(.refresh) = actions.first else {
+      Issue.record("\(actions)")
+      return
+    }
+  }
+
+  // MARK: The link
+
+  private func revoke(_ revocations: [Revocation], all: Bool = false, complete: Bool = true) -> SessionOrder {
+    .revoke(revocations, replacesAll: all, isComplete: complete)
+  }
+
+  @Test("the link hands an order to the loops and confirms it when it is carried out")
+  func confirms() throws {
+    let scene = LinkScene()
+    scene.welcome()
+    _ = scene.sends()
+    let order = SessionOrder.disconnect(SessionTarget(user: "ann"), .forceDisconnect)
+    scene.receive(.order, LinkOrder(id: 5, order: order).bytes)
+    #expect(scene.tells() == [.sessionOrder(5, order)])
+    #expect(scene.sends().isEmpty)
+    scene.perform { scene.link.obeyed(5, at: scene.now, into: &$0) }
+    #expect(try LinkObeyed(bytes: #require(scene.lastSent()).body) == LinkObeyed(id: 5))
+    #expect(scene.sends() == [.obeyed])
+  }
+
+  @Test("all that is in force takes the place of what was known, once the last part is there")
+  func snapshot() {
+    let scene = LinkScene()
+    scene.welcome()
+    let (a, b, c) = (Revocation(.id("a")), Revocation(.id("b")), Revocation(.id("c")))
+    scene.receive(.order, LinkOrder(id: 1, order: revoke([a])).bytes)
+    #expect(scene.tells() == [.revoked(1, news: RevocationTable([a]), all: RevocationTable([a]))])
+    scene.receive(.order, LinkOrder(id: 0, order: revoke([b], all: true, complete: false)).bytes)
+    #expect(scene.tells().isEmpty)
+    #expect(scene.link.revocations == RevocationTable([a]))
+    scene.receive(.order, LinkOrder(id: 0, order: revoke([c])).bytes)
+    let all = RevocationTable([b, c])
+    #expect(scene.tells() == [.revoked(0, news: all, all: all)])
+  }
+
+  @Test("a part whose session broke is no beginning of the next one's")
+  func brokenSnapshot() {
+    let scene = LinkScene()
+    scene.welcome()
+    scene.receive(
+      .order, LinkOrder(id: 0, order: revoke([Revocation(.id("a"))], all: true, complete: false)).bytes)
+    scene.reopen()
+    scene.receive(.order, LinkOrder(id: 0, order: revoke([Revocation(.id("b"))], all: true)).bytes)
+    let all = RevocationTable([Revocation(.id("b"))])
+    #expect(scene.tells() == [.revoked(0, news: all, all: all)])
+  }
+
+  // MARK: Checks under way
+
+  @Test("a token that is revoked while it is checked is refused, whichever comes first")
+  func checkUnderWay() async throws {
+    let revocations = Revocations()
+    let verifier = RevocationVerifier(
+      verifier: OneToken(), revocations: revocations, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    _ = try await verifier.verifyConnection("t")
+    _ = try await verifier.verifySubscription("t")
+    revocations.replace(with: RevocationTable([Revocation(.id("x"))]))
+    await #expect(throws: TokenError.revoked) { try await verifier.verifyConnection("t") }
+    await #expect(throws: TokenError.revoked) { try await verifier.verifySubscription("t") }
+    #expect(revocations.refuses(ConnectionClaims(user: "ann", token: TokenIdentity(id: "x"))))
+    // Nobody can revoke what was never a token.
+    #expect(!revocations.refuses(ConnectionClaims(user: "")))
+  }
+}
+
+private struct OneToken: TokenVerifier {
+  func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
+    ConnectionClaims(user: "ann", token: TokenIdentity(id: "x"))
+  }
+  func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
+    SubscriptionClaims(user: "ann", channel: "news", token: TokenIdentity(id: "x"))
+  }
+}

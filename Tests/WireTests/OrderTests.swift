@@ -1,0 +1,106 @@
+import Testing
+import Wire
+
+@Suite("Orders about connections, and revoked tokens")
+struct OrderTests {
+  private static let target = SessionTarget(user: "ann", client: "c", session: nil, whitelist: ["a", "b"])
+
+  private static let orders: [SessionOrder] = [
+    .disconnect(target, .invalidToken), .disconnect(SessionTarget(session: "s"), .init(code: 4999, reason: "")),
+    .unsubscribe(target, name("chat:1"), .server),
+    .revoke([], replacesAll: true, isComplete: true),
+    .revoke(
+      [
+        Revocation(.id("é"), expiresAt: 5), Revocation(.user("ann", issuedBefore: -1)),
+        Revocation(.user("ann", issuedBefore: .max, channel: "news"), expiresAt: .min),
+      ], replacesAll: false, isComplete: false),
+  ]
+
+  private static func name(_ text: String) -> ChannelName {
+    guard let name = try? ChannelName(text) else { preconditionFailure("\(text) is no channel name") }
+    return name
+  }
+
+  @Test("an order is read as it was written, and nothing that is cut or too long is read at all", arguments: orders)
+  func coding(_ order: SessionOrder) throws {
+    let message = LinkOrder(id: 300, order: order)
+    let bytes = message.bytes
+    #expect(try LinkOrder(bytes: bytes) == message)
+    for length in bytes.indices {
+      #expect(throws: MalformedMessage.self) { try LinkOrder(bytes: Array(bytes[..<length])) }
+    }
+    #expect(throws: MalformedMessage.self) { try LinkOrder(bytes: bytes + [0]) }
+    #expect(try LinkObeyed(bytes: LinkObeyed(id: 300).bytes) == LinkObeyed(id: 300))
+  }
+
+  @Test("a gateway may pass such a request on")
+  func requests() throws {
+    let channel = Self.name("chat:1")
+    let requests: [BrokerRequest] = [
+      .disconnect(Self.target, .forceDisconnect), .endSubscriptions(Self.target, channel, .server),
+      .revoke(.init(.id("x"))), .revoke(.init(.user("ann", issuedBefore: nil))),
+      .revoke(.init(.user("ann", issuedBefore: 7, channel: "news"), expiresAt: 9)),
+    ]
+    for request in requests {
+      let message = LinkRequest(id: 1, oldestPending: 1, request: request)
+      #expect(try LinkRequest(bytes: message.bytes) == message)
+      #expect(!request.isRemembered)
+    }
+  }
+
+  @Test("all that is given of a target must be so, and who is on the list is spared")
+  func targets() {
+    #expect(Self.target.includes(user: "ann", client: "c", session: "s"))
+    #expect(!Self.target.includes(user: "ann", client: "d", session: "s"))
+    #expect(!Self.target.includes(user: "ben", client: "c", session: "s"))
+    #expect(!SessionTarget(user: "ann", whitelist: ["c"]).includes(user: "ann", client: "c", session: "s"))
+    #expect(SessionTarget(session: "s").includes(user: "", client: "c", session: "s"))
+    // Nobody is not everybody.
+    #expect(!SessionTarget().includes(user: "ann", client: "c", session: "s"))
+    // One name for the eye, two for the bytes.
+    #expect(!SessionTarget(user: "\u{E9}").includes(user: "e\u{301}", client: "c", session: "s"))
+  }
+
+  @Test("a token is refused by its id, or by its user and time; a channel narrows that to its own tokens")
+  func table() {
+    let table = RevocationTable([
+      Revocation(.id("x")), Revocation(.user("ann", issuedBefore: 100)),
+      Revocation(.user("ben", issuedBefore: 100, channel: "news")),
+    ])
+    func refuses(_ id: String?, _ time: Int64?, _ user: String, _ channel: String? = nil) -> Bool {
+      table.refuses(TokenIdentity(id: id, issuedAt: time), of: user, channel: channel)
+    }
+    #expect(refuses("x", 500, "cleo") && refuses("x", nil, "", "news"))
+    #expect(!refuses("X", 500, "cleo") && !refuses(nil, 500, "cleo"))
+    #expect(refuses("y", 99, "ann") && refuses("y", 99, "ann", "news"))
+    #expect(!refuses("y", 100, "ann") && !refuses("y", 100, "ann", "news"))
+    // Nobody knows when it was issued: it counts as old.
+    #expect(refuses("y", nil, "ann"))
+    #expect(refuses(nil, 99, "ben", "news") && !refuses(nil, 99, "ben") && !refuses(nil, 99, "ben", "other"))
+    #expect(!RevocationTable().refuses(TokenIdentity(id: "x"), of: "ann"))
+  }
+
+  @Test("of two revocations of the same tokens the later time and the later end hold, in whatever order they come")
+  func merging() {
+    let (early, late) = (
+      Revocation(.user("ann", issuedBefore: 10), expiresAt: 900),
+      Revocation(.user("ann", issuedBefore: 20), expiresAt: 90)
+    )
+    let both = Revocation(.user("ann", issuedBefore: 20), expiresAt: 900)
+    for order in [[early, late], [late, early]] {
+      var table = RevocationTable()
+      for revocation in order { table.insert(revocation) }
+      #expect(table.all == [both])
+    }
+  }
+
+  @Test("what has come to its end is dropped, and nothing else")
+  func ends() {
+    var table = RevocationTable([Revocation(.id("a"), expiresAt: 10), Revocation(.id("b"), expiresAt: 11)])
+    #expect(table.expired(at: 10, limit: 5) == [Revocation(.id("a"), expiresAt: 10)])
+    table.removeExpired(at: 10)
+    #expect(table.all == [Revocation(.id("b"), expiresAt: 11)])
+    table.remove(Revocation(.id("b")))
+    #expect(table.isEmpty)
+  }
+}
