@@ -37,7 +37,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     case closed
   }
 
-  private let session: TLSSession
+  let session: TLSSession
   private var state = State.idle
   private var hasPeerSaidGoodbye = false
   /// Written and not flushed yet, or not encrypted yet because the handshake goes on.

@@ -23,6 +23,8 @@ import NIOCore
 
   /// Of one TLS record.
   private static let largestPlaintextBytes = 16_384
+  /// An empty BIO keeps so much, which is enough for most messages.
+  static let keptBytes = 4_096
 
   private let ssl: OpaquePointer
   /// Owned by `ssl`.
@@ -90,7 +92,16 @@ import NIOCore
       var taken = 0
       return unsafe BIO_read_ex(toNetwork, room.baseAddress, room.count, &taken) == 1 ? taken : 0
     }
+    unsafe giveBack(toNetwork)
     return output.readableBytes > 0 ? output : nil
+  }
+
+  /// Memory that the two BIOs hold between messages; OpenSSL gives its own back by itself (`SSL_MODE_RELEASE_BUFFERS`).
+  var heldBytes: Int { unsafe copenssl_capacity(fromNetwork) + copenssl_capacity(toNetwork) }
+
+  /// One large message would else cost its connection that memory for as long as it lives.
+  private func giveBack(_ bio: OpaquePointer) {
+    if unsafe copenssl_capacity(bio) > Self.keptBytes { unsafe copenssl_shrink(bio) }
   }
 
   // MARK: Plain side
@@ -118,7 +129,11 @@ import NIOCore
     OpenSSLErrors.clear()
     // Plaintext is never longer than its ciphertext: small records take small buffers.
     let waiting = unsafe Int(SSL_pending(ssl)) + copenssl_pending(fromNetwork)
-    if waiting == 0, unsafe SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN == 0 { return (.needsInput, nil) }
+    if waiting == 0, unsafe SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN == 0 {
+      // All of a burst was read.
+      unsafe giveBack(fromNetwork)
+      return (.needsInput, nil)
+    }
     var plain = allocator.buffer(capacity: min(max(waiting, 64), Self.largestPlaintextBytes))
     var error: Int32 = SSL_ERROR_NONE
     unsafe plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1) { room in
@@ -129,7 +144,9 @@ import NIOCore
     }
     switch error {
     case SSL_ERROR_NONE: return (.done, plain)
-    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return (.needsInput, nil)
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+      unsafe giveBack(fromNetwork)
+      return (.needsInput, nil)
     case SSL_ERROR_ZERO_RETURN: return (.closed, nil)
     default: return (.failed(.failed(detail: OpenSSLErrors.take() ?? "the peer broke off")), nil)
     }
