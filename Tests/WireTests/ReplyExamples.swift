@@ -201,7 +201,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.push.channel = "m"
       $0.push.pub = removalProtobuf
     },
-    .init(.history(id: 7, .init()), #"{"id":7,"history":{}}"#) {
+    .init(.history(id: 7, .init()), #"{"id":7,"history":{"publications":[],"epoch":"","offset":0}}"#) {
       $0.id = 7
       $0.history = .init()
     },
@@ -234,7 +234,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
         ]),
       """
       {"id":4,"presence":{"presence":{"k1":{"user":"u","client":"k1","conn_info":1,"chan_info":2},\
-      "k2":{"client":"k2"}}}}
+      "k2":{"user":"","client":"k2"}}}}
       """
     ) {
       $0.id = 4
@@ -253,7 +253,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.presenceStats.numClients = 3
       $0.presenceStats.numUsers = 2
     },
-    .init(.presenceStats(id: 5, clients: 0, users: 0), #"{"id":5,"presence_stats":{}}"#) {
+    .init(.presenceStats(id: 5, clients: 0, users: 0), #"{"id":5,"presence_stats":{"num_clients":0,"num_users":0}}"#) {
       $0.id = 5
       $0.presenceStats = .init()
     },

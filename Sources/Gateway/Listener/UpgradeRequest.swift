@@ -143,13 +143,14 @@ extension RequestDecision {
       }
   }
 
-  /// The first subprotocol offered that we speak; nil where none is.
+  /// The first subprotocol offered that we speak; nil where none is. Empty members count as none: an older SDK for Python
+  /// sends an empty header where it means JSON, and RFC 9110, section 5.6.1.2 has recipients ignore them.
   private static func choose(from headers: [String]) throws(Refusal) -> String? {
     var chosen: String?
     for header in headers {
       for part in header.split(separator: ",", omittingEmptySubsequences: false) {
         let name = part.trimmingSpaces()
-        guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+        guard name.utf8.allSatisfy(isTokenByte) else {
           throw .badRequest(
             "the Sec-WebSocket-Protocol header must be a list of names, for example centrifuge-protobuf")
         }

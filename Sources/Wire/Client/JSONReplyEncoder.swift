@@ -1,4 +1,5 @@
-/// Writes replies as the JSON of the client protocol: zero values are left out.
+/// Writes replies as the JSON of the client protocol: zero values are left out, but for the eight that SDKs look at
+/// without asking whether they are there (``ClientInfo``, presence, its statistics, history).
 enum JSONReplyEncoder {
   static func encode(_ reply: ClientReply, into bytes: inout [UInt8]) {
     // Taken out of the caller's hands: appended to while both hold it, the array would be copied for every reply.
@@ -35,15 +36,15 @@ enum JSONReplyEncoder {
     case .presenceStats(let id, let clients, let users):
       writer.write("id", id)
       writer.object("presence_stats") { writer in
-        if clients > 0 { writer.write("num_clients", clients) }
-        if users > 0 { writer.write("num_users", users) }
+        writer.write("num_clients", clients)
+        writer.write("num_users", users)
       }
     case .history(let id, let result):
       writer.write("id", id)
       writer.object("history") { writer in
-        write("publications", result.publications, result.binaryData, &writer)
-        if !result.epoch.isEmpty { writer.write("epoch", result.epoch) }
-        if result.offset > 0 { writer.write("offset", result.offset) }
+        list("publications", result.publications, result.binaryData, &writer)
+        writer.write("epoch", result.epoch)
+        writer.write("offset", result.offset)
       }
     case .rpc(let id, let data):
       writer.write("id", id)
@@ -115,7 +116,12 @@ enum JSONReplyEncoder {
   private static func write(
     _ key: StaticString, _ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter
   ) {
-    if publications.isEmpty { return }
+    if !publications.isEmpty { list(key, publications, binary, &writer) }
+  }
+
+  private static func list(
+    _ key: StaticString, _ publications: [Publication], _ binary: Bool, _ writer: inout JSONWriter
+  ) {
     writer.list(key) { writer in
       for publication in publications { writer.object { $0.write(publication, binary: binary) } }
     }

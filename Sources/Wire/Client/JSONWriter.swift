@@ -193,8 +193,9 @@ extension JSONWriter {
   }
 
   public mutating func write(_ info: ClientInfo) {
-    if !info.user.isEmpty { write("user", info.user) }
-    if !info.client.isEmpty { write("client", info.client) }
+    // Also where they are empty: an SDK would show `undefined`.
+    write("user", info.user)
+    write("client", info.client)
     if let connection = info.connectionInfo { write("conn_info", raw: connection) }
     if let channel = info.channelInfo { write("chan_info", raw: channel) }
   }

@@ -41,24 +41,17 @@ extension PublicationPush {
 
   @inline(__always)
   private func write(_ info: Info, to sink: inout some ByteSink) {
-    sink.put("{")
-    var comma = Comma()
-    if unsafe !info.user.isEmpty {
-      comma.put("\"user\":\"", to: &sink)
-      unsafe escape(info.user, to: &sink)
-      sink.put("\"")
-    }
-    if unsafe !info.client.isEmpty {
-      comma.put("\"client\":\"", to: &sink)
-      unsafe escape(info.client, to: &sink)
-      sink.put("\"")
-    }
+    sink.put("{\"user\":\"")
+    unsafe escape(info.user, to: &sink)
+    sink.put("\",\"client\":\"")
+    unsafe escape(info.client, to: &sink)
+    sink.put("\"")
     if let connection = unsafe info.connection {
-      comma.put("\"conn_info\":", to: &sink)
+      sink.put(",\"conn_info\":")
       unsafe raw(connection, to: &sink)
     }
     if let channel = unsafe info.channel {
-      comma.put("\"chan_info\":", to: &sink)
+      sink.put(",\"chan_info\":")
       unsafe raw(channel, to: &sink)
     }
     sink.put("}")
