@@ -199,6 +199,7 @@ final class GatewayConnection: ConnectionDelegate {
   func connection(_ connection: Connection, received message: ByteBuffer) { driver.received(message) }
   func connectionReadComplete(_ connection: Connection) { driver.readCompleted() }
   func connectionDrained(_ connection: Connection) { shard.drained(driver) }
+  func connectionRelieved(_ connection: Connection) { driver.outputChanged() }
   func connectionClosed(_ connection: Connection) { driver.closed() }
 }
 

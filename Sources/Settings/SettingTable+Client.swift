@@ -17,7 +17,8 @@ extension SettingTable {
       "Time for a client to answer a ping; shorter than client.ping_interval."),
     SettingKey(
       "client.queue_bytes", .bytes(kibibytes(4)...mebibytes(1024)), .int(mebibytes(1)),
-      "Bytes that may wait for a slow client before it is disconnected; it reconnects and recovers."),
+      "Bytes of publications that may wait for a slow client before it is disconnected; it reconnects and recovers. While more of what it asked for waits, it is read later."
+    ),
     SettingKey(
       "client.recovery_max_publications", .integer(1...100_000), .int(300), "Publications that one recovery gives."),
     SettingKey(
@@ -27,7 +28,7 @@ extension SettingTable {
       "Commands in one message from a client; SDKs send all their subscribes in one after a reconnect."),
     SettingKey(
       "client.max_pending_requests", .integer(1...100_000), .int(256),
-      "Requests of one client that may wait for the broker."),
+      "Requests of one client that may wait for the broker; while they do, it is read later."),
     SettingKey(
       "client.allow_anonymous_connect_without_token", .bool, .bool(false), "Let clients connect without a token."),
     SettingKey(
@@ -91,7 +92,7 @@ extension SettingTable {
     ),
     SettingKey(
       "publish_interval", .duration(0...minutes(10)), .int(0),
-      "What one client publishes sooner than this after its last publication on a channel is acknowledged and left out."
+      "Of what one client publishes on a channel, or for a key of a map, sooner than this after its last publication, the last value is published when the interval is over; all are acknowledged at once."
     ),
     SettingKey(
       "allow_edit_for_author", .bool, .bool(false),

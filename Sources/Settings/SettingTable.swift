@@ -146,6 +146,13 @@ enum SettingTable {
       "gateway.uplink_window_bytes", .bytes(kibibytes(64)...mebibytes(1024)), .int(mebibytes(1)),
       "Bytes on their way to the broker before client sockets are read later."),
     SettingKey(
+      "gateway.egress_bytes", .bytes(mebibytes(16)...mebibytes(1 << 20)), .int(mebibytes(256)),
+      "Bytes that may wait for all clients together; from half of it on, clients whose answers wait are read later, and beyond it the connection for which most waits is closed. One connection may have a quarter of it."
+    ),
+    SettingKey(
+      "gateway.max_filters_per_channel", .integer(1...1_000_000), .int(1000),
+      "Different filters of clients on one channel, for each event loop; one more is refused with error 106."),
+    SettingKey(
       "gateway.io_uring", .bool, .bool(true),
       "Send in batches through io_uring where the kernel allows it; the start-up log says whether it does."),
   ]

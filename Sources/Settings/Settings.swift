@@ -115,6 +115,8 @@ public struct Settings: Sendable, Equatable {
 
   public struct Gateway: Sendable, Equatable {
     public var uplinkWindowBytes: Int
+    public var egressBytes: Int
+    public var maximumFiltersPerChannel: Int
     public var ioUring: Bool
   }
 

@@ -16,7 +16,9 @@ struct SettingsReader {
     for name in namespaces { table.namespaces[name] = options(["channel", "namespaces", name]) }
     return Settings(
       server: server, client: client, token: token, channels: table, broker: broker, backbone: backbone,
-      gateway: .init(uplinkWindowBytes: int("gateway.uplink_window_bytes"), ioUring: bool("gateway.io_uring")),
+      gateway: .init(
+        uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
+        maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
       clique: clique, state: state, data: .init(directory: string("data.directory")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))

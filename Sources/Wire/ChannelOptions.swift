@@ -107,7 +107,8 @@ public struct ChannelOptions: Sendable, Equatable {
   /// Of publications. Only ``Lane/publications`` goes with history and positions: what is left out in the others
   /// would look like loss.
   public var lane = Lane.publications
-  /// What one client publishes sooner than this after its last publication is acknowledged and left out; 0: nothing.
+  /// Of what one client publishes sooner than this after its last publication, the last is published when the interval
+  /// is over, and the others are left out; 0: nothing is.
   public var publishIntervalMilliseconds: Int64 = 0
   public var kind = ChannelKind.stream
   public var mapMode = MapMode.ephemeral

@@ -19,20 +19,36 @@ extension TagFilter {
   /// Most values in all lists of a client's filter: each publication is held against every one.
   public static let maximumValues = 1_000
 
+  /// Longest key and longest value of a client's filter, in bytes of UTF-8.
+  public static let maximumTextBytes = 1_024
+  /// Bytes of UTF-8 of all keys and values of a client's filter together: it is kept for as long as the subscription, and
+  /// each publication is held against it.
+  public static let maximumBytes = 16_384
+
   /// Longest text that is looked for anywhere in a tag, in bytes of UTF-8: the search takes the product of both lengths.
   public static let maximumContained = 256
 
   /// - Throws: error 107, with a sentence that says what to change.
   init(_ node: FilterNode) throws(ClientError) {
-    var (nodes, values) = (0, 0)
-    self = try Self.filter(node, depth: 1, &nodes, &values)
+    var (nodes, values, bytes) = (0, 0, 0)
+    self = try Self.filter(node, depth: 1, &nodes, &values, &bytes)
+  }
+
+  private static func measure(_ node: FilterNode, _ bytes: inout Int) throws(ClientError) {
+    for text in [node.key, node.val] + node.vals {
+      let count = text.utf8.count
+      if count > maximumTextBytes { throw refusal("has a key or a value of more than \(maximumTextBytes) bytes") }
+      bytes += count
+    }
+    if bytes > maximumBytes { throw refusal("has more than \(maximumBytes) bytes of keys and values; make it shorter") }
   }
 
   private static func filter(
-    _ node: FilterNode, depth: Int, _ nodes: inout Int, _ values: inout Int
+    _ node: FilterNode, depth: Int, _ nodes: inout Int, _ values: inout Int, _ bytes: inout Int
   ) throws(ClientError) -> TagFilter {
     if depth > maximumDepth { throw refusal("is nested deeper than \(maximumDepth) levels; flatten it") }
     nodes += 1
+    try measure(node, &bytes)
     if nodes > maximumNodes { throw refusal("has more than \(maximumNodes) nodes; use \"in\" for many values") }
     values += node.vals.count
     if values > maximumValues { throw refusal("has more than \(maximumValues) values; make it shorter") }
@@ -41,7 +57,7 @@ extension TagFilter {
       throw refusal("has a node with both \"op\" and a comparison; put the comparison into \"nodes\"")
     }
     var filters: [TagFilter] = []
-    for child in node.nodes { filters.append(try filter(child, depth: depth + 1, &nodes, &values)) }
+    for child in node.nodes { filters.append(try filter(child, depth: depth + 1, &nodes, &values, &bytes)) }
     switch node.op {
     case "and", "or":
       if filters.isEmpty { throw refusal("has \"\(node.op)\" without \"nodes\"; give it at least one") }

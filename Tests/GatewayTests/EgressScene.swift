@@ -61,6 +61,8 @@ final class EgressMember: SessionTransport, OutletOwner {
   private let ours: Int32
   let theirs: Int32
   private(set) var queue: [UInt8] = []
+  /// How long each part of the queue is, and whether the reader asked for it.
+  private var parts: [(bytes: Int, isAsked: Bool)] = []
   private(set) var received: [UInt8] = []
   private(set) var slowCloses = 0
   private(set) var abandons = 0
@@ -93,9 +95,12 @@ final class EgressMember: SessionTransport, OutletOwner {
 
   // MARK: What a connection does
 
-  func transmit(_ bytes: UnsafeRawBufferPointer) {
+  func transmit(_ bytes: UnsafeRawBufferPointer) { enqueue(bytes, isAsked: false) }
+
+  private func enqueue(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
     queue += bytes
-    outlet.queued(bytes.count)
+    parts.append((bytes.count, isAsked))
+    outlet.queued(bytes.count, isAsked: isAsked)
     flush()
   }
 
@@ -104,7 +109,18 @@ final class EgressMember: SessionTransport, OutletOwner {
       let sent = Glibc.send(ours, queue, queue.count, Int32(MSG_NOSIGNAL))
       guard sent > 0 else { return }
       queue.removeFirst(sent)
-      outlet.dequeued(sent)
+      dequeue(sent)
+    }
+  }
+
+  private func dequeue(_ sent: Int) {
+    var left = sent
+    while left > 0, let part = parts.first {
+      let taken = min(left, part.bytes)
+      left -= taken
+      parts[0].bytes -= taken
+      if parts[0].bytes == 0 { parts.removeFirst() }
+      outlet.dequeued(taken, isAsked: part.isAsked)
     }
   }
 
@@ -118,10 +134,11 @@ final class EgressMember: SessionTransport, OutletOwner {
     outlet.end()
   }
 
-  func send(_ frame: [UInt8]) { frame.withUnsafeBytes { transmit($0) } }
+  func send(_ frame: [UInt8]) { frame.withUnsafeBytes { enqueue($0, isAsked: true) } }
   func close(_ code: DisconnectCode) { outlet.end() }
   func pauseReading() {}
   func resumeReading() {}
+  var progress: PeerProgress? { nil }
 
   // MARK: What the reader does
 

@@ -84,6 +84,32 @@ struct EgressTests {
     return Int(String(decoding: frame[header...].prefix { $0 != 0x2E }, as: UTF8.self)) ?? -1
   }
 
+  @Test("what a reader asked for does not make it slow, however large; what nobody asked for does", arguments: ways)
+  func asked(ring: Bool) throws {
+    let scene = try EgressScene(ring: ring, queueBytes: 100_000)
+    let tape = scene.tape()
+    let member = scene.member(bufferBytes: 4_096)
+    tape.sit(member.driver, held: false, positioned: false)
+    let page = frame(0, size: 1_000_000)
+    member.send(page)
+    // Live publications behind a large answer: the first of them closed it.
+    for number in 1...50 {
+      append(frame(number, size: 1_000), tape, scene)
+      scene.runToEnd()
+    }
+    #expect(member.slowCloses == 0 && member.outlet.askedBytes > 500_000)
+    member.readAll(scene)
+    let frames = Self.split(member.received)
+    #expect(frames.count == 51)
+    #expect(member.outlet.askedBytes == 0 && member.outlet.unaskedBytes == 0)
+    member.send(page)
+    for number in 51...200 {
+      append(frame(number, size: 1_000), tape, scene)
+      scene.runToEnd()
+    }
+    #expect(member.slowCloses == 1)
+  }
+
   @Test("who does not read is closed at the limit; the tape forgets what was kept for them", arguments: ways)
   func slow(ring: Bool) throws {
     let scene = try EgressScene(ring: ring, queueBytes: 100_000)

@@ -10,8 +10,8 @@ struct HubFilterTests {
   let hub: Hub
   let loop = EmbeddedEventLoop()
   let a = Fixed.channel
-  let red = ChannelFilter(.equal(key: "color", "red"))
-  let dear = ChannelFilter(.number(key: "price", .greater, "10"))
+  let red = TagFilter.equal(key: "color", "red")
+  let dear = TagFilter.number(key: "price", .greater, "10")
 
   init() { hub = Hub(fanOut: fanOut, namespaces: NamespaceTable()) }
 
@@ -21,9 +21,17 @@ struct HubFilterTests {
     hub.refilter(on: a, audience: audience) { session in members.contains { $0.driver === session } }
   }
 
-  private func deliver(_ text: String, to filters: [ChannelFilter]) {
-    hub.deliver(EncodedFrames(json: Array(text.utf8), protobuf: [9]), on: a, to: filters)
+  /// A publication that passes these filters alone.
+  private func deliver(_ text: String, to filters: [TagFilter]) {
+    hub.deliver(EncodedFrames(json: Array(text.utf8), protobuf: [9]), of: publication(passing: filters), on: a)
     fanOut.runSlice()
+  }
+
+  private func publication(passing filters: [TagFilter]) -> Publication {
+    var tags: [String: String] = [:]
+    if filters.contains(red) { tags["color"] = "red" }
+    if filters.contains(dear) { tags["price"] = "11" }
+    return Publication(data: [0x31], tags: tags)
   }
 
   @Test("a frame goes to those without a filter and to those whose filter it passed, once each")
@@ -31,13 +39,12 @@ struct HubFilterTests {
     let members = (1...4).map { member($0) }
     let protobuf = member(5, format: .protobuf)
     hub.attach(members[0].driver, to: a, [])
-    hub.attach(members[1].driver, to: a, [], filter: red.filter)
-    hub.attach(members[2].driver, to: a, [], filter: dear.filter)
-    hub.attach(members[3].driver, to: a, [], filter: red.filter, audience: dear.filter)
-    hub.attach(protobuf.driver, to: a, [], audience: red.filter)
-    let both = ChannelFilter(.all([red.filter, dear.filter]))
+    hub.attach(members[1].driver, to: a, [], filter: red)
+    hub.attach(members[2].driver, to: a, [], filter: dear)
+    hub.attach(members[3].driver, to: a, [], filter: red, audience: dear)
+    hub.attach(protobuf.driver, to: a, [], audience: red)
     deliver("1", to: [red])
-    deliver("2", to: [red, dear, both])
+    deliver("2", to: [red, dear])
     deliver("3", to: [dear])
     deliver("4", to: [])
     hub.deliver(EncodedFrames(json: [0x35], protobuf: nil), on: a)
@@ -46,15 +53,15 @@ struct HubFilterTests {
     #expect(protobuf.transport.frames == [[9], [9]])
   }
 
-  @Test("equal filters share a tape, whoever asked for them and whichever object the backbone thread has for them")
+  @Test("equal filters share a tape, whoever asked for them")
   func shared() {
     let members = (1...3).map { member($0) }
-    hub.attach(members[0].driver, to: a, [], filter: red.filter)
+    hub.attach(members[0].driver, to: a, [], filter: red)
     hub.attach(members[1].driver, to: a, [], audience: .equal(key: "color", "red"))
-    hub.attach(members[2].driver, to: a, [], filter: red.filter, audience: red.filter)
+    hub.attach(members[2].driver, to: a, [], filter: red, audience: red)
     #expect(hub.tapeCount(on: a) == 1)
     deliver("1", to: [red])
-    deliver("2", to: [ChannelFilter(.equal(key: "color", "red"))])
+    deliver("2", to: [red])
     #expect(members.map(\.text) == ["12", "12", "12"])
     for member in members { hub.detach(member.driver, from: a) }
     #expect(hub.tapeCount(on: a) == 0)
@@ -63,11 +70,11 @@ struct HubFilterTests {
   @Test("whoever leaves gets no more, and a filter that comes back is found again")
   func leaving() {
     let (first, second) = (member(1), member(2))
-    hub.attach(first.driver, to: a, [], filter: red.filter)
+    hub.attach(first.driver, to: a, [], filter: red)
     deliver("1", to: [red])
     hub.detach(first.driver, from: a)
     deliver("2", to: [red])
-    hub.attach(second.driver, to: a, [], filter: red.filter)
+    hub.attach(second.driver, to: a, [], filter: red)
     deliver("3", to: [red])
     hub.attach(first.driver, to: a, [])
     deliver("4", to: [red])
@@ -80,8 +87,8 @@ struct HubFilterTests {
   func presence() {
     let ofAnn = TagFilter.equal(key: "user", "ann")
     let (wants, sees, plain) = (member(1), member(2), member(3))
-    hub.attach(wants.driver, to: a, .joinLeave, filter: red.filter)
-    hub.attach(sees.driver, to: a, .joinLeave, filter: red.filter, audience: ofAnn)
+    hub.attach(wants.driver, to: a, .joinLeave, filter: red)
+    hub.attach(sees.driver, to: a, .joinLeave, filter: red, audience: ofAnn)
     hub.attach(plain.driver, to: a, .joinLeave)
     for (user, text) in [("ann", "a"), ("bob", "b")] {
       hub.deliverPresence(
@@ -96,7 +103,7 @@ struct HubFilterTests {
   @Test("held frames of a filtered subscriber wait for their session")
   func held() {
     let held = member(1)
-    hub.attach(held.driver, to: a, .held, filter: red.filter)
+    hub.attach(held.driver, to: a, .held, filter: red)
     deliver("1", to: [red])
     deliver("2", to: [])
     deliver("3", to: [red])
@@ -112,16 +119,15 @@ struct HubFilterTests {
   func refilter() {
     let (phone, tablet, other) = (member(1), member(2), member(3))
     hub.attach(phone.driver, to: a, .joinLeave)
-    hub.attach(tablet.driver, to: a, [], filter: dear.filter)
+    hub.attach(tablet.driver, to: a, [], filter: dear)
     hub.attach(other.driver, to: a, [])
-    let both = ChannelFilter(.all([dear.filter, red.filter]))
     deliver("1", to: [dear])
     // On the tape, and on its way when the filter changes.
-    hub.deliver(EncodedFrames(json: [0x32], protobuf: nil), on: a, to: [dear])
-    refilter(phone, tablet, audience: red.filter)
+    hub.deliver(EncodedFrames(json: [0x32], protobuf: nil), of: publication(passing: [dear]), on: a)
+    refilter(phone, tablet, audience: red)
     deliver("3", to: [red])
     deliver("4", to: [dear])
-    deliver("5", to: [dear, red, both])
+    deliver("5", to: [dear, red])
     refilter(phone, tablet, audience: nil)
     refilter(phone, tablet, audience: nil)
     deliver("6", to: [dear])
@@ -139,10 +145,10 @@ struct HubFilterTests {
     let held = member(1)
     hub.attach(held.driver, to: a, [.held, .joinLeave])
     deliver("1", to: [])
-    refilter(held, audience: red.filter)
+    refilter(held, audience: red)
     deliver("2", to: [red])
     deliver("x", to: [])
-    refilter(held, audience: dear.filter)
+    refilter(held, audience: dear)
     deliver("3", to: [dear])
     #expect(held.text.isEmpty)
     hub.releaseHeld(for: held.driver)
@@ -157,7 +163,7 @@ struct HubFilterTests {
     for leaves in [true, false] {
       hub.attach(held.driver, to: a, .held)
       deliver("1", to: [])
-      refilter(held, audience: red.filter)
+      refilter(held, audience: red)
       deliver("2", to: [red])
       if leaves { hub.detach(held.driver, from: a) } else { hub.discardHeld(for: held.driver) }
       #expect(held.transport.outlet.laggingBytes == (leaves ? 0 : 1))
@@ -175,7 +181,7 @@ struct HubFilterTests {
       member.transport.onFrame = { [hub, a] in hub.detach(member.driver, from: a) }
     }
     hub.deliver(EncodedFrames(json: [0x31], protobuf: nil), on: a)
-    hub.refilter(on: a, audience: red.filter) { _ in true }
+    hub.refilter(on: a, audience: red) { _ in true }
     deliver("2", to: [red])
     #expect(members.map(\.text) == ["1", "1", "1"])
     #expect(hub.tapeCount(on: a) == 0)

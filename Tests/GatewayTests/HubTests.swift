@@ -199,4 +199,5 @@ final class HubTransport: SessionTransport, OutletOwner {
   func close(_ code: DisconnectCode) { closedWith = code }
   func pauseReading() {}
   func resumeReading() {}
+  var progress: PeerProgress? { nil }
 }

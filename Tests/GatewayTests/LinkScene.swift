@@ -78,11 +78,12 @@ final class LinkScene {
 
   /// A session's request; its tag is also the connection's number.
   func submit(
-    _ request: BrokerRequest, tag: UInt64, loop: Int = 0, format: WireFormat = .json, filter: TagFilter? = nil
+    _ request: BrokerRequest, tag: UInt64, loop: Int = 0, format: WireFormat = .json, isFiltered: Bool = false
   ) {
     let source = RequestSource(loop: loop, connection: tag, tag: tag)
     perform {
-      link.submit(GatewayRequest(source: source, format: format, request: request, filter: filter), at: now, into: &$0)
+      link.submit(
+        GatewayRequest(source: source, format: format, request: request, isFiltered: isFiltered), at: now, into: &$0)
     }
   }
 

@@ -14,6 +14,7 @@ final class ListenerHarness: Sendable {
     var messages: [[UInt8]] = []
     var bursts = 0
     var drained = 0
+    var relieved = 0
     var closed = 0
     let onMessage: @Sendable (Session, [UInt8]) -> Void
 
@@ -28,6 +29,7 @@ final class ListenerHarness: Sendable {
     }
     func connectionReadComplete(_ connection: Connection) { bursts += 1 }
     func connectionDrained(_ connection: Connection) { drained += 1 }
+    func connectionRelieved(_ connection: Connection) { relieved += 1 }
     func connectionClosed(_ connection: Connection) { closed += 1 }
   }
 

@@ -23,7 +23,7 @@ struct ListenerSendTests {
 
   @Test("a reader that stalls and then reads gets every byte in order, though two ways lead to it")
   func order() throws {
-    try withListener({ $0.queueLimitBytes = 64 << 20 }) { harness throws in
+    try withListener({ $0.answerLimitBytes = 64 << 20 }) { harness throws in
       let client = try connect(harness, receiveBufferBytes: 4_096)
       let count = 6_000
       // Far more than the socket's buffers hold: the first frames go straight out, the rest waits in the channel.
@@ -55,7 +55,7 @@ struct ListenerSendTests {
     try withListener(
       loops: 1,
       {
-        $0.queueLimitBytes = 100_000
+        $0.answerLimitBytes = 100_000
         $0.slowCloseGraceMilliseconds = 50
       }
     ) { harness throws in
@@ -85,7 +85,7 @@ struct ListenerSendTests {
   @Test("a slow reader that wakes up in time is told why it is closed")
   func slowReaderIsTold() throws {
     try withListener({
-      $0.queueLimitBytes = 1_000
+      $0.answerLimitBytes = 1_000
       $0.slowCloseGraceMilliseconds = 600_000
     }) { harness throws in
       let client = try connect(harness, receiveBufferBytes: 4_096)
@@ -103,7 +103,8 @@ struct ListenerSendTests {
   func pingFlood() throws {
     try withListener({
       $0.slowCloseGraceMilliseconds = 50
-      $0.queueLimitBytes = 1 << 30
+      $0.answerLimitBytes = 1 << 30
+      $0.egressLimitBytes = 1 << 30
     }) { harness throws in
       let client = try connect(harness, receiveBufferBytes: 4_096)
       let pings = [[UInt8]](repeating: ListenerRawClient.frame(0x89, [UInt8](repeating: 7, count: 125)), count: 500)

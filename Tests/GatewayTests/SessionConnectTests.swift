@@ -149,7 +149,7 @@ struct SessionConnectTests {
 
   @Test("a flood of commands along with the connect closes with 3501")
   func heldFlood() {
-    var bench = SessionBench { $0.maximumPendingCommands = 2 }
+    var bench = SessionBench { $0.maximumCommandsPerMessage = 2 }
     _ = connecting(&bench)
     #expect(bench.feed(.ping).isEmpty)
     #expect(bench.feed(.ping).isEmpty)

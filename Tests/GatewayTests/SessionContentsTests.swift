@@ -197,18 +197,4 @@ struct SessionContentsTests {
     #expect(bench.answer(bench.feed(history("a")), .failed(.unrecoverablePosition)).errorCode == 112)
     #expect(bench.answer(bench.feed(history("a")), .done).errorCode == 100)
   }
-
-  @Test("one command too many under way is answered with 111, and an answer makes room")
-  func pendingLimit() {
-    var bench = SessionBench.live { $0.maximumPendingCommands = 1 }
-    let asked = bench.feed(publication("a"))
-    let refused = bench.feed(publication("a"), id: 9)
-    guard case .send(.error(9, let error))? = refused.first else {
-      Issue.record("not refused")
-      return
-    }
-    #expect(error.code == 111 && error.temporary)
-    bench.answer(asked, .published(.init(epoch: "e", offset: 1)))
-    #expect(bench.feed(publication("a")).errorCode == nil)
-  }
 }

@@ -153,6 +153,51 @@ struct SessionDriverTests {
     #expect(!scene.transport.isPaused)
   }
 
+  @Test("a client that is sent away is not read again when the broker has caught up")
+  func drainingStaysUnread() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.driver.holdInput(true)
+    scene.say(#"{"id":2,"subscribe":{"channel":"a"}}"#)
+    scene.driver.shutDown()
+    scene.driver.holdInput(false)
+    #expect(scene.transport.isPaused)
+    #expect(scene.host.log == ["subscribe a"], "what it had asked for is done")
+    scene.host.answerAll()
+    #expect(scene.transport.closedWith == .shutdown)
+  }
+
+  @Test("a client for which answers wait is read later, and what it had said by then is begun when it took them")
+  func outputFull() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.transport.onFrame = { [transport = scene.transport] in transport.outlet.isFull = true }
+    scene.say(#"{"id":2,"ping":{}}"#)
+    #expect(scene.transport.isPaused)
+    scene.say(#"{"id":3,"publish":{"channel":"a","data":1}}"#)
+    #expect(scene.host.publishTags.isEmpty)
+    scene.transport.onFrame = {}
+    scene.transport.outlet.isFull = false
+    scene.driver.outputChanged()
+    #expect(!scene.transport.isPaused)
+    #expect(scene.host.publishTags.count == 1)
+  }
+
+  @Test("a peer that takes bytes is not taken for dead; one that takes none is closed in time")
+  func takesBytes() {
+    let scene = DriverScene()
+    scene.connect()
+    scene.transport.progress = PeerProgress(takenBytes: 1, isWaiting: true)
+    scene.advance(seconds: 10)
+    for _ in 0..<5 {
+      scene.transport.progress?.takenBytes += 1
+      scene.advance(seconds: 8)
+    }
+    #expect(scene.transport.closedWith == nil)
+    scene.advance(seconds: 8)
+    #expect(scene.transport.closedWith?.code == 3012)
+  }
+
   @Test("the host hears of the end once, after the last answer that matters")
   func end() {
     let scene = DriverScene()
@@ -293,6 +338,7 @@ final class RecordingTransport: SessionTransport {
   var closedWith: DisconnectCode?
   var isPaused = false
   var onFrame: () -> Void = {}
+  var progress: PeerProgress?
 
   init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 

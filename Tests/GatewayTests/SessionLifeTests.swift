@@ -18,11 +18,11 @@ struct SessionLifeTests {
     #expect(bench.feed(body, id: 0).closeCode == 3501)
   }
 
-  @Test("a ping is answered, an unknown method is answered with 104")
+  @Test("a ping is answered, an unknown method of rpc is answered with 108, an unknown command with 104")
   func smallCommands() {
     var bench = SessionBench.live()
     #expect(bench.feed(.ping, id: 4) == [.send(.ping(id: 4))])
-    #expect(bench.feed(.rpc(method: "m", data: [])).errorCode == 104)
+    #expect(bench.feed(.rpc(method: "m", data: [])).errorCode == 108)
     #expect(bench.feed(.unknown).errorCode == 104)
   }
 

@@ -30,7 +30,7 @@ struct SessionWalkTests {
     let expected: Set<String> = [
       "connecting", "live", "refused", "closed", "attach", "attach held", "detach", "releaseHeld", "discardHeld",
       "late unsubscribe", "queued subscribe", "error 100", "error 102", "error 103", "error 105", "error 106",
-      "error 107", "error 109", "error 111", "error 112", "close 3001", "close 3005", "close 3010", "close 3012",
+      "error 107", "error 109", "error 112", "waiting", "paced", "close 3001", "close 3005", "close 3010", "close 3012",
       "close 3500", "close 3501", "close 3502", "unsubscribe 2500", "unsubscribe 2501",
     ]
     #expect(expected.subtracting(seen) == [])
@@ -67,6 +67,7 @@ struct SessionWalk {
     options.allowUserLimitedChannels = random.chance(2)
     options.forceRecovery = random.chance(3)
     options.joinLeave = random.chance(2)
+    options.publishIntervalMilliseconds = random.chance(3) ? 2_000 : 0
     bench = SessionBench(options, namespaces: ["x": .shut]) {
       $0.maximumChannels = random.chance(3) ? 3 : 128
       $0.maximumPendingCommands = random.chance(4) ? 3 : 256
@@ -79,6 +80,8 @@ struct SessionWalk {
   mutating func run(steps: Int) {
     if random.chance(10) { sendCommand() } else { connect() }
     for _ in 0..<steps where broken == nil { step() }
+    feed(.inputHeld(false))
+    feed(.outputFull(false))
     settle()
     if broken == nil && transportIsOpen { checkQuiet() }
     feed(.transportClosed)
@@ -123,7 +126,8 @@ struct SessionWalk {
     case 90..<95: pass()
     case 95: feed(.channelLost(channel(random.pick(["a", "b", "#u", "s1"]))))
     case 96: if random.chance(4) { feed(.removeSubscription(channel(random.pick(["a", "b", "s1"])), .server)) }
-    case 97: if random.chance(4) { feed(.inputHeld(random.chance(2))) }
+    case 97:
+      if random.chance(4) { feed(random.chance(2) ? .inputHeld(random.chance(2)) : .outputFull(random.chance(2))) }
     case 98:
       if random.chance(8) {
         feed(random.pick([.shutdown, .kick(.forceDisconnect), .malformed("no")]))
@@ -271,6 +275,11 @@ struct SessionWalk {
       }
       check(action, named: name)
     }
+    if !bench.session.waiting.isEmpty {
+      seen.insert("waiting")
+      if bench.session.phase == .closed || bench.session.wantsInput { broken = "commands wait, and more is read" }
+    }
+    if bench.session.paced.nextDue != .max { seen.insert("paced") }
     if bench.session.subscriptions.values.contains(where: {
       if case .abandoned(.some) = $0.phase { true } else { false }
     }) {

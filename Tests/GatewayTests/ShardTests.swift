@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -47,9 +48,10 @@ struct ShardTests {
     func change(_ user: String, _ audience: TagFilter?, isAdmitted: Bool = true) -> Handover {
       .audience(LinkAudience(channel: b, user: user, isAdmitted: isAdmitted, audience: audience))
     }
-    func frames(_ number: UInt8, to filters: [ChannelFilter] = []) -> Handover {
+    func frames(_ number: UInt8, color: String? = nil) -> Handover {
       let frames = EncodedFrames(json: [number], protobuf: nil)
-      return filters.isEmpty ? .frames(b, frames) : .filteredFrames(b, frames, to: filters)
+      let publication = Publication(data: [number], tags: color.map { ["color": $0] } ?? [:])
+      return color == nil ? .frames(b, frames) : .filteredFrames(b, frames, of: publication)
     }
     scene.shard.take([.answer(connection: driver.id, tag: 1, .at(0))])
     scene.egress.runToEnd()
@@ -57,7 +59,7 @@ struct ShardTests {
     let before = member.received.count
     try #require(before > 0)
     scene.shard.take([
-      frames(1), change("ann", red), frames(2), change("", red), frames(3), frames(4, to: [ChannelFilter(red)]),
+      frames(1), change("ann", red), frames(2), change("", red), frames(3, color: "blue"), frames(4, color: "red"),
       change("", nil), frames(5),
     ])
     scene.egress.runToEnd()
@@ -135,6 +137,56 @@ struct ShardTests {
     #expect(!transport.isPaused)
   }
 
+  @Test("a full mailbox refuses nobody: what was read is taken, and whoever asks is read later")
+  func fullMailbox() throws {
+    let scene = try ShardScene(members: 0, mailboxBytes: 3 * (256 + 1000))
+    let transports = (0..<4).map { _ in RecordingTransport(eventLoop: scene.egress.loop) }
+    let request = BrokerRequest.publish(.init(channel: Fixed.channel, data: Array(repeating: 1, count: 1000)))
+    for transport in transports {
+      let driver = scene.shard.open(transport)
+      scene.shard.request(request, tag: 1, filter: nil, from: driver)
+      #expect(transport.frames.isEmpty, "no error")
+    }
+    #expect(transports.map(\.isPaused) == [false, false, false, true])
+    scene.shard.take([.requestsTaken])
+    #expect(transports.map(\.isPaused) == [false, false, false, false])
+  }
+
+  @Test("one different filter too many is refused with 106; one that others have is not, and room comes back")
+  func filterLimit() throws {
+    let scene = try ShardScene(members: 0, filters: 2)
+    let members = (0..<5).map { _ in scene.egress.member() }
+    let drivers = members.map { scene.shard.open($0) }
+    func ask(_ index: Int, _ color: String) -> String {
+      let filter = #"{"key":"color","cmp":"eq","val":"\#(color)"}"#
+      drivers[index].received(ByteBuffer(string: #"{"id":2,"subscribe":{"channel":"b","tf":\#(filter)}}"#))
+      drivers[index].readCompleted()
+      return said(index)
+    }
+    func said(_ index: Int) -> String {
+      members[index].read(scene.egress)
+      return String(decoding: members[index].received, as: UTF8.self)
+    }
+    func errors(_ text: String) -> Int { text.components(separatedBy: #""code":106"#).count - 1 }
+    for driver in drivers {
+      driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
+      driver.readCompleted()
+    }
+    // The answers to the first two are still to come: their filters count already.
+    #expect(!ask(0, "red").contains("error"))
+    #expect(!ask(1, "blue").contains("error"))
+    #expect(ask(2, "green").contains(#""code":106"#))
+    #expect(!ask(3, "red").contains("error"))
+    for index in [0, 3] { scene.shard.take([.answer(connection: drivers[index].id, tag: 1, .at(0))]) }
+    #expect(ask(4, "black").contains(#""code":106"#))
+    // One that fails leaves its place, and so does one that ends.
+    scene.shard.take([.answer(connection: drivers[1].id, tag: 1, .failed(.internalError))])
+    #expect(errors(ask(2, "green")) == 1, "the one of before")
+    #expect(errors(ask(4, "black")) == 2)
+    for index in [0, 3] { drivers[index].closed() }
+    #expect(errors(ask(4, "black")) == 2)
+  }
+
   @Test("hand-overs that wait for the event loop are taken together, and none after the mailbox has closed")
   func mailbox() throws {
     let scene = try ShardScene(members: 1)
@@ -169,18 +221,19 @@ private final class ShardScene {
   let load: ShardLoad
   private let turn: TurnEnds
 
-  init(members count: Int, windowBytes: Int = 1 << 20) throws {
+  init(members count: Int, windowBytes: Int = 1 << 20, mailboxBytes: Int = 1 << 20, filters: Int = 1000) throws {
     var now: UInt64 = 0
     egress = try EgressScene(ring: false, slice: 250_000) {
       now += 100_000
       return now
     }
-    let uplink = Mailbox<UplinkMessage>(capacity: 1 << 20)
+    let uplink = Mailbox<UplinkMessage>(capacity: mailboxBytes)
     load = ShardLoad(uplink: uplink)
     let turn = TurnEnds()
     self.turn = turn
     var configuration = SessionConfiguration()
     configuration.allowAnonymous = true
+    configuration.maximumFiltersPerChannel = filters
     let namespaces = NamespaceTable(withoutNamespace: .open)
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""),

@@ -36,12 +36,12 @@ struct SlowReaderTests {
       let isPrefix = seen == Array(expected.prefix(seen.count))
       #expect(isPrefix)
 
-      // Page by page: a recovery in one piece would be more than the queue holds.
+      // In pages far larger than what may wait for a slow reader: it asked for them.
       let again = try await deployment.client("sam")
       var position = Peer.Position(epoch: start.epoch, offset: start.offset + UInt64(seen.count))
       var recovered: [String] = []
       while recovered.count < expected.count - seen.count {
-        let page = try await again.history(channel, limit: 20, since: position).publications ?? []
+        let page = try await again.history(channel, limit: 300, since: position).publications ?? []
         guard !page.isEmpty else { break }
         recovered += page.map(\.data)
         position.offset += UInt64(page.count)

@@ -17,12 +17,10 @@ extension AppWorld {
   private func handle(_ handover: Handover, _ gateway: Int, _ loop: Int) {
     let here = phones.filter { $0.gateway == gateway && $0.loop == loop }
     switch handover {
-    case .publication(let channel, let publication, let filters):
+    case .publication(let channel, let publication, let isFiltered):
       for phone in here {
         guard let following = phone.following[channel], following.state == .live else { continue }
-        if let audience = following.audience, filters.map({ !$0.contains(audience) }) ?? false {
-          continue
-        }
+        if isFiltered, following.audience?.matches(publication) == false { continue }
         receive(publication.withoutAudienceTags, publication, following, phone)
       }
     case .audience(let change):

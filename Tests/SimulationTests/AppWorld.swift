@@ -11,8 +11,8 @@ final class AppWorld {
   /// What one event loop has not worked off yet.
   enum Handover {
     case answer(RequestSource, BrokerResponse)
-    /// With the filters that it passes; nil: nobody has one.
-    case publication(ChannelName, Publication, [TagFilter]?)
+    /// With whether it is to be held against the filters that some may have.
+    case publication(ChannelName, Publication, isFiltered: Bool)
     case audience(LinkAudience)
     case lost(ChannelName)
   }
@@ -189,12 +189,11 @@ final class AppWorld {
       case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
       case .publication(let channel, let publication, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) {
-          gateways[index].loops[loop].append(.publication(channel, publication, nil))
+          gateways[index].loops[loop].append(.publication(channel, publication, isFiltered: false))
         }
       case .filteredPublication(let channel, let publication, let audience):
-        for loop in 0..<2 where audience.reached.includes(loop: loop) {
-          let passed = loop < audience.filters.count ? audience.filters[loop].map(\.filter) : []
-          gateways[index].loops[loop].append(.publication(channel, publication, passed))
+        for loop in 0..<2 where audience.includes(loop: loop) {
+          gateways[index].loops[loop].append(.publication(channel, publication, isFiltered: true))
         }
       case .lost(let channel, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }

@@ -15,6 +15,10 @@ int linuxio_stream_socket(int family);
 /// Never blocks and never raises SIGPIPE. 0 where the kernel takes nothing for now.
 long linuxio_send(int fd, const void *bytes, size_t count);
 
+/// Bytes of a TCP connection that its peer has acknowledged since the connection began, and how many of those that the
+/// kernel was given it has not. -1 where the kernel does not say.
+long long linuxio_acknowledged(int fd, long *unacknowledged);
+
 /// A pair of ends for waking a poll: what is signalled at `ends[1]` is seen at `ends[0]`. On Linux both are one eventfd.
 int linuxio_wakeup_open(int ends[2]);
 void linuxio_wakeup_signal(const int ends[2]);

@@ -12,7 +12,8 @@ import ZeroMQ
 /// do not come here at all: they go out at once.
 final class FanOut {
   struct Limits {
-    /// Bytes that may wait for one connection, on tapes and behind them together; beyond it the reader is too slow.
+    /// Bytes that nobody asked for and that may wait for one connection, on tapes and behind them together; beyond it the
+    /// reader is too slow.
     var queueBytes: Int
     /// Nanoseconds of sends before other work gets its turn.
     var slice: UInt64 = 250_000
@@ -299,9 +300,10 @@ final class FanOut {
     checkSpeed(of: outlet)
   }
 
-  /// A reader for whom too much waits is too slow.
+  /// A reader for whom too much waits is too slow. Answers that it asked for do not count, however large they are: it
+  /// would come back, ask for the same, and be too slow again.
   func checkSpeed(of outlet: Outlet) {
-    if outlet.isOpen && outlet.laggingBytes + outlet.queuedBytes > limits.queueBytes { closeSlow(outlet) }
+    if outlet.isOpen && outlet.unaskedBytes > limits.queueBytes { closeSlow(outlet) }
   }
 
   /// The subscriber gets no more; what waits for it is dropped.

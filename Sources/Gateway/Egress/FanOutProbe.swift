@@ -82,6 +82,7 @@ private final class Member: SessionTransport, OutletOwner {
   func send(_ frame: [UInt8]) {}
   func close(_ code: DisconnectCode) {}
   func pauseReading() {}
+  var progress: PeerProgress? { nil }
   func resumeReading() {}
 }
 

@@ -23,6 +23,10 @@ final class Outlet {
   private(set) var isOpen = true
   /// Bytes that the connection accepted and the kernel has not.
   private(set) var queuedBytes = 0
+  /// Of ``queuedBytes``, what the client asked for, pings among it. It does not make the client slow.
+  private(set) var askedBytes = 0
+  /// So much of ``askedBytes`` waits that the client should ask for more only later. Set by the connection.
+  var isFull = false
   /// Bytes that wait on tapes for this connection to take more.
   var laggingBytes = 0
   /// The tapes on which it lags.
@@ -45,18 +49,23 @@ final class Outlet {
 
   func attach(_ owner: any OutletOwner) { self.owner = owner }
 
+  /// What waits here and on tapes that nobody asked for: beyond a limit the reader is too slow.
+  var unaskedBytes: Int { laggingBytes + queuedBytes - askedBytes }
+
   /// Whether the next byte would go out at once.
   var isClear: Bool { isOpen && queuedBytes == 0 }
 
   // MARK: From the connection
 
-  func queued(_ bytes: Int) {
+  func queued(_ bytes: Int, isAsked: Bool = false) {
     queuedBytes += bytes
+    if isAsked { askedBytes += bytes }
     descriptor = -1
   }
 
-  func dequeued(_ bytes: Int) {
+  func dequeued(_ bytes: Int, isAsked: Bool = false) {
     queuedBytes -= bytes
+    if isAsked { askedBytes -= bytes }
     if isClear { descriptor = directDescriptor }
   }
 

@@ -3,9 +3,18 @@ import Wire
 /// The tapes of those on a channel of one event loop who get only a part of it. Subscribers with equal filters and the
 /// same encoding share one.
 final class FilteredTapes {
-  private struct Kind: Hashable {
-    let format: WireFormat
-    let filter: TagFilter
+  /// Those of one filter, by encoding.
+  struct Tapes {
+    var json: Tape?
+    var protobuf: Tape?
+
+    var isEmpty: Bool { json == nil && protobuf == nil }
+    var count: Int { (json == nil ? 0 : 1) + (protobuf == nil ? 0 : 1) }
+
+    subscript(format: WireFormat) -> Tape? {
+      get { format == .json ? json : protobuf }
+      set { if format == .json { json = newValue } else { protobuf = newValue } }
+    }
   }
 
   /// A subscriber who has a filter.
@@ -18,65 +27,52 @@ final class FilteredTapes {
     var filter: TagFilter? { TagFilter.both(own, audience) }
   }
 
-  /// What the backbone thread calls a filter, and the tapes here that have it.
-  private struct Known {
-    /// Held, so that no other filter can come to stand where it is.
-    let filter: ChannelFilter
-    let json: Tape?
-    let protobuf: Tape?
-  }
-
-  private var tapes: [Kind: Tape] = [:]
+  private var tapes: [TagFilter: Tapes] = [:]
   /// Joins and leaves, by what the server lets see.
-  private var presenceTapes: [Kind: Tape] = [:]
-  private var known: [ObjectIdentifier: Known] = [:]
+  private var presenceTapes: [TagFilter: Tapes] = [:]
   var seats: [UInt64: Seat] = [:]
 
   var isEmpty: Bool { seats.isEmpty && tapes.isEmpty && presenceTapes.isEmpty }
 
-  var tapeCount: Int { tapes.count + presenceTapes.count }
+  var tapeCount: Int { (Array(tapes.values) + Array(presenceTapes.values)).reduce(0) { $0 + $1.count } }
 
-  var allTapes: some Sequence<Tape> { tapes.values }
+  var allTapes: [Tape] { tapes.values.flatMap { [$0.json, $0.protobuf].compactMap { $0 } } }
 
-  func tape(_ format: WireFormat, _ filter: TagFilter) -> Tape? { tapes[Kind(format: format, filter: filter)] }
+  func tape(_ format: WireFormat, _ filter: TagFilter) -> Tape? { tapes[filter]?[format] }
 
-  func presenceTape(_ format: WireFormat, _ audience: TagFilter) -> Tape? {
-    presenceTapes[Kind(format: format, filter: audience)]
-  }
+  func presenceTape(_ format: WireFormat, _ audience: TagFilter) -> Tape? { presenceTapes[audience]?[format] }
 
-  func add(_ tape: Tape, _ format: WireFormat, _ filter: TagFilter) {
-    tapes[Kind(format: format, filter: filter)] = tape
-    known = [:]
-  }
+  func add(_ tape: Tape, _ format: WireFormat, _ filter: TagFilter) { tapes[filter, default: Tapes()][format] = tape }
 
   func addPresence(_ tape: Tape, _ format: WireFormat, _ audience: TagFilter) {
-    presenceTapes[Kind(format: format, filter: audience)] = tape
+    presenceTapes[audience, default: Tapes()][format] = tape
   }
 
   /// Lets go of the tapes that nobody sits on any more.
   func vacate(_ format: WireFormat, _ seat: Seat) {
-    if let filter = seat.filter, tape(format, filter)?.isEmpty == true {
-      tapes[Kind(format: format, filter: filter)] = nil
-      known = [:]
-    }
-    if let audience = seat.audience, presenceTape(format, audience)?.isEmpty == true {
-      presenceTapes[Kind(format: format, filter: audience)] = nil
-    }
+    if let filter = seat.filter { Self.vacate(format, filter, &tapes) }
+    if let audience = seat.audience { Self.vacate(format, audience, &presenceTapes) }
+  }
+
+  private static func vacate(_ format: WireFormat, _ filter: TagFilter, _ tapes: inout [TagFilter: Tapes]) {
+    guard tapes[filter]?[format]?.isEmpty == true else { return }
+    tapes[filter]?[format] = nil
+    if tapes[filter]?.isEmpty == true { tapes[filter] = nil }
   }
 
   // MARK: Frames
 
-  /// The tapes with a filter that a publication has passed.
-  func tapes(for filter: ChannelFilter) -> (json: Tape?, protobuf: Tape?) {
-    if let known = known[ObjectIdentifier(filter)] { return (known.json, known.protobuf) }
-    let found = Known(filter: filter, json: tape(.json, filter.filter), protobuf: tape(.protobuf, filter.filter))
-    // Those who had it may just have left, and the backbone thread does not know it yet.
-    if found.json != nil || found.protobuf != nil { known[ObjectIdentifier(filter)] = found }
-    return (found.json, found.protobuf)
+  /// Hands on the tapes of those whose filter the publication passes.
+  func forEachTapes(passing publication: Publication, _ body: (Tapes) -> Void) {
+    for (filter, tapes) in tapes where filter.matches(publication) { body(tapes) }
   }
 
   /// Hands on the tapes of those who may see a member come and go.
   func forEachPresenceTape(seeing member: ClientInfo, _ body: (Tape, WireFormat) -> Void) {
-    for (kind, tape) in presenceTapes where kind.filter.matches(member: member) { body(tape, kind.format) }
+    for (filter, tapes) in presenceTapes where filter.matches(member: member) {
+      for format in WireFormat.allCases {
+        if let tape = tapes[format] { body(tape, format) }
+      }
+    }
   }
 }

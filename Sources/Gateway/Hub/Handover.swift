@@ -5,9 +5,9 @@ enum Handover: Sendable {
   case answer(connection: UInt64, tag: UInt64, BrokerResponse)
   /// Frames that every subscriber of the channel on this loop gets, encoded once for all loops.
   case frames(ChannelName, EncodedFrames)
-  /// The same on a channel of which some subscribers get only a part: those without a filter get them, and those with
-  /// one of these.
-  case filteredFrames(ChannelName, EncodedFrames, to: [ChannelFilter])
+  /// The same on a channel of which some subscribers get only a part: those without a filter get them, and those whose
+  /// filter the publication passes. Apart, so that the others stay small.
+  indirect case filteredFrames(ChannelName, EncodedFrames, of: Publication)
   /// Frames for those subscribers only that asked for joins and leaves. Apart, so that publications stay small.
   indirect case presenceFrames(ChannelName, EncodedFrames, of: ClientInfo)
   case lost(ChannelName)
@@ -21,16 +21,6 @@ enum Handover: Sendable {
   case holdClients(Bool)
   /// What the event loop had posted before its mark is with the link.
   case requestsTaken
-}
-
-extension Handover {
-  /// - Parameter loop: one that the publication reaches.
-  static func frames(
-    _ channel: ChannelName, _ frames: EncodedFrames, for audience: FilteredAudience, loop: Int
-  ) -> Handover {
-    let filters = loop < audience.filters.count ? audience.filters[loop] : []
-    return filters.isEmpty ? .frames(channel, frames) : .filteredFrames(channel, frames, to: filters)
-  }
 }
 
 /// One message in the encodings that somebody wants.

@@ -14,13 +14,19 @@ final class Hub {
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
+  /// What the clients here filter by.
+  var filters: ChannelFilters
   private let fanOut: FanOut
   private let namespaces: NamespaceTable
   private let conflationLimitBytes: Int
 
   /// - Parameter conflationLimitBytes: kept per channel and format for those who lag in a lane that conflates.
-  init(fanOut: FanOut, namespaces: NamespaceTable, conflationLimitBytes: Int = 65_536) {
+  init(
+    fanOut: FanOut, namespaces: NamespaceTable, filters: ChannelFilters = ChannelFilters(most: .max),
+    conflationLimitBytes: Int = 65_536
+  ) {
     self.fanOut = fanOut
+    self.filters = filters
     self.namespaces = namespaces
     self.conflationLimitBytes = conflationLimitBytes
   }
@@ -44,6 +50,7 @@ final class Hub {
       presence.sit(session, held: isHeld, positioned: false)
     }
     entry.note(seat, of: session)
+    if let filter { filters.add(filter, to: channel) }
     channels[channel] = entry
     if isHeld { held[session.id, default: []].append(channel) }
   }
@@ -60,6 +67,7 @@ final class Hub {
     channels[channel] = nil
     let seat = entry.seat(of: session)
     for tape in entry.tapes(of: session) { fanOut.leave(session.outlet, tape) }
+    if let filter = seat.own { filters.remove(filter, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
     entry.vacate(session.format, seat)
     if !entry.isEmpty { channels[channel] = entry }
@@ -160,12 +168,10 @@ final class Hub {
     if let frame = frames.protobuf, let tape = entry.tape(.protobuf) { fanOut.append(frame, key: frames.key, to: tape) }
   }
 
-  /// The same, and to those with one of the filters.
-  func deliver(_ frames: EncodedFrames, on channel: ChannelName, to filters: [ChannelFilter]) {
+  /// The same, and to those whose filter it passes. Each filter is asked once, however many share it.
+  func deliver(_ frames: EncodedFrames, of publication: Publication, on channel: ChannelName) {
     deliver(frames, on: channel)
-    guard let filtered = channels[channel]?.filtered else { return }
-    for filter in filters {
-      let tapes = filtered.tapes(for: filter)
+    channels[channel]?.filtered?.forEachTapes(passing: publication) { tapes in
       if let frame = frames.json, let tape = tapes.json { fanOut.append(frame, key: frames.key, to: tape) }
       if let frame = frames.protobuf, let tape = tapes.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
     }

@@ -22,6 +22,15 @@ struct RequestAccount {
     return true
   }
 
+  /// The mailbox is full, through others perhaps: who asks is held, and only a mark tells when it goes on.
+  ///
+  /// - Returns: true where a mark is to be posted now.
+  mutating func refused() -> Bool {
+    guard marked == nil else { return false }
+    marked = untaken
+    return true
+  }
+
   /// The mark has come back.
   ///
   /// - Returns: true where another one is to be posted: those who are held post nothing that would bring it.

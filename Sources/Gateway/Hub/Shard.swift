@@ -48,7 +48,9 @@ final class Shard: SessionHost {
     self.load = load
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
-    hub = Hub(fanOut: fanOut, namespaces: rules.namespaces)
+    hub = Hub(
+      fanOut: fanOut, namespaces: rules.namespaces,
+      filters: ChannelFilters(most: rules.configuration.maximumFiltersPerChannel))
   }
 
   var time: SessionTime { clock() }
@@ -90,8 +92,13 @@ final class Shard: SessionHost {
 
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
+    if let filter, case .subscribe(let subscribe) = request {
+      guard hub.filters.begin(source, subscribe.channel, filter) else {
+        return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
+      }
+    }
     let message = UplinkMessage.request(
-      GatewayRequest(source: source, format: driver.format, request: request, filter: filter))
+      GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
     if case .unsubscribe = request {
       // Always taken: a broker that is never told believes in a subscriber who is gone.
@@ -99,12 +106,18 @@ final class Shard: SessionHost {
     } else if isHolding || account.isOverdrawn {
       hold(driver)
     }
-    guard uplink.post(message, cost: cost, wakes: false) else {
-      // The backbone thread is behind by more than all windows together, or has ended.
-      return driver.brokerAnswered(
-        tag: tag, .failed(.tooManyRequests.saying("the server is overloaded; try again later")))
+    if uplink.post(message, cost: cost, wakes: false) {
+      if account.post(cost) { mark(wakes: false) }
+    } else {
+      // The backbone thread is behind by more than all windows together. What was read is taken all the same: it is one
+      // request of each client at most, for whoever asks now is read later.
+      guard uplink.post(message, cost: 0, wakes: true) else {
+        hub.filters.end(connection: driver.id, tag: tag)
+        return driver.brokerAnswered(tag: tag, .failed(.internalError.saying("the server ends; connect again")))
+      }
+      hold(driver)
+      if account.refused() { mark(wakes: true) }
     }
-    if account.post(cost) { mark(wakes: false) }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
@@ -148,7 +161,10 @@ final class Shard: SessionHost {
         } else if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) {
           answered.append(driver)
         }
-      case .filteredFrames(let channel, let frames, let filters): hub.deliver(frames, on: channel, to: filters)
+        // Behind the session, which has taken its place on the channel by now or never will.
+        hub.filters.end(connection: connection, tag: tag)
+      case .filteredFrames(let channel, let frames, let publication):
+        hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
       case .audience(let change): changeAudience(change)

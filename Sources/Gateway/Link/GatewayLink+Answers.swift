@@ -15,7 +15,7 @@ extension GatewayLink {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
         settle(
-          subscribe, reply.response, for: source, format, filter: filtersUnderWay.removeValue(forKey: request.id),
+          subscribe, reply.response, for: source, format, isFiltered: filteredUnderWay.remove(request.id) != nil,
           at: now, into: &effects)
       }
       effects.append(.answer(source, reply.response))
@@ -44,7 +44,7 @@ extension GatewayLink {
 
   func settle(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
-    _ format: WireFormat, filter: TagFilter?, at now: Int64, into effects: inout [GatewayLinkEffect]
+    _ format: WireFormat, isFiltered: Bool, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
     let channel = channel(subscribe.channel)
     channel.underWay -= 1
@@ -57,7 +57,7 @@ extension GatewayLink {
     if let member = subscribe.member { channel.lateMembers.remove(member.client) }
     channel.position = subscribed.position
     channel.add(
-      source, format, user: subscribe.member?.user, isPresent: subscribe.isPresent, own: filter,
+      source, format, user: subscribe.member?.user, isPresent: subscribe.isPresent, isFiltered: isFiltered,
       allowed: subscribed.audience)
     if let member = subscribe.member, subscribe.isPresent { channel.members[member.client] = member }
   }

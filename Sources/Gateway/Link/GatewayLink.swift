@@ -59,8 +59,8 @@ public final class GatewayLink {
   var incomingRevocations: RevocationTable?
   /// Channels that the broker refused to bring up to date: asked again with the next tick.
   var channelsBehind: [ChannelName] = []
-  /// What the subscribers of requests under way want, by request, where they do not want everything.
-  var filtersUnderWay: [UInt64: TagFilter] = [:]
+  /// Requests under way of subscribers who want only a part of their channel.
+  var filteredUnderWay: Set<UInt64> = []
 
   /// - Parameter firstSession: sessions rise from here; a gateway with a fresh identity may start at any number.
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
@@ -90,7 +90,7 @@ public final class GatewayLink {
     switch body {
     case .subscribe(let subscribe):
       channel(subscribe.channel).underWay += 1
-      if let filter = request.filter { filtersUnderWay[pending.nextID] = filter }
+      if request.isFiltered { filteredUnderWay.insert(pending.nextID) }
     case .unsubscribe(var unsubscribe):
       let channel = channel(unsubscribe.channel)
       channel.remove(request.source, request.format)
@@ -215,18 +215,17 @@ public final class GatewayLink {
     _ publication: Publication, on name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]
   ) {
     if channel.isFiltered {
-      guard let audience = channel.filteredAudience(of: publication) else { return }
-      effects.append(.filteredPublication(name, publication, audience: audience))
+      effects.append(.filteredPublication(name, publication, audience: channel.audience))
     } else {
       effects.append(.publication(name, publication, audience: channel.audience))
     }
   }
 
-  /// From here on what comes is held against the new filter, here and on the event loops: both see the change at the
-  /// same place in the stream.
+  /// From here on the event loops hold what comes against the new filter: they see the change at its place in the
+  /// stream.
   func changeAudience(_ change: LinkAudience, into effects: inout [GatewayLinkEffect]) {
     guard let channel = channels[change.channel], channel.hasSubscribers else { return }
-    if change.isAdmitted && !channel.refilter(change.user, allowed: change.audience) { return }
+    if change.isAdmitted && !channel.allow(change.user, to: change.audience) { return }
     effects.append(.audienceChanged(change, audience: channel.audience))
   }
 
@@ -275,7 +274,7 @@ public final class GatewayLink {
   /// The session is told; what the broker makes of the request later is undone or ignored.
   func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
     guard case .session(let source, _) = request.purpose else { return }
-    filtersUnderWay[request.id] = nil
+    filteredUnderWay.remove(request.id)
     switch request.request {
     case .unsubscribe: return  // Nothing to give up: it is done when the link is back, by itself.
     case .subscribe where request.wasSent: pending.abandon(request.id)

@@ -19,14 +19,14 @@ public struct GatewayRequest: Sendable {
   /// In what encoding a subscriber wants its publications.
   public var format: WireFormat
   public var request: BrokerRequest
-  /// Of a subscribe: what the subscriber wants of the channel; nil: everything.
-  public var filter: TagFilter?
+  /// Of a subscribe: whether the subscriber wants only a part of the channel. Which part, its event loop knows.
+  public var isFiltered: Bool
 
-  public init(source: RequestSource, format: WireFormat, request: BrokerRequest, filter: TagFilter? = nil) {
+  public init(source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false) {
     self.source = source
     self.format = format
     self.request = request
-    self.filter = filter
+    self.isFiltered = isFiltered
   }
 }
 
@@ -37,8 +37,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case send(LinkMessage)
   case answer(RequestSource, BrokerResponse)
   case publication(ChannelName, Publication, audience: Audience)
-  /// The same on a channel of which some subscribers get only a part.
-  case filteredPublication(ChannelName, Publication, audience: FilteredAudience)
+  /// The same on a channel of which some subscribers get only a part: which, their event loops find out.
+  case filteredPublication(ChannelName, Publication, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.

@@ -126,7 +126,7 @@ final class GatewayLoop: LoopParticipant {
         add(.answer(connection: source.connection, tag: source.tag, response), bytes: 64, to: source.loop)
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .filteredPublication(let channel, let publication, let audience):
-        encode(publication, on: channel, for: audience)
+        encode(publication, on: channel, filteredFor: audience)
       case .joined(let channel, let info, let audience):
         addPresence(.join(channel: channel.string, info), channel, info, audience)
       case .left(let channel, let info, let audience):
@@ -157,11 +157,11 @@ final class GatewayLoop: LoopParticipant {
     add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
   }
 
-  private func encode(_ publication: Publication, on channel: ChannelName, for audience: FilteredAudience) {
-    guard let frames = encoder.frames(of: publication, on: channel, for: audience.reached) else { return }
-    for shard in shards.indices where audience.reached.includes(loop: shard) {
-      add(.frames(channel, frames, for: audience, loop: shard), bytes: frames.byteCount, to: shard)
-    }
+  /// Made once, for those too whose filters may turn out not to let it through: to make it costs less than to ask all
+  /// of them here, on the thread that everything passes.
+  private func encode(_ publication: Publication, on channel: ChannelName, filteredFor audience: Audience) {
+    guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
+    add(.filteredFrames(channel, frames, of: publication), bytes: frames.byteCount, to: audience)
   }
 
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {

@@ -7,16 +7,18 @@ final class LinkChannel {
     let connection: UInt64
   }
 
-  /// A subscriber who has a filter, or may be given one.
+  /// A subscriber of whom the link has to know more than that it is there.
   private struct KnownSubscriber {
+    /// Empty where the broker was not told, and so cannot change what it may see.
     let user: String
     /// The broker shows it to others, and so is told of it again in each new session.
     let isPresent: Bool
-    let format: WireFormat
-    /// What the client asked for.
-    let own: TagFilter?
-    /// What the client's and the server's filter together let through; nil: everything.
-    var filter: TagFilter?
+    /// The client asked for a part of the channel.
+    let isFiltered: Bool
+    /// What the broker lets it see; nil: everything.
+    var allowed: TagFilter?
+
+    var getsPart: Bool { isFiltered || allowed != nil }
   }
 
   /// What was handed on last; nil until the first subscribe is answered, and whatever comes before that is left over
@@ -24,53 +26,48 @@ final class LinkChannel {
   var position: StreamPosition?
   /// Subscribes that the broker has not answered yet.
   var underWay = 0
-  /// Those without a filter.
-  private var plain: SubscriberCounts
-  /// Nil where nobody has one, as on most channels.
-  private var filters: LinkFilters?
+  private var counts: SubscriberCounts
   private var known: [SubscriberKey: KnownSubscriber] = [:]
-  /// Of everybody, with a filter or without.
-  private(set) var audience = Audience()
+  /// Subscribers who get only a part of the channel: their event loops hold each publication against their filters.
+  private var partial = 0
   /// Those whom the broker holds in the channel's presence on our behalf.
   var members: [String: ClientInfo] = [:]
 
   /// Members of a subscribe that was given up and done after all, whose client had asked again by then.
   var lateMembers: Set<String> = []
 
-  private let loops: Int
+  init(loops: Int) { counts = SubscriberCounts(loops: loops) }
 
-  init(loops: Int) {
-    self.loops = loops
-    plain = SubscriberCounts(loops: loops)
-  }
-
+  /// Of everybody, with a filter or without.
+  var audience: Audience { counts.audience }
   var hasSubscribers: Bool { audience.loops != 0 }
   var isInUse: Bool { hasSubscribers || underWay > 0 }
-  var isFiltered: Bool { filters != nil }
+  var isFiltered: Bool { partial > 0 }
 
   /// - Parameters:
   ///   - user: nil where the broker was not told who subscribes, and so cannot change what they may see.
-  ///   - own: what the client asked for.
+  ///   - isFiltered: the client asked for a part of the channel.
   ///   - allowed: what the broker lets it see.
   func add(
-    _ source: RequestSource, _ format: WireFormat, user: String?, isPresent: Bool, own: TagFilter?, allowed: TagFilter?
+    _ source: RequestSource, _ format: WireFormat, user: String?, isPresent: Bool, isFiltered: Bool,
+    allowed: TagFilter?
   ) {
-    let filter = TagFilter.both(own, allowed)
-    count(filter, source.loop, format)
-    if user != nil || filter != nil {
-      known[SubscriberKey(loop: source.loop, connection: source.connection)] = KnownSubscriber(
-        user: user ?? "", isPresent: isPresent || user == nil, format: format, own: own, filter: filter)
-    }
-    refreshAudience()
+    counts.add(loop: source.loop, format: format)
+    guard user != nil || isFiltered || allowed != nil else { return }
+    let subscriber = KnownSubscriber(
+      user: user ?? "", isPresent: isPresent || user == nil, isFiltered: isFiltered, allowed: allowed)
+    known[SubscriberKey(loop: source.loop, connection: source.connection)] = subscriber
+    if subscriber.getsPart { partial += 1 }
   }
 
   func remove(_ source: RequestSource, _ format: WireFormat) {
-    var filter: TagFilter?
-    if !known.isEmpty {
-      filter = known.removeValue(forKey: SubscriberKey(loop: source.loop, connection: source.connection))?.filter
+    if !known.isEmpty,
+      let subscriber = known.removeValue(forKey: SubscriberKey(loop: source.loop, connection: source.connection)),
+      subscriber.getsPart
+    {
+      partial -= 1
     }
-    discount(filter, source.loop, format)
-    refreshAudience()
+    counts.remove(loop: source.loop, format: format)
   }
 
   /// Users whom the broker knows to subscribe, and shows to nobody.
@@ -82,38 +79,14 @@ final class LinkChannel {
   /// What a user may see has changed.
   ///
   /// - Returns: whether this changes anything here.
-  func refilter(_ user: String, allowed: TagFilter?) -> Bool {
+  func allow(_ user: String, to allowed: TagFilter?) -> Bool {
     var hasChanged = false
-    for (key, subscriber) in known where subscriber.user.hasSameBytes(as: user) {
-      let filter = TagFilter.both(subscriber.own, allowed)
-      guard filter != subscriber.filter else { continue }
-      // Counted first, so that a filter that others get as well keeps its object.
-      count(filter, key.loop, subscriber.format)
-      discount(subscriber.filter, key.loop, subscriber.format)
-      known[key]?.filter = filter
+    for (key, subscriber) in known where subscriber.user.hasSameBytes(as: user) && subscriber.allowed != allowed {
+      if subscriber.getsPart { partial -= 1 }
+      known[key]?.allowed = allowed
+      if known[key]?.getsPart == true { partial += 1 }
       hasChanged = true
     }
-    if hasChanged { refreshAudience() }
     return hasChanged
   }
-
-  /// Where a publication goes; nil: nowhere. Only where the channel ``isFiltered``.
-  func filteredAudience(of publication: Publication) -> FilteredAudience? {
-    filters?.audience(of: publication, and: plain.audience)
-  }
-
-  private func count(_ filter: TagFilter?, _ loop: Int, _ format: WireFormat) {
-    guard let filter else { return plain.add(loop: loop, format: format) }
-    let filters = filters ?? LinkFilters(loops: loops)
-    filters.add(filter, loop: loop, format: format)
-    self.filters = filters
-  }
-
-  private func discount(_ filter: TagFilter?, _ loop: Int, _ format: WireFormat) {
-    guard let filter else { return plain.remove(loop: loop, format: format) }
-    filters?.remove(filter, loop: loop, format: format)
-    if filters?.isEmpty == true { filters = nil }
-  }
-
-  private func refreshAudience() { audience = filters?.audience.union(plain.audience) ?? plain.audience }
 }

@@ -24,7 +24,7 @@ public final class Connection: OutletOwner {
   /// The peer's IP address, without a port.
   public let remoteAddress: String
 
-  /// Bytes that we accepted and the kernel has not. At most the queue limit and one frame.
+  /// Bytes that we accepted and the kernel has not. At most the answer limit and one frame.
   public var queuedBytes: Int { outlet.queuedBytes }
   /// Why we closed it; nil while it is open and where the peer ended it.
   public private(set) var closeCode: DisconnectCode?
@@ -44,6 +44,12 @@ public final class Connection: OutletOwner {
   private let channel: any Channel
   private let listener: ListenerContext
   let outlet: Outlet
+  /// The socket's number, for questions to the kernel, with TLS too.
+  private let descriptor: Int32
+  /// What waits here counts in the budget of all connections.
+  private let egress: LoopEgress
+  /// What the budget knows of ``queuedBytes``.
+  private(set) var accountedBytes = 0
   private var queuedPongBytes = 0
   private var readPauses = 0
   private var delegate: (any ConnectionDelegate)?
@@ -51,7 +57,8 @@ public final class Connection: OutletOwner {
   private(set) var handler: WebSocketHandler?
 
   init(
-    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, listener: ListenerContext
+    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, isTLS: Bool,
+    listener: ListenerContext
   ) {
     self.id = id
     self.eventLoop = channel.eventLoop
@@ -59,8 +66,10 @@ public final class Connection: OutletOwner {
     self.format = format
     self.remoteAddress = channel.remoteAddress?.ipAddress ?? ""
     self.channel = channel
-    outlet = Outlet(id: id, descriptor: descriptor)
+    outlet = Outlet(id: id, descriptor: isTLS ? -1 : descriptor)
+    self.descriptor = descriptor
     self.listener = listener
+    egress = listener.egress[loopIndex]
     outlet.attach(self)
   }
 
@@ -80,16 +89,18 @@ public final class Connection: OutletOwner {
   private func send(_ bytes: UnsafeRawBufferPointer) {
     // One frame is taken in any case: the kernel may have had a part of it, and a frame that is cut off leaves the
     // peer with no way to read even our Close.
-    if queuedBytes > 0 && bytes.count > listener.configuration.queueLimitBytes - queuedBytes {
+    if queuedBytes > 0 && bytes.count > listener.configuration.answerLimitBytes - queuedBytes {
       closeSlow()
     } else {
-      unsafe transmit(bytes)
+      unsafe transmit(bytes, isAsked: true)
     }
   }
 
   /// The bytes behind everything that was sent before, whatever the limits say: for a part of a frame, or of what
   /// already counted against them.
-  func transmit(_ bytes: UnsafeRawBufferPointer) {
+  func transmit(_ bytes: UnsafeRawBufferPointer) { unsafe transmit(bytes, isAsked: false) }
+
+  private func transmit(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
     var waiting = unsafe bytes
     if outlet.descriptor >= 0 {
       let sent = unsafe linuxio_send(outlet.descriptor, bytes.baseAddress, bytes.count)
@@ -97,15 +108,16 @@ public final class Connection: OutletOwner {
       if sent < 0 { return abandon() }
       unsafe waiting = UnsafeRawBufferPointer(rebasing: bytes[sent...])
     }
-    unsafe enqueue(waiting)
+    unsafe enqueue(waiting, isAsked: isAsked)
   }
 
-  private func enqueue(_ bytes: UnsafeRawBufferPointer) {
+  private func enqueue(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
     let count = bytes.count
-    outlet.queued(count)
+    outlet.queued(count, isAsked: isAsked)
     let promise = eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      outlet.dequeued(count)
+      outlet.dequeued(count, isAsked: isAsked)
+      if accountedBytes > queuedBytes { account() }
       switch result {
       case .failure:
         // The channel is about to be inactive, and its descriptor may be closed already: see above.
@@ -115,6 +127,43 @@ public final class Connection: OutletOwner {
       }
     }
     channel.writeAndFlush(unsafe ByteBuffer(bytes: bytes), promise: promise)
+    // What the kernel took at once, as it takes most of what goes to TLS connections, is never accounted for.
+    if queuedBytes > accountedBytes { account() }
+  }
+
+  /// Tells the budget what waits here, and the session whether it may ask for more.
+  private func account() {
+    let change = queuedBytes - accountedBytes
+    accountedBytes = queuedBytes
+    egress.change(self, by: change)
+    let most = egress.isTight ? 0 : listener.configuration.queueLimitBytes
+    if outlet.askedBytes > most {
+      outlet.isFull = true
+    } else if outlet.isFull && outlet.askedBytes <= most / 2 {
+      outlet.isFull = false
+      // Later, for somebody may still be in `send`.
+      eventLoop.assumeIsolated().execute { [self] in
+        if phase == .open { delegate?.connectionRelieved(self) }
+      }
+    }
+  }
+
+  /// More waits for all connections than may, and most of it here. What waits is given back at once, so a Close frame,
+  /// which stands behind it, is never sent: the peer sees its connection end, with 1006.
+  func closeForBudget() {
+    guard phase != .closed else { return }
+    if phase == .open { closeCode = .slow }
+    listener.counters.countShed()
+    closeChannel()
+  }
+
+  /// How far the peer has come with what was sent to it.
+  public var progress: PeerProgress? {
+    guard phase == .open else { return nil }
+    var unacknowledged = 0
+    let taken = unsafe linuxio_acknowledged(descriptor, &unacknowledged)
+    guard let takenBytes = UInt64(exactly: taken) else { return nil }
+    return PeerProgress(takenBytes: takenBytes, isWaiting: queuedBytes > 0 || unacknowledged > 0)
   }
 
   private func drained() {

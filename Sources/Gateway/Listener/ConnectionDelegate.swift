@@ -12,12 +12,16 @@ public protocol ConnectionDelegate: AnyObject {
   /// What had to wait was taken by the kernel: ``Connection/queuedBytes`` is 0 again. Optional.
   func connectionDrained(_ connection: Connection)
 
+  /// So much of what the client asked for was taken that it may ask for more: ``Outlet/isFull`` is over. Optional.
+  func connectionRelieved(_ connection: Connection)
+
   /// Exactly once, as the last call. Nothing can be sent any more.
   func connectionClosed(_ connection: Connection)
 }
 
 extension ConnectionDelegate {
   public func connectionDrained(_ connection: Connection) {}
+  public func connectionRelieved(_ connection: Connection) {}
 }
 
 /// Makes the session of a connection that has just been upgraded. Called on the connection's event loop, from which it

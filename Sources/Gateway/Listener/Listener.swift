@@ -31,7 +31,8 @@ public final class Listener: Sendable {
   ) throws(ListenerError) -> Listener {
     guard !eventLoops.isEmpty else { throw .noEventLoops }
     RequestHandler.makeTypes()
-    let context = ListenerContext(configuration: configuration, logger: logger, sessionFactory: sessionFactory)
+    let context = ListenerContext(
+      configuration: configuration, eventLoops: eventLoops, logger: logger, sessionFactory: sessionFactory)
     let socket = try ListeningSocket(
       host: configuration.host, port: configuration.port, backlog: configuration.backlog)
     let turns = RoundRobin(count: eventLoops.count)
@@ -59,6 +60,9 @@ public final class Listener: Sendable {
 
   public var counters: ListenerCounters { context.counters }
 
+  /// Bytes that wait for all connections: accepted, and not taken by the kernel.
+  public var waitingEgressBytes: Int { context.egress.waitingBytes }
+
   /// Accepts no more; whoever has not become a WebSocket yet is answered 503. The connections that exist are closed by
   /// their owners. Returns when the accept thread has ended; any number of calls. The port is free when the listener
   /// is released.
@@ -81,7 +85,7 @@ public final class Listener: Sendable {
         return channel.eventLoop.makeCompletedFuture {
           let isTLS = context.configuration.tls != nil
           let request = RequestHandler(
-            listener: context, loopIndex: index, descriptor: isTLS ? -1 : descriptor)
+            listener: context, loopIndex: index, descriptor: descriptor, isTLS: isTLS)
           let operations = channel.pipeline.syncOperations
           if let tls = context.configuration.tls { try operations.addHandler(tls.makeServerHandler()) }
           try operations.addHandlers(request.pipeline)

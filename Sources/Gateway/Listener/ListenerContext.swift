@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import Synchronization
 
 /// What all connections of one listener share.
@@ -6,6 +7,7 @@ final class ListenerContext: Sendable {
   let configuration: ListenerConfiguration
   let origins: OriginPolicy
   let counters = ListenerCounters()
+  let egress: EgressBudget
   let logger: Logger
   let sessionFactory: SessionFactory
   private let draining = Atomic<Bool>(false)
@@ -13,8 +15,12 @@ final class ListenerContext: Sendable {
   /// One sequence for all listeners of the process.
   private static let lastConnectionID = Atomic<UInt64>(0)
 
-  init(configuration: ListenerConfiguration, logger: Logger, sessionFactory: @escaping SessionFactory) {
+  init(
+    configuration: ListenerConfiguration, eventLoops: [any EventLoop], logger: Logger,
+    sessionFactory: @escaping SessionFactory
+  ) {
     self.configuration = configuration
+    egress = EgressBudget(limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, logger: logger)
     origins = OriginPolicy(allowedOrigins: configuration.allowedOrigins)
     self.logger = logger
     self.sessionFactory = sessionFactory

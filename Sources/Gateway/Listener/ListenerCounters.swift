@@ -10,6 +10,7 @@ public final class ListenerCounters: Sendable {
   private let upgraded = Atomic<Int>(0)
   private let slow = Atomic<Int>(0)
   private let exhausted = Atomic<Int>(0)
+  private let shed = Atomic<Int>(0)
 
   init() {}
 
@@ -28,11 +29,15 @@ public final class ListenerCounters: Sendable {
   /// How often this process ran out of descriptors.
   public var descriptorExhaustions: Int { exhausted.load(ordering: .relaxed) }
 
+  /// Connections closed because too much waited for all of them, and most for these.
+  public var shedConnections: Int { shed.load(ordering: .relaxed) }
+
   func countRefused() { refused.add(1, ordering: .relaxed) }
   func countRejected() { rejected.add(1, ordering: .relaxed) }
   func countUpgraded() { upgraded.add(1, ordering: .relaxed) }
   func countSlow() { slow.add(1, ordering: .relaxed) }
   func countExhausted() { exhausted.add(1, ordering: .relaxed) }
+  func countShed() { shed.add(1, ordering: .relaxed) }
 
   /// A place among `limit` open connections, or nil where all are taken. Called by the accept thread alone, so nobody
   /// else can raise the number between the look and the addition.

@@ -10,18 +10,20 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   private let listener: ListenerContext
   private let loopIndex: Int
-  /// -1 with TLS.
   private let descriptor: Int32
+  /// Nobody but the channel writes to the descriptor then.
+  private let isTLS: Bool
   private let headGuard: HeadGuard
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
   private var timeout: Scheduled<Void>?
   private var upgrade: RequestDecision.Upgrade?
   private var isAnswered = false
 
-  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32) {
+  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, isTLS: Bool) {
     self.listener = listener
     self.loopIndex = loopIndex
     self.descriptor = descriptor
+    self.isTLS = isTLS
     headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
     var limits = NIOHTTPDecoderLimitConfiguration()
     // The guard has counted the head already; these are a second lock on the same door.
@@ -133,7 +135,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, listener: listener)
+      descriptor: descriptor, isTLS: isTLS, listener: listener)
     let handler = WebSocketHandler(
       connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
     connection.attach(handler)

@@ -18,7 +18,7 @@ extension Session {
   mutating func call(_ id: UInt32, _ method: String, _ data: [UInt8]) {
     guard let call = GeneralCall(rawValue: method) else {
       guard rules.namespaces.apps.contains(where: { method.utf8.starts(with: "\($0).".utf8) }) else {
-        return fail(id, .methodNotFound.saying("there is no method \(excerpt(of: method))"))
+        return fail(id, .notAvailable.saying("there is no method \(excerpt(of: method))"))
       }
       if format == .protobuf && !data.isEmpty && !JSONSyntax.isValid(data) {
         return fail(id, .badRequest.saying("the data of \(excerpt(of: method)) must be valid JSON"))
@@ -89,16 +89,15 @@ extension Session {
     guard let key = parameters.key else { throw .badRequest.saying("name the key") }
     let write = MapWrite(key: key, removed: removes, score: parameters.score)
     try checkKey(write, options)
-    if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: removes) {
-      return send(.rpc(id: id, data: Array("{}".utf8)))
-    }
     var data = Array("null".utf8)
     if !removes {
       guard let given = parameters.data else { throw .badRequest.saying("say what data the key is to hold") }
       data = try payload(given, options.dataFormat, from: .json).get()
     }
     let info = memberInfo(subscriptions[channel]?.grant?.info)
-    ask(.publish(.init(channel: channel, data: data, info: info, write: write)), then: .call(id: id, .offset))
+    let request = BrokerRequest.PublishRequest(channel: channel, data: data, info: info, write: write)
+    guard publishesNow(request, options) else { return send(.rpc(id: id, data: Array("{}".utf8))) }
+    ask(.publish(request), then: .call(id: id, .offset))
   }
 
   private mutating func readMap(_ id: UInt32, _ parameters: CallParameters, isOne: Bool) throws(ClientError) {
@@ -111,9 +110,10 @@ extension Session {
       limit: min(parameters.limit ?? configuration.maximumHistoryLimit, configuration.maximumHistoryLimit),
       isReversed: parameters.reverse)
     let viewer = options.app == nil ? nil : user
-    ask(
+    let tag = ask(
       .readMap(.init(channel: channel, key: isOne ? parameters.key : nil, read: read, viewer: viewer)),
       then: .call(id: id, .mapPage(binaryData: options.dataFormat == .binary)))
+    if !isOne { reads.insert(tag) }
   }
 
   private mutating func receipt(_ id: UInt32, _ parameters: CallParameters, isRead: Bool) throws(ClientError) {
@@ -163,13 +163,11 @@ extension Session {
           : .badRequest.saying("the channel is not a map; publish without a key")
       }
       try checkKey(write, options)
-      if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: write.removed) {
-        return send(.publish(id: id))
-      }
       let data = write.removed ? Array("null".utf8) : try payload(ask.data, options.dataFormat, from: format).get()
       let request = BrokerRequest.PublishRequest(
         channel: channel, data: data, info: memberInfo(subscription?.grant?.info),
         idempotencyKey: ask.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 }, write: write)
+      guard publishesNow(request, options) else { return send(.publish(id: id)) }
       self.ask(.publish(request), then: .publish(id: id))
     } catch {
       fail(id, error)

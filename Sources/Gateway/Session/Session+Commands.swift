@@ -13,7 +13,7 @@ extension Session {
     case .connecting:
       if case .connect = command.body { return end(.secondConnect) }
       hold(command)
-    case .live: perform(command)
+    case .live: receivedLive(command)
     case .refused:
       if case .connect = command.body { end(.secondConnect) }
     case .closed: break
@@ -32,9 +32,8 @@ extension Session {
     case .unsubscribe(let channel): return unsubscribe(id, channel)
     case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc: break
     }
-    guard pending.count < configuration.maximumPendingCommands else {
-      return fail(id, .tooManyRequests.saying("too many commands wait for an answer; send the next one after a reply"))
-    }
+    // Read later rather than refused: whoever sends a thousand at once has them all done, in their order.
+    guard mayBegin(command) else { return waiting.append(command) }
     switch command.body {
     case .subscribe(let ask): subscribe(QueuedSubscribe(id: id, ask: ask))
     case .publish(let ask): publish(id, ask)
@@ -50,6 +49,7 @@ extension Session {
 
   mutating func brokerAnswered(_ tag: UInt64, _ response: BrokerResponse) {
     guard let operation = pending.removeValue(forKey: tag) else { return }
+    if !reads.isEmpty { reads.remove(tag) }
     // What comes most, and the tuple below would copy the answer.
     if case .publish(let id) = operation {
       if case .published = response { return send(.publish(id: id)) }

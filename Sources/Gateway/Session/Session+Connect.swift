@@ -26,9 +26,10 @@ extension Session {
     out.append(.checkConnectionToken(tag: tag, ask.token))
   }
 
-  /// Bounded: a client that floods while it connects is closed.
+  /// SDKs send their subscribes along with the connect. Bounded by what one message may hold, for no other is read
+  /// meanwhile.
   mutating func hold(_ command: ClientCommand) {
-    guard let count = attempt?.held.count, count < configuration.maximumPendingCommands else {
+    guard let count = attempt?.held.count, count < configuration.maximumCommandsPerMessage else {
       return end(.badRequest("too many commands before the answer to connect"))
     }
     attempt?.held.append(command)
@@ -121,7 +122,7 @@ extension Session {
     timers.ping = saturatingSum(time.monotonic, timers.firstPingDelay)
     timers.expiresAt = attempt.expiresAt ?? .max
     scheduleExpiry()
-    for command in attempt.held where phase == .live { perform(command) }
+    for command in attempt.held where phase == .live { receivedLive(command) }
   }
 
   /// Answers the connect with an error. Held commands stay unanswered: an SDK takes the failed connect as the answer to

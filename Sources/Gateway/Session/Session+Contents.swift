@@ -7,9 +7,6 @@ extension Session {
     let subscription = subscriptions[channel]
     guard access(to: channel, options, subscription).mayPublish else { return fail(id, refusal(options)) }
     if options.kind == .map || ask.map != nil { return publishKey(id, ask, channel, options, subscription) }
-    if options.publishIntervalMilliseconds > 0, isTooSoon(channel, options, isRemoval: false) {
-      return send(.publish(id: id))
-    }
     switch payload(ask.data, options.dataFormat, from: format) {
     case .failure(let error): fail(id, error)
     case .success(let data):
@@ -19,26 +16,10 @@ extension Session {
         return fail(id, .badRequest.saying("the idempotency_key is longer than \(longest) bytes"))
       }
       let info = memberInfo(subscription?.grant?.info)
-      self.ask(
-        .publish(.init(channel: channel, data: data, info: info, idempotencyKey: key)), then: .publish(id: id))
+      let request = BrokerRequest.PublishRequest(channel: channel, data: data, info: info, idempotencyKey: key)
+      guard publishesNow(request, options) else { return send(.publish(id: id)) }
+      self.ask(.publish(request), then: .publish(id: id))
     }
-  }
-
-  /// What comes too soon would only say the same again. That something is over is always said.
-  mutating func isTooSoon(_ channel: ChannelName, _ options: ChannelOptions, isRemoval: Bool) -> Bool {
-    let interval = options.publishIntervalMilliseconds
-    guard !isRemoval else {
-      lastPublished[channel] = nil
-      return false
-    }
-    if let last = lastPublished[channel], time.monotonic - last < interval { return true }
-    if lastPublished.count >= configuration.maximumChannels {
-      let now = time.monotonic
-      lastPublished = lastPublished.filter { now - $0.value < interval }
-      if lastPublished.count >= configuration.maximumChannels { return true }
-    }
-    lastPublished[channel] = time.monotonic
-    return false
   }
 
   /// The bytes to publish. JSON clients send JSON always, also where the channel holds other bytes.
@@ -73,7 +54,8 @@ extension Session {
     let request = BrokerRequest.HistoryRequest(
       channel: channel, limit: limit, since: ask.since, reverse: ask.reverse,
       viewer: options.app == nil ? nil : user)
-    self.ask(.history(request), then: .history(id: id, binaryData: options.dataFormat == .binary))
+    reads.insert(
+      self.ask(.history(request), then: .history(id: id, binaryData: options.dataFormat == .binary)))
   }
 
   /// Presence and its statistics go by the same rules: numbers tell of people too.

@@ -9,6 +9,8 @@ extension Session {
     phase = .closed
     let holdsFrames = attempt?.subs.isEmpty == false
     attempt = nil
+    waiting = WaitingCommands()
+    publishPaced(endingWith: code)
     releaseEverything()
     if holdsFrames { out.append(.discardHeld) }
     if let code { out.append(.close(code)) }
@@ -66,6 +68,7 @@ extension Session {
     guard let subscription = subscriptions[channel] else { return }
     if phase == .connecting { return end(.forceReconnect) }
     let wasLive = subscription.isLive
+    paced.forget(channel)
     remove(channel, subscription, telling: .permissionDenied)
     if wasLive { send(.push(.unsubscribe(channel: channel.string, code))) }
   }

@@ -107,6 +107,7 @@ extension Session {
     timers.subscriptionsExpireAt = .max
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
       if isOver(subscription.expiresAt) {
+        paced.forget(channel)
         remove(channel, subscription, telling: .permissionDenied)
         send(.push(.unsubscribe(channel: channel.string, .expired)))
       } else {

@@ -88,6 +88,7 @@ extension Session {
     } else {
       tag = ask(.subscribe(request), then: .subscribe(order))
     }
+    if order.since != nil || order.map != nil { reads.insert(tag) }
     subscriptions[order.channel] = order.subscription(.subscribing(tag: tag))
   }
 

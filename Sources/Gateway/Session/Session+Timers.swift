@@ -13,11 +13,8 @@ struct SessionTimers {
   /// Of the subscription that expires first, or earlier.
   var subscriptionsExpireAt = Int64.max
 
-  /// Monotonic milliseconds.
-  var next: Int64? {
-    let earliest = min(min(authenticate, ping), min(pong, expiry))
-    return earliest == .max ? nil : earliest
-  }
+  /// Monotonic milliseconds; `Int64.max`: never.
+  var next: Int64 { min(min(authenticate, ping), min(pong, expiry)) }
 }
 
 extension Session {
@@ -31,6 +28,7 @@ extension Session {
     case .live:
       if time.monotonic >= timers.pong { return end(.noPong) }
       endExpired()
+      if phase == .live { publishDue() }
       if phase == .live && time.monotonic >= timers.ping { ping() }
     case .closed: break
     }
@@ -58,10 +56,10 @@ extension Session {
   mutating func awaitFromClient() {
     if phase == .awaitingConnect {
       timers.authenticate =
-        isInputHeld ? .max : saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
+        isUnread ? .max : saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
     }
     timers.pong =
-      isInputHeld || unansweredPings == 0
+      isUnread || unansweredPings == 0
       ? .max : saturatingSum(time.monotonic, configuration.pongTimeoutMilliseconds)
   }
 }

@@ -51,13 +51,24 @@ public struct Session {
   var attempt: ConnectAttempt?
   var subscriptions: [ChannelName: Subscription] = [:]
   var pending = PendingOperations()
-  /// When the client last published where that is limited, in monotonic milliseconds.
-  var lastPublished: [ChannelName: Int64] = [:]
+  /// Tags of those under way whose answers may be large.
+  var reads: Set<UInt64> = []
+  /// What `publish_interval` keeps back.
+  var paced = PacedPublishes()
+  /// Commands that wait for room.
+  var waiting = WaitingCommands()
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
-  /// Pings without a pong. More than one only while input is held.
+  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first.
   var unansweredPings: UInt32 = 0
+  /// As it was when the last ping was sent, or when a pong was last due; nil: not known yet.
+  var peerProgress: PeerProgress?
+  /// The broker is behind.
   var isInputHeld = false
+  /// So much of what the client asked for waits for it that it may not ask for more yet.
+  var isOutputFull = false
+  /// The server ends: nothing more is read.
+  var isDraining = false
   /// The time of the input in hand.
   var time = SessionTime(monotonic: 0, wall: 0)
   /// The actions of the input in hand.
@@ -76,11 +87,14 @@ public struct Session {
 
   /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
   @inline(__always)
-  public var nextDeadline: Int64? { phase == .closed ? nil : timers.next }
+  public var nextDeadline: Int64? {
+    let due = min(timers.next, paced.nextDue)
+    return phase == .closed || due == .max ? nil : due
+  }
 
-  /// False while a connect is under way: what the client sends would only be held.
+  /// False while what the client sends could only be kept: a connect is under way, or commands wait already.
   @inline(__always)
-  public var wantsInput: Bool { phase != .connecting }
+  public var wantsInput: Bool { phase != .connecting && waiting.isEmpty && !isOutputFull && !isDraining }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
   @inline(__always)
@@ -88,7 +102,7 @@ public struct Session {
 
   /// True while a command is under way whose answer the client should still get.
   @inline(__always)
-  public var awaitsAnswers: Bool { phase != .closed && !pending.isEmpty }
+  public var awaitsAnswers: Bool { phase != .closed && !(pending.isEmpty && waiting.isEmpty) }
 
   @inline(__always)
   var configuration: SessionConfiguration { rules.configuration }
@@ -98,6 +112,11 @@ public struct Session {
     swap(&out, &actions)
     defer { swap(&out, &actions) }
     self.time = time
+    let wasUnread = isUnread
+    defer {
+      if !waiting.isEmpty { beginWaiting() }
+      if isUnread != wasUnread { awaitFromClient() }
+    }
     switch input {
     case .opened: awaitFromClient()
     case .brokerAnswered(let tag, let response): brokerAnswered(tag, response)
@@ -107,9 +126,12 @@ public struct Session {
     case .connectionTokenChecked(let tag, let result): connectionTokenChecked(tag, result)
     case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
     case .channelLost(let channel): channelLost(channel)
-    case .inputHeld(let holds):
-      isInputHeld = holds
+    case .inputHeld(let holds): isInputHeld = holds
+    case .outputFull(let full):
+      isOutputFull = full
       awaitFromClient()
+    case .draining: isDraining = true
+    case .peerTook(let progress): peerTook(progress)
     case .deadline: deadlinePassed()
     case .transportClosed: end(nil)
     case .shutdown: end(.shutdown)

@@ -7,10 +7,9 @@ public struct SessionConfiguration: Sendable {
   public var maximumChannels = 128
   /// Bytes of UTF-8: error 107.
   public var maximumChannelNameLength = ChannelName.defaultMaximumLength
-  /// Commands in one message: disconnect 3501.
+  /// Commands in one message, and commands held while a connect is under way: disconnect 3501.
   public var maximumCommandsPerMessage = 1000
-  /// Commands of one connection that wait for the broker or for a token check, and commands held while its connect is
-  /// under way: error 111, disconnect 3501 while connecting.
+  /// Commands of one connection that wait for the broker or for a token check: what comes beyond them is read later.
   public var maximumPendingCommands = 256
   /// Publications in one history answer; more are asked for page by page: the limit is lowered, nothing is refused.
   public var maximumHistoryLimit: UInt32 = 300
@@ -18,6 +17,9 @@ public struct SessionConfiguration: Sendable {
   public var recoveryLimit: UInt32 = 300
   /// Bytes of UTF-8: error 107.
   public var maximumIdempotencyKeyLength = 255
+  /// Different filters of clients on one channel and event loop, each of which every publication is held against: error
+  /// 106.
+  public var maximumFiltersPerChannel = 1000
   /// From the opened transport to the connect command, and from there to its answer: disconnect 3502, or 3004 where
   /// it is the server that is late.
   public var connectTimeoutMilliseconds: Int64 = 10_000

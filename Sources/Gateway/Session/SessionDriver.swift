@@ -32,7 +32,6 @@ final class SessionDriver {
   private var deferred: [SessionInput] = []
   private var isPerforming = false
   private var hostHoldsInput = false
-  private var isDraining = false
   private var isPaused = false
   private var hasEnded = false
   /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
@@ -110,7 +109,13 @@ final class SessionDriver {
     commands = []
     actions = []
     flush()
+    outputChanged()
     host.requestsComplete()
+  }
+
+  /// More of what the client asked for waits than may, or most of it was taken: it may ask for more later, or again.
+  func outputChanged() {
+    if outlet.isFull != session.isOutputFull && session.phase != .closed { feed(.outputFull(outlet.isFull)) }
   }
 
   /// The connection is gone, whoever ended it.
@@ -145,7 +150,9 @@ final class SessionDriver {
   }
 
   func flushReplies() {
-    if !isInReadBurst { flush() }
+    guard !isInReadBurst else { return }
+    flush()
+    outputChanged()
   }
 
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
@@ -153,16 +160,14 @@ final class SessionDriver {
   /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps. What it had
   /// asked for is answered first, and nothing more is read.
   func shutDown() {
-    isDraining = true
-    holdInput(true)
-    endIfAnswered()
+    feed(.draining)
   }
 
   /// The time for last answers is over.
   func shutDownNow() { feed(.shutdown) }
 
   private func endIfAnswered() {
-    if isDraining && session.phase != .closed && !session.awaitsAnswers { feed(.shutdown) }
+    if session.isDraining && session.phase != .closed && !session.awaitsAnswers { feed(.shutdown) }
   }
 
   func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
@@ -201,6 +206,8 @@ final class SessionDriver {
     synchronizeReading()
     synchronizeTimer()
     endIfAnswered()
+    // What was just sent may be more than the client takes at once. Ends at once: only its taking undoes this.
+    if outlet.isFull && !session.isOutputFull { outputChanged() }
     if transport == nil && session.isDrained && !hasEnded {
       hasEnded = true
       host.sessionEnded(self)
@@ -276,6 +283,9 @@ final class SessionDriver {
     timer = nil
     timerDue = .max
     if let due = session.nextDeadline, due <= host.time.monotonic {
+      if session.wantsProgress(at: host.time.monotonic), let progress = transport?.progress {
+        feed(.peerTook(progress))
+      }
       feed(.deadline)
     } else {
       synchronizeTimer()

@@ -15,6 +15,8 @@ protocol SessionTransport: AnyObject {
   func close(_ code: DisconnectCode)
   func pauseReading()
   func resumeReading()
+  /// Nil where it cannot be told.
+  var progress: PeerProgress? { get }
 }
 
 /// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.

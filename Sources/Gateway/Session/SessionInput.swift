@@ -18,6 +18,13 @@ public enum SessionInput: Sendable {
   /// The gateway stops reading from the client, because the broker is behind; or reads again. What the client owes
   /// meanwhile is not its fault.
   case inputHeld(Bool)
+  /// More of what the client asked for waits for it than ``ListenerConfiguration/queueLimitBytes``; or it has taken
+  /// most of it.
+  case outputFull(Bool)
+  /// The server drains: what was read is answered, and nothing more is read, whatever ``inputHeld(_:)`` says.
+  case draining
+  /// How far the peer has come: told before a deadline at which a ping is sent or a pong is due.
+  case peerTook(PeerProgress)
   /// The time in ``Session/nextDeadline`` has come. Harmless when early.
   case deadline
   case transportClosed

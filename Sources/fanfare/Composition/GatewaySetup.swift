@@ -29,6 +29,8 @@ enum GatewaySetup {
     listener.allowedOrigins = settings.server.allowedOrigins
     listener.maxMessageBytes = settings.client.maxMessageBytes
     listener.queueLimitBytes = settings.client.queueBytes
+    listener.egressLimitBytes = settings.gateway.egressBytes
+    listener.answerLimitBytes = settings.gateway.egressBytes / 4
     let tls = settings.server.tls
     if tls.enabled {
       do throws(TLSError) {
@@ -47,6 +49,7 @@ enum GatewaySetup {
     session.maximumChannelNameLength = client.maxChannelNameBytes
     session.maximumCommandsPerMessage = client.maxCommandsPerMessage
     session.maximumPendingCommands = client.maxPendingRequests
+    session.maximumFiltersPerChannel = settings.gateway.maximumFiltersPerChannel
     session.maximumHistoryLimit = UInt32(clamping: client.historyMaxPublications)
     session.recoveryLimit = UInt32(clamping: client.recoveryMaxPublications)
     session.connectTimeoutMilliseconds = client.connectTimeout.milliseconds

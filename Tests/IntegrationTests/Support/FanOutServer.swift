@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// A `fanfare serve` of its own for tests that look at fan-out alone: anonymous clients may do everything.
 ///
-/// Nobody is pinged: a reader that does not read would be taken for dead instead of slow.
+/// Nobody is pinged unless a test says so: a reader that does not read would be taken for dead instead of slow.
 /// Namespaces: `own` without history, `kept` with, `low` in the lowest lane.
 struct FanOutServer: Sendable {
   let process: ServerProcess
@@ -15,20 +15,23 @@ struct FanOutServer: Sendable {
   let usesTLS: Bool
 
   static func with(
-    queueBytes: String = "32MiB", usesTLS: Bool = false, _ body: @Sendable (FanOutServer) async throws -> Void
+    queueBytes: String = "32MiB", usesTLS: Bool = false, ping: (interval: String, timeout: String) = ("10m", "8s"),
+    _ body: @Sendable (FanOutServer) async throws -> Void
   ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     try await withTemporaryDirectory { certificates in
       if usesTLS { try await makeCertificate(in: certificates) }
-      try await withServer(configuration(queueBytes, usesTLS ? certificates : nil)) { process in
+      try await withServer(configuration(queueBytes, usesTLS ? certificates : nil, ping)) { process in
         guard let port = URL(string: process.endpoints.websocket)?.port else { throw Failure("no port") }
         try await body(FanOutServer(process: process, port: port, usesTLS: usesTLS))
       }
     }
   }
 
-  private static func configuration(_ queueBytes: String, _ certificates: URL?) -> String {
+  private static func configuration(
+    _ queueBytes: String, _ certificates: URL?, _ ping: (interval: String, timeout: String)
+  ) -> String {
     let open = ["subscribe", "publish", "history", "presence"].map { #""allow_\#($0)_for_anonymous":true"# }
       .joined(separator: ",")
     let tls = certificates.map {
@@ -38,7 +41,7 @@ struct FanOutServer: Sendable {
       {"server":{"event_loops":2,"header_timeout":"1m","tls":\(tls ?? "{}")},
        "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(queueBytes)",
                  "recovery_max_publications":100000,"connect_timeout":"10m","request_timeout":"50s",
-                 "ping_interval":"10m"},
+                 "ping_interval":"\(ping.interval)","pong_timeout":"\(ping.timeout)"},
        "backbone":{"heartbeat_interval":"10s"},
        "broker":{"gateway_timeout":"1m"},
        "log":{"level":"warning"},

@@ -1,0 +1,140 @@
+import Logging
+import Metrics
+import NIOCore
+import Synchronization
+
+/// How many bytes may wait for all connections of the process: accepted by a connection, and not taken by the kernel.
+///
+/// Each connection's queue has a limit, and a thousand connections that ask for large pages and read none have a thousand
+/// times as much. So there is a limit for all together, in two steps:
+/// - From half of it on, a client is read no further while any answer of its own waits (``isTight``).
+/// - Beyond it, the connection for which most waits is closed, whichever event loop it is on, then the next, until the
+///   rest fits. Whoever reads has little waiting, and is never the one.
+///
+/// Only what the kernel did not take at once is counted, so that an ordinary delivery costs nothing here.
+final class EgressBudget: Sendable {
+  /// The event loops are asked in turn for the connection with most waiting.
+  private struct Search {
+    var unanswered: Int
+    var most = 0
+    var loop = 0
+  }
+
+  let limitBytes: Int
+  private let eventLoops: [any EventLoop]
+  private let loops: [NIOLoopBoundBox<LoopEgress?>]
+  private let waiting = Atomic<Int>(0)
+  private let search = Mutex<Search?>(nil)
+  private let report: EgressReport
+
+  init(limitBytes: Int, eventLoops: [any EventLoop], logger: Logger) {
+    self.limitBytes = limitBytes
+    self.eventLoops = eventLoops
+    loops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: LoopEgress.self, eventLoop: $0) }
+    report = EgressReport(logger: logger, limitBytes: limitBytes)
+  }
+
+  var waitingBytes: Int { waiting.load(ordering: .relaxed) }
+
+  var isTight: Bool { waitingBytes > limitBytes / 2 }
+
+  /// The part of an event loop; call it there.
+  subscript(loop: Int) -> LoopEgress {
+    if let egress = loops[loop].value { return egress }
+    let egress = LoopEgress(self)
+    loops[loop].value = egress
+    return egress
+  }
+
+  fileprivate func change(by bytes: Int) {
+    let now = waiting.add(bytes, ordering: .relaxed).newValue
+    if bytes > 0 && now > limitBytes { findMost() }
+  }
+
+  private func findMost() {
+    let begins = search.withLock { search in
+      guard search == nil else { return false }
+      search = Search(unanswered: eventLoops.count)
+      return true
+    }
+    guard begins else { return }
+    for loop in eventLoops.indices { eventLoops[loop].execute { [self] in tellMost(of: loop) } }
+  }
+
+  private func tellMost(of loop: Int) {
+    let most = self[loop].most?.accountedBytes ?? 0
+    let found = search.withLock { search -> Search? in
+      search?.unanswered -= 1
+      if most > search?.most ?? 0 {
+        search?.most = most
+        search?.loop = loop
+      }
+      return search?.unanswered == 0 ? search : nil
+    }
+    guard let found else { return }
+    eventLoops[found.loop].execute { [self] in
+      // Much may have been taken meanwhile.
+      if waitingBytes > limitBytes, let connection = self[found.loop].most {
+        report.closed(waiting: connection.accountedBytes, address: connection.remoteAddress)
+        connection.closeForBudget()
+      }
+      search.withLock { $0 = nil }
+      if waitingBytes > limitBytes { findMost() }
+    }
+  }
+}
+
+/// The connections of one event loop for which something waits. Bound to it, and deliberately not Sendable.
+final class LoopEgress {
+  private unowned let budget: EgressBudget
+  private var waiting: [UInt64: Connection] = [:]
+
+  fileprivate init(_ budget: EgressBudget) { self.budget = budget }
+
+  var isTight: Bool { budget.isTight }
+
+  /// The connection for which most waits; nil where nothing waits for any.
+  fileprivate var most: Connection? { waiting.values.max { $0.accountedBytes < $1.accountedBytes } }
+
+  /// ``Connection/accountedBytes`` has changed.
+  func change(_ connection: Connection, by bytes: Int) {
+    if connection.accountedBytes > 0 { waiting[connection.id] = connection } else { waiting[connection.id] = nil }
+    budget.change(by: bytes)
+  }
+}
+
+/// Says that connections were closed for the budget: in the metrics each, in the log once a minute.
+private final class EgressReport: Sendable {
+  private struct Untold {
+    var connections = 0
+    var lastTold: ContinuousClock.Instant?
+  }
+
+  private let logger: Logger
+  private let limitBytes: Int
+  private let closings = Counter(label: "fanfare_gateway_egress_closed_total")
+  private let untold = Mutex(Untold())
+
+  init(logger: Logger, limitBytes: Int) {
+    self.logger = logger
+    self.limitBytes = limitBytes
+  }
+
+  func closed(waiting bytes: Int, address: String) {
+    closings.increment()
+    let now = ContinuousClock.now
+    let count = untold.withLock { untold -> Int in
+      untold.connections += 1
+      if let last = untold.lastTold, now - last < .seconds(60) { return 0 }
+      untold.lastTold = now
+      defer { untold.connections = 0 }
+      return untold.connections
+    }
+    guard count > 0 else { return }
+    logger.notice(
+      "more answers wait for clients than gateway.egress_bytes allows; those for whom most waits are closed",
+      metadata: [
+        "closed": "\(count)", "limit_bytes": "\(limitBytes)", "waiting_bytes": "\(bytes)", "address": "\(address)",
+      ])
+  }
+}

@@ -1,0 +1,76 @@
+import Wire
+
+/// What a client has read later instead of refused: commands wait in their order until there is room for them.
+extension Session {
+  /// Reads of many publications that may be under way for one connection. Their answers are of unknown size, and each is
+  /// whole in memory until the client has taken it: a few keep a line busy.
+  static let maximumReads = 8
+
+  /// Whether a command that needs the broker or a token check may begin now.
+  func mayBegin(_ command: ClientCommand) -> Bool {
+    guard pending.count < configuration.maximumPendingCommands && !isOutputFull && !isInputHeld else { return false }
+    return reads.count < Self.maximumReads || !command.isRead
+  }
+
+  /// A command of a client that is connected. One that finds others waiting goes behind them.
+  mutating func receivedLive(_ command: ClientCommand) {
+    switch command.body {
+    // They are no requests: a pong that waited behind others would come too late.
+    case .pong, .send: perform(command)
+    default:
+      if waiting.isEmpty && !isOutputFull && !isInputHeld { perform(command) } else { waiting.append(command) }
+    }
+  }
+
+  /// Begins what there is room for now.
+  mutating func beginWaiting() {
+    while phase == .live, let command = waiting.first, mayBegin(command) {
+      waiting.removeFirst()
+      perform(command)
+    }
+  }
+
+  /// The server takes nothing from the client just now, and that is not the client's fault. Where it does not take its
+  /// answers, it is.
+  var isUnread: Bool { isInputHeld || isDraining || (!waiting.isEmpty && !isOutputFull) }
+
+  // MARK: What the peer takes
+
+  /// Bytes that the peer takes are a sign of life: whoever works its way through what it asked for gets its time for a
+  /// pong anew. What was under way when the ping was sent stands in front of it, so that time counts from when nothing
+  /// waits any more.
+  mutating func peerTook(_ progress: PeerProgress) {
+    let last = peerProgress
+    peerProgress = progress
+    let hasTaken = progress.takenBytes > last?.takenBytes ?? .max
+    if unansweredPings > 0, hasTaken, progress.isWaiting || last?.isWaiting == true { awaitFromClient() }
+  }
+
+  /// Whether ``SessionInput/peerTook(_:)`` should come before the deadline of this time.
+  func wantsProgress(at now: Int64) -> Bool { phase == .live && (timers.ping <= now || timers.pong <= now) }
+}
+
+extension ClientCommand {
+  /// May be answered by many publications.
+  fileprivate var isRead: Bool {
+    switch body {
+    case .history: true
+    case .subscribe(let ask): ask.recover || ask.type != 0
+    case .rpc(let method, _): method == GeneralCall.mapList.rawValue
+    default: false
+    }
+  }
+}
+
+/// How far a peer has come with what was sent to it.
+public struct PeerProgress: Sendable, Equatable {
+  /// Bytes that it acknowledged since the connection began.
+  public var takenBytes: UInt64
+  /// Some of what was sent is not acknowledged yet, or not even with the kernel.
+  public var isWaiting: Bool
+
+  public init(takenBytes: UInt64, isWaiting: Bool) {
+    self.takenBytes = takenBytes
+    self.isWaiting = isWaiting
+  }
+}
