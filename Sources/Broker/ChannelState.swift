@@ -31,11 +31,11 @@ final class ChannelState {
     for record in opened.idempotencyKeys { idempotency[IdentifierKey(record.key)] = HeldKey(record: record) }
   }
 
-  /// Nothing would be lost that the log does not know.
+  /// Nothing would be lost that the log does not know, or an app cannot work out again.
   var canBeForgotten: Bool {
     interest.isEmpty && members.isEmpty && sequencer.isIdle
       && (idempotency.isEmpty || options.durability != .memory)
-      && (map?.isEmpty ?? true || options.mapMode == .persistent)
+      && (map?.isEmpty ?? true || options.mapMode == .persistent || options.app != nil)
   }
 }
 

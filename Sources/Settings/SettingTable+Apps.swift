@@ -17,6 +17,32 @@ extension SettingTable {
       "clique.maximum_visit", .duration(seconds(1)...hours(24 * 7)), .int(hours(3)),
       "Time after which a visit to a place ends by itself."),
     SettingKey("clique.group_size", .integer(2...50), .int(50), "Members of a group."),
+    SettingKey(
+      "clique.max_conversations", .integer(1...10_000), .int(1000),
+      "Open conversations with one other person, for each person."),
+    SettingKey("clique.max_groups", .integer(1...1000), .int(100), "Groups that one person is in."),
+    SettingKey(
+      "clique.max_requests_sent", .integer(1...10_000), .int(100), "Requests of one person that wait for an answer."),
+    SettingKey(
+      "clique.max_requests_received", .integer(1...5000), .int(500),
+      "Requests that one person is shown; further ones reach nobody."),
+    SettingKey("clique.max_blocked", .integer(1...10_000), .int(1000), "People whom one person blocks."),
+    SettingKey("clique.max_places", .integer(1...64), .int(20), "Places that one person is in at once."),
+    SettingKey(
+      "clique.max_requests_per_day", .integer(1...1_000_000), .int(200),
+      "Requests that one person begins in a day, a quarter of them at once; one that is taken back counts."),
+    SettingKey(
+      "clique.max_groups_per_day", .integer(1...1_000_000), .int(40),
+      "Groups that one person founds in a day, a quarter of them at once."),
+    SettingKey(
+      "clique.max_invitations_per_day", .integer(1...1_000_000), .int(40),
+      "Groups that others make one person a member of in a day, a quarter of them at once."),
+    SettingKey(
+      "clique.max_blocks_per_day", .integer(1...1_000_000), .int(400),
+      "People whom one person blocks in a day, a quarter of them at once; whom they unblock counts."),
+    SettingKey(
+      "clique.max_visits_per_day", .integer(1...1_000_000), .int(400),
+      "Places that one person comes to in a day, a quarter of them at once; staying costs nothing."),
   ]
 
   static let state: [SettingKey] = [

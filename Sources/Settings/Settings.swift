@@ -130,6 +130,17 @@ public struct Settings: Sendable, Equatable {
     public var crossingWindow: Duration
     public var maximumVisit: Duration
     public var groupSize: Int
+    public var maxConversations: Int
+    public var maxGroups: Int
+    public var maxRequestsSent: Int
+    public var maxRequestsReceived: Int
+    public var maxBlocked: Int
+    public var maxPlaces: Int
+    public var maxRequestsPerDay: Int
+    public var maxGroupsPerDay: Int
+    public var maxInvitationsPerDay: Int
+    public var maxBlocksPerDay: Int
+    public var maxVisitsPerDay: Int
   }
 
   public struct State: Sendable, Equatable {

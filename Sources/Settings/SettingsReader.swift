@@ -41,7 +41,12 @@ struct SettingsReader {
       requestCharacters: int("clique.request_characters"), messageCharacters: int("clique.message_characters"),
       declineCooldown: duration("clique.decline_cooldown"), requestLifetime: duration("clique.request_lifetime"),
       crossingWindow: duration("clique.crossing_window"), maximumVisit: duration("clique.maximum_visit"),
-      groupSize: int("clique.group_size"))
+      groupSize: int("clique.group_size"), maxConversations: int("clique.max_conversations"),
+      maxGroups: int("clique.max_groups"), maxRequestsSent: int("clique.max_requests_sent"),
+      maxRequestsReceived: int("clique.max_requests_received"), maxBlocked: int("clique.max_blocked"),
+      maxPlaces: int("clique.max_places"), maxRequestsPerDay: int("clique.max_requests_per_day"),
+      maxGroupsPerDay: int("clique.max_groups_per_day"), maxInvitationsPerDay: int("clique.max_invitations_per_day"),
+      maxBlocksPerDay: int("clique.max_blocks_per_day"), maxVisitsPerDay: int("clique.max_visits_per_day"))
   }
 
   private var state: Settings.State {

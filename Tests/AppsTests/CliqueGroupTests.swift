@@ -3,7 +3,7 @@ import Wire
 
 @testable import Apps
 
-@Suite("Clique: groups and crossings")
+@Suite("Clique: groups")
 struct CliqueGroupTests {
   private let minute: Int64 = 60_000
 
@@ -73,92 +73,40 @@ struct CliqueGroupTests {
     #expect(try scene.field("members", "ann", id)?.contains("bob") == true)
   }
 
-  // MARK: Crossings
-
-  private func people(_ scene: CliqueScene, _ user: String, _ order: String = "recent") throws -> String {
-    try scene.call(user, "crossings", #"{"order":"\#(order)"}"#)
-  }
-
-  @Test("two people in a place at the same time have crossed, for as long as the window lasts")
-  func crossed() throws {
+  @Test("a key founds one group, whatever became of it, and no second one when it is said again days later")
+  func foundedOnce() throws {
     let scene = CliqueScene()
-    try scene.call("ann", "enter", #"{"place":"park"}"#)
-    try scene.pass(10 * minute)
-    let met = scene.now
-    try scene.call("bob", "enter", #"{"place":"park"}"#)
-    try scene.call("eve", "enter", #"{"place":"café"}"#)
-    try scene.pass(5 * minute)
-    try scene.call("ann", "leave", #"{"place":"park"}"#)
-    let entry = """
-      {"user":"ann","seen":\(scene.now),"total":300000,"together":false,\
-      "latest":[{"place":"park","time":\(met),"minutes":5}]}
-      """
-    #expect(try scene.entry("bob", "crossings", "ann") == "\(entry) \(scene.now) \(scene.now + 86_400_000)")
-    #expect(try people(scene, "bob") == #"{"people":[\#(entry)]}"#)
-    #expect(try people(scene, "eve") == #"{"people":[]}"#)
-    try scene.pass(24 * 60 * minute)
-    #expect(try people(scene, "bob") == #"{"people":[]}"#)
-    #expect(try scene.entry("bob", "crossings", "ann") == nil)
-    #expect(scene.records.isEmpty)
-  }
-
-  @Test("a phone that dies leaves after the longest visit, and time in two places at once counts once")
-  func longest() throws {
-    let scene = CliqueScene()
-    for place in ["park", "town"] {
-      for user in ["ann", "bob"] { try scene.call(user, "enter", #"{"place":"\#(place)"}"#) }
+    for friend in ["bob", "eve"] { _ = try scene.befriend("ann", friend) }
+    let found = { (members: String, key: String) in
+      try scene.said("ann", "group.create", #"{"members":[\#(members)],"name":"Sunday","key":"\#(key)"}"#)
     }
-    try scene.pass(4 * 60 * minute)
-    #expect(try people(scene, "ann").contains(#""total":10800000,"together":false"#))
-    #expect(scene.records.keys.allSatisfy { !$0.hasPrefix("place/") && !$0.hasPrefix("person/") })
+    let first = try found(#""bob","eve""#, "k")
+    let id = String(first.split(separator: "\"")[3])
+    #expect(try found(#""bob","eve""#, "k") == first)
+    #expect(try found(#""bob""#, "k").contains("another group"))
+    #expect(try found(#""bob","eve""#, "other") != first)
+    try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"secret"}"#)
+    for user in ["bob", "eve", "ann"] { try scene.call(user, "group.leave", #"{"conversation":"\#(id)"}"#) }
+    #expect(try found(#""bob","eve""#, "k") == first, "answered, and not founded over what was said")
+    #expect(scene.records["group/\(id)"] == nil)
+    try scene.pass(8 * 24 * 60 * minute)
+    #expect(try found(#""bob","eve""#, "k") != first)
+    #expect(try found(#""bob","eve""#, String(repeating: "k", count: 65)).contains("at most 64 bytes"))
   }
 
-  @Test("the two orders are those of the last meeting and of the time together")
-  func orders() throws {
-    let scene = CliqueScene()
-    for user in ["ann", "bob"] { try scene.call(user, "enter", #"{"place":"park"}"#) }
-    try scene.pass(10 * minute)
-    try scene.call("bob", "leave", #"{"place":"park"}"#)
-    try scene.call("eve", "enter", #"{"place":"park"}"#)
-    try scene.pass(minute)
-    try scene.call("eve", "leave", #"{"place":"park"}"#)
-    for (order, first) in [("recent", "eve"), ("time", "bob")] {
-      #expect(try people(scene, "ann", order).hasPrefix(#"{"people":[{"user":"\#(first)""#))
-    }
-    #expect(throws: ClientError.self) { try people(scene, "ann", "name") }
-  }
-
-  @Test("the invisible and the blocked are in nobody's crossings, and see nobody there")
-  func hidden() throws {
-    let scene = CliqueScene()
-    for user in ["ann", "bob", "eve"] { try scene.call(user, "enter", #"{"place":"park"}"#) }
-    try scene.pass(minute)
-    try scene.call("ann", "invisible", #"{"on":true}"#)
-    #expect(try people(scene, "ann") == #"{"people":[]}"#)
-    #expect(try scene.entries("bob", "crossings").keys.sorted() == ["eve"])
-    #expect(try scene.call("ann", "enter", #"{"place":"park"}"#) == #"{"visible":false}"#)
-    try scene.call("ann", "invisible", #"{"on":false}"#)
-    #expect(try scene.entries("bob", "crossings").keys.sorted() == ["ann", "eve"])
-    try scene.call("bob", "block", #"{"person":"ann"}"#)
-    #expect(try scene.entries("bob", "crossings").keys.sorted() == ["eve"])
-    #expect(try scene.entries("ann", "crossings").keys.sorted() == ["eve"])
-    try scene.call("ann", "enter", #"{"place":"park"}"#)
-    #expect(try scene.entries("bob", "crossings").keys.sorted() == ["eve"])
-  }
-
-  @Test("a full place makes room, and nobody meets more than the limit at once")
-  func crowded() throws {
+  @Test("groups are founded, and people drawn into them, so many times a day")
+  func groupRates() throws {
     var rules = CliqueRules()
-    (rules.maximumVisitors, rules.maximumMeetings, rules.maximumCrossed) = (6, 2, 3)
+    (rules.groupsPerDay, rules.invitationsPerDay) = (8, 12)
     let scene = CliqueScene(rules)
-    for number in 0..<12 {
-      try scene.call("u\(number)", "enter", #"{"place":"stadium"}"#)
-      try scene.pass(minute)
-    }
-    let place = try #require(try scene.record(Clique.Place.self, "place/stadium"))
-    #expect(place.visits.map(\.user) == (6..<12).map { "u\($0)" })
-    #expect(try scene.entries("u11", "crossings").keys.sorted() == ["u10", "u9"])
-    try scene.pass(28 * 60 * minute)
-    #expect(scene.records.isEmpty)
+    for founder in ["ann", "eve", "joe"] { _ = try scene.befriend(founder, "bob") }
+    let found = { (user: String) in try scene.said(user, "group.create", #"{"members":["bob"]}"#) }
+    for _ in 0..<2 { #expect(try found("ann").contains("conversation")) }
+    #expect(try found("ann").contains("you have founded 8 groups"))
+    #expect(try found("eve").contains("conversation"))
+    try scene.call("bob", "block", #"{"person":"joe"}"#)
+    #expect(try found("joe").contains("one of them was made a member"), "who is blocked is told the same")
+    try scene.pass(3 * 60 * minute)
+    #expect(try found("joe").contains("conversation"))
   }
 }

@@ -87,6 +87,68 @@ struct CliqueLifeTests {
     #expect(try scene.field("unread", "bob", scene.pair("ann", "bob")) == "3")
   }
 
+  @Test("a message without a key that is asked again, over a crash of the broker too, waits once")
+  func askedAgain() throws {
+    let scene = CliqueScene()
+    for _ in 0..<2 { try scene.call("ann", "send", #"{"to":"bob","text":"hi"}"#, key: "7-1") }
+    #expect(try scene.field("unread", "bob", scene.pair("ann", "bob")) == "1")
+    #expect(try scene.call("ann", "send", #"{"to":"bob","text":"hi"}"#, key: "7-2").contains(#""waiting":2"#))
+  }
+
+  @Test("requests that are taken back and made again, and blocks, are so many a day")
+  func rates() throws {
+    var rules = CliqueRules()
+    (rules.requestsPerDay, rules.blocksPerDay) = (12, 12)
+    let scene = CliqueScene(rules)
+    for (ask, undo, sentence) in [
+      ("send", "disconnect", "you have asked 12 people"), ("block", "unblock", "you have blocked 12 people"),
+    ] {
+      let data = #"{"to":"bob","person":"bob","text":"hi"}"#
+      for _ in 0..<3 {
+        try scene.call("ann", ask, data)
+        try scene.call("ann", undo, data)
+      }
+      #expect(try scene.said("ann", ask, data).contains(sentence))
+      #expect(try !scene.said("eve", ask, data).contains(sentence), "of others nobody speaks")
+      try scene.call("eve", undo, data)
+      try scene.pass(2 * 3_600_000)
+      try scene.call("ann", ask, data)
+      try scene.call("ann", undo, data)
+      #expect(try scene.said("ann", ask, data).contains(sentence))
+    }
+    try scene.pass(60 * day)
+    #expect(scene.records.isEmpty, "what was counted is forgotten")
+  }
+
+  @Test("a day's budget: a quarter at once, the rest in time, and a clock that was set back holds nobody for long")
+  func rate() {
+    let rate = CliqueRate(perDay: 24)
+    var mark: Int64?
+    for _ in 0..<6 { mark = rate.next(after: mark, now: 1000) }
+    #expect(mark == 1000 + 6 * 3_600_000)
+    #expect(rate.next(after: mark, now: 1000) == nil)
+    #expect(rate.next(after: mark, now: 3_601_000) != nil)
+    #expect(rate.next(after: .max, now: 1000) == 1000 + 3_600_000)
+    #expect(CliqueRate(perDay: 1).next(after: nil, now: 0) == day)
+  }
+
+  @Test("what has not the form of a conversation's id is looked up nowhere")
+  func forms() throws {
+    let scene = CliqueScene()
+    let id = scene.pair("ann", "bob")
+    #expect(Clique.isConversation(id) && Clique.isConversation("g" + id.dropFirst()))
+    for wrong in [
+      "", "g", "x" + id.dropFirst(), id + "0", id.uppercased(), "p" + String(repeating: "x", count: 60_000),
+    ] {
+      #expect(!Clique.isConversation(wrong))
+      for method in ["send", "read", "delivered", "typing", "group.leave", "accept", "search"] {
+        #expect(throws: Clique.noConversation) {
+          try scene.call("ann", method, #"{"conversation":"\#(wrong)","offset":0,"text":"x"}"#)
+        }
+      }
+    }
+  }
+
   @Test("an answer to a request opens the conversation with it")
   func answered() throws {
     let scene = CliqueScene()

@@ -88,6 +88,11 @@ final class CliqueScene: AppView {
     }
   }
 
+  /// A record of an older data folder.
+  func plant(_ key: String, _ record: any AppRecord) throws {
+    records[key] = (try JSONEncoder().encode(record), record.due)
+  }
+
   private func refresh(_ channel: ChannelName, _ key: String) throws {
     let entry = try app.entry(key, of: channel, self)
     if let entry { try #require(JSONSyntax.isValid(entry.data)) }

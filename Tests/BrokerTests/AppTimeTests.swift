@@ -130,6 +130,7 @@ struct AppTimeTests {
   @Test("many changes of one entry within a moment are one publication")
   func conflation() {
     let scene = scene()
+    _ = scene.shown(TinyApp.live)
     scene.call(1, "soon a 0")
     scene.finish(.max)
     scene.finish(.max)
@@ -170,6 +171,7 @@ struct AppTimeTests {
   @Test("what was touched many times within a moment is asked about once, and its entries are worked out")
   func touched() {
     let scene = scene()
+    _ = scene.shown(TinyApp.live)
     scene.call(1, "touch a 0")
     scene.finish(.max)
     scene.finish(.max)
@@ -281,6 +283,7 @@ struct AppTimeTests {
   @Test("a list that is in memory alone is worked out anew when it is opened after a restart")
   func memoryAfterRestart() {
     let before = scene()
+    _ = before.shown(TinyApp.live)
     before.call(1, "soon a 1")
     before.finish(.max)
     before.finish(.max)
@@ -289,6 +292,23 @@ struct AppTimeTests {
     _ = after.shown(TinyApp.live)
     turn(after, 2)
     #expect(after.shown(TinyApp.live) == ["a": "\"1\""])
+  }
+
+  @Test("of a list that is in memory alone nothing is worked out until somebody opens it, and then all of it")
+  func unopened() {
+    let scene = scene()
+    for number in 1...3 as ClosedRange<UInt64> {
+      scene.call(number, "soon a \(number)")
+      scene.finish(.max)
+      scene.finish(.max)
+      turn(scene, 2, by: 1000)
+    }
+    let before = app.workedOut.count
+    #expect(scene.tapped.count == 3, "the list that is kept")
+    _ = scene.shown(TinyApp.live)
+    turn(scene, 2)
+    #expect(scene.shown(TinyApp.live) == ["a": "\"3\""])
+    #expect(app.workedOut.count == before + 1)
   }
 
   @Test("an entry that the disk did not take is worked out again", arguments: [true, false])
@@ -312,6 +332,7 @@ struct AppTimeTests {
   @Test("an entry that shows what is not on disk yet fails with it")
   func refreshUponFailure() {
     let scene = scene()
+    _ = scene.shown(TinyApp.live)
     scene.call(1, "soon a 1")
     scene.finish(.max)
     scene.finish(.max)

@@ -11,6 +11,7 @@ extension Clique {
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
     case "clique.chat", "clique.receipts", "clique.typing":
+      guard Self.isConversation(rest) else { throw Self.notAdmitted }
       let isChat = namespace == "clique.chat"
       return Self.isGroup(rest)
         ? try admit(user, toGroup: rest, isChat: isChat, view) : try admit(user, toPair: rest, isChat: isChat, view)
@@ -71,10 +72,11 @@ extension Clique {
       throw ClientError.limitExceeded.saying("`text` has at most \(Self.maximumSearchBytes) bytes; send fewer words")
     }
     let publisher = try arguments.string("person")
+    if let publisher { _ = try Self.checked(user: publisher) }
     let limit = min(try arguments.number("limit") ?? 50, 100)
     let me = try view.record(Person.self, Key.person(call.user)) ?? Person()
     var ids = me.open + me.groups
-    if let id = try arguments.string("conversation") {
+    if let id = try conversation(arguments) {
       guard ids.holds(id) else { throw Self.noConversation }
       ids = [id]
     }

@@ -12,7 +12,7 @@ extension Clique {
     }
     let limit = Int(clamping: min(try arguments.number("limit") ?? 100, 500))
     var found: [(user: String, crossing: Crossing)] = []
-    for other in try view.record(Crossed.self, Key.crossed(call.user))?.users ?? [] {
+    for other in try met(by: call.user, view) {
       if let crossing = try crossing(call.user, other, view) { found.append((other, crossing)) }
     }
     let now = view.now
@@ -42,7 +42,7 @@ extension Clique {
 
   /// The last crossing, in a list entry.
   func writeCrossing(
-    _ user: String, _ other: String, _ id: String, _ writer: inout JSONWriter, _ view: any AppView
+    _ user: String, _ other: String, _ writer: inout JSONWriter, _ view: any AppView
   ) throws(ClientError) {
     guard let crossing = try crossing(user, other, view), let last = crossing.latest(1).first else { return }
     writer.object("crossing") { writer in
@@ -53,13 +53,14 @@ extension Clique {
 
   /// Nil too where one of them is invisible to the other.
   private func crossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> Crossing? {
-    let id = CliqueIdentifier.ordered(user, other)
-    guard var crossing = try view.record(Crossing.self, Key.crossing(id)) else { return nil }
-    let oldest = view.now - crossing.window
-    crossing.meetings.removeAll { $0.end > 0 && $0.end <= oldest }
+    guard let mine = try view.record(Visits.self, Key.visits(of: user)),
+      let theirs = try view.record(Visits.self, Key.visits(of: other))
+    else { return nil }
+    let pair = try view.record(Pair.self, Key.pair(CliqueIdentifier.ordered(user, other)))
+    if pair?.state.isBlocked ?? false { return nil }
+    let crossing = Crossing(mine, theirs, from: pair?.crossedFrom ?? 0, view.now)
     if crossing.meetings.isEmpty { return nil }
     for one in [user, other] where try view.record(Person.self, Key.person(one))?.invisible ?? false { return nil }
-    if try view.record(Pair.self, Key.pair(id))?.state.isBlocked ?? false { return nil }
     return crossing
   }
 
@@ -79,10 +80,80 @@ extension Clique {
       }
     }
   }
+
+  // MARK: Who is near
+
+  /// What is touched when somebody's crossings may have changed.
+  enum Subject {
+    private static let met = "met:"
+
+    static func met(by user: String) -> String { met + user }
+
+    static func whoMet(_ subject: String) -> String? {
+      subject.utf8.starts(with: met.utf8) ? String(subject.dropFirst(met.count)) : nil
+    }
+  }
+
+  /// Entries that show whom somebody has crossed, on both sides.
+  func entries(
+    showingMeetingsOf user: String, with others: [String], _ view: any AppView
+  ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
+    var entries: [(channel: ChannelName, key: String)] = []
+    for other in others {
+      entries.append((try Channels.crossings(user), other))
+      entries.append((try Channels.crossings(other), user))
+      let id = CliqueIdentifier.ordered(user, other)
+      if try view.record(Pair.self, Key.pair(id)) == nil { continue }
+      entries.append((try Channels.list(user), id))
+      entries.append((try Channels.list(other), id))
+    }
+    return entries
+  }
+
+  /// Those who came to a place shortly before and after the one with the number.
+  ///
+  /// - Parameter plain: the place, as in a record's key.
+  func near(
+    _ number: UInt64, in plain: Substring, notOf user: String, _ view: any AppView
+  ) throws(ClientError) -> [String] {
+    var looks = Int.max
+    return try near(number, in: plain, notOf: user, looks: &looks, view)
+  }
+
+  private func near(
+    _ number: UInt64, in plain: Substring, notOf user: String, looks: inout Int, _ view: any AppView
+  ) throws(ClientError) -> [String] {
+    let next = try view.record(Place.self, "places/\(plain)")?.next ?? 0
+    let reach = UInt64(rules.maximumMeetings)
+    let first = number > reach ? number - reach : 0
+    let end = min(next, number + reach + 1)
+    guard first < end else { return [] }
+    var users: [String] = []
+    for other in first..<end where other != number && looks > 0 {
+      looks -= 1
+      guard let visitor = try view.record(Visitor.self, "visitor/\(plain)/\(other)") else { continue }
+      if !visitor.user.hasSameBytes(as: user) { users.append(visitor.user) }
+    }
+    return users
+  }
+
+  /// Those whom somebody may have crossed: who was near in the last visits, the newest first.
+  func met(by user: String, _ view: any AppView) throws(ClientError) -> [String] {
+    guard let visits = try view.record(Visits.self, Key.visits(of: user))?.visits else { return [] }
+    var looks = rules.maximumLooks
+    var users: [String] = []
+    var known: Set<[UInt8]> = []
+    for visit in visits.reversed() where looks > 0 {
+      let plain = Key.plain(visit.place)
+      for other in try near(visit.number, in: plain[...], notOf: user, looks: &looks, view).reversed() {
+        if known.insert(Array(other.utf8)).inserted { users.append(other) }
+        if users.count == rules.maximumCrossed { return users }
+      }
+    }
+    return users
+  }
 }
 
 extension Clique.Crossing {
-  fileprivate func latest(_ count: Int) -> ArraySlice<Meeting> {
-    meetings.sorted { $0.start > $1.start }.prefix(count)
-  }
+  fileprivate func latest(_ count: Int) -> [Meeting] { Array(meetings.reversed().prefix(count)) }
 }

@@ -23,15 +23,35 @@ extension Clique {
   public func entries(
     showing subject: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
+    if let user = Subject.whoMet(subject) {
+      return try self.entries(showingMeetingsOf: user, with: met(by: user, view), view)
+    }
+    if subject.utf8.starts(with: "visitor/".utf8) { return try entries(showingVisitor: subject, view) }
     var entries: [(channel: ChannelName, key: String)] = []
     for user in try members(of: subject, view) { entries.append((try Channels.list(user), subject)) }
     return entries
   }
 
-  /// Who has read how far is known from the records.
+  /// `visitor/<place>/<number>`
+  private func entries(
+    showingVisitor key: String, _ view: any AppView
+  ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
+    let parts = key.split(separator: "/")
+    guard parts.count == 3, let number = UInt64(parts[2]), let visitor = try view.record(Visitor.self, key) else {
+      return []
+    }
+    let others = try near(number, in: parts[1], notOf: visitor.user, view)
+    return try entries(showingMeetingsOf: visitor.user, with: others, view)
+  }
+
+  /// Who has read how far is known from the records, and who was near whom.
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
-    let (namespace, id) = Self.parts(of: channel)
-    return namespace == "clique.receipts" ? try members(of: id, view) : []
+    let (namespace, rest) = Self.parts(of: channel)
+    switch namespace {
+    case "clique.receipts": return Self.isConversation(rest) ? try members(of: rest, view) : []
+    case "clique.crossings": return try met(by: rest, view)
+    default: return []
+    }
   }
 
   private func members(of id: String, _ view: any AppView) throws(ClientError) -> [String] {
@@ -70,7 +90,7 @@ extension Clique {
           }
         }
       }
-      try writeCrossing(user, other, id, &writer, view)
+      try writeCrossing(user, other, &writer, view)
       writer.close()
       return AppEntry(data: writer.bytes, score: last.time)
     case .active, .ended:
@@ -82,7 +102,7 @@ extension Clique {
       if let last { write(last, &writer) }
       writer.write("unread", newest.unread)
       writer.write("read", mark.unreadFrom)
-      if sight == .active { try writeCrossing(user, other, id, &writer, view) }
+      if sight == .active { try writeCrossing(user, other, &writer, view) }
       writer.close()
       let changed = sight == .active ? pair.openedAt : pair.endedAt
       return AppEntry(data: writer.bytes, score: max(changed, last?.time ?? 0))

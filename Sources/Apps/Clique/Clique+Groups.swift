@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// `{"members": [user, …], "name": …}`: the caller, and people who have an open conversation with the caller.
+  /// `{"members": [user, …], "name": …, "key": …}`: the caller, and people who have an open conversation with the caller.
   func createGroup(
     _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -11,11 +11,13 @@ extension Clique {
       throw ClientError.limitExceeded.saying("the name of a group has at most \(rules.previewCharacters) characters")
     }
     let draft = CliqueDraft(view)
+    let digest = CliqueIdentifier.hex([name, call.user] + users)
+    if let group = try founded(call, arguments, digest, draft) { return AppDecision(reply: Self.conversation(group)) }
     let founded = try draft.person(call.user).groupsFounded
     let key = call.key.description
     let id = CliqueIdentifier.group(by: call.user, key: key.isEmpty ? "\(founded)" : "k" + key)
     if let known = try view.record(Group.self, Key.group(id)) {
-      // Asked again; the same key with other members is a mistake of the phone.
+      // The gateway asks again, after a crash.
       if known.members.map(\.user) == [call.user] + users { return AppDecision(reply: Self.conversation(id)) }
       throw ClientError.idempotencyConflict.saying("this key has founded another group; use a new one")
     }
@@ -31,20 +33,62 @@ extension Clique {
       group.members.append(.init(user: user, absent: pair.state.isBlocked))
     }
     let present = group.members.filter { !$0.absent }.map(\.user)
-    for user in present {
-      try draft.update(user) { person throws(ClientError) in
+    // The absent are counted like the others: the founder must not learn by a limit who has blocked them.
+    for member in group.members {
+      let isFounder = member.user.hasSameBytes(as: call.user)
+      try draft.update(member.user) { person throws(ClientError) in
         if person.groups.count >= rules.maximumGroups {
           throw ClientError.limitExceeded.saying("one of them is in \(rules.maximumGroups) groups, as many as one can")
         }
+        try isFounder ? countFounding(&person, view.now) : countInvitation(&person, view.now)
+        if member.absent { return }
         person.groups.append(id)
-        if user.hasSameBytes(as: call.user) { person.groupsFounded += 1 }
-        for other in person.blocked where present.holds(other) { group.blocks.append(.init(by: user, of: other)) }
+        for other in person.blocked where present.holds(other) {
+          group.blocks.append(.init(by: member.user, of: other))
+        }
       }
-      draft.refresh(try Channels.list(user), key: id, .atomically)
+      if !member.absent { draft.refresh(try Channels.list(member.user), key: id, .atomically) }
     }
     group.hadBlocks = !group.blocks.isEmpty
     draft.write(Key.group(id), group)
+    if let own = try arguments.string("key"), !own.isEmpty {
+      let founding = Founding(group: id, digest: digest, ends: view.now + Self.foundingMemory)
+      draft.write(Key.founding(by: call.user, own), founding)
+    }
     return draft.decision(reply: Self.conversation(id))
+  }
+
+  /// How long the key of a group is remembered: longer than a phone that lost its connection goes on asking.
+  private static let foundingMemory = 7 * CliqueRules.day
+
+  /// The group that the command's own key has founded; nil: none. A record says so rather than the group's id: a group
+  /// that everybody has left must not be founded a second time over what was said in it.
+  private func founded(
+    _ call: AppCall, _ arguments: CliqueArguments, _ digest: String, _ draft: CliqueDraft
+  ) throws(ClientError) -> String? {
+    let own = try messageKey(call, arguments).own
+    if own.isEmpty { return nil }
+    guard let founding = try draft.read(Founding.self, Key.founding(by: call.user, own)), founding.ends > draft.now
+    else { return nil }
+    if founding.digest == digest { return founding.group }
+    throw ClientError.idempotencyConflict.saying("this key has founded another group; use a new one")
+  }
+
+  private func countFounding(_ person: inout Person, _ now: Int64) throws(ClientError) {
+    guard let mark = CliqueRate(perDay: rules.groupsPerDay).next(after: person.foundingMark, now: now) else {
+      throw ClientError.limitExceeded.saying(
+        "you have founded \(rules.groupsPerDay) groups a day or nearly so many at once; go on later")
+    }
+    person.foundingMark = mark
+    person.groupsFounded += 1
+  }
+
+  private func countInvitation(_ person: inout Person, _ now: Int64) throws(ClientError) {
+    guard let mark = CliqueRate(perDay: rules.invitationsPerDay).next(after: person.drawnMark, now: now) else {
+      throw ClientError.limitExceeded.saying(
+        "one of them was made a member of as many groups as one can be in a day; try again tomorrow")
+    }
+    person.drawnMark = mark
   }
 
   private func members(_ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> [String] {
@@ -64,7 +108,7 @@ extension Clique {
   func leaveGroup(
     _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    guard let id = try arguments.string("conversation"), var group = try view.record(Group.self, Key.group(id)),
+    guard let id = try conversation(arguments), var group = try view.record(Group.self, Key.group(id)),
       let index = group.index(of: call.user)
     else { throw Self.noConversation }
     let draft = CliqueDraft(view)

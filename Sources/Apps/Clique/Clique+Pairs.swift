@@ -42,9 +42,14 @@ extension Clique {
         if person.blocked.count >= rules.maximumBlocked {
           throw ClientError.limitExceeded.saying("you block \(rules.maximumBlocked) people; unblock somebody first")
         }
+        guard let mark = CliqueRate(perDay: rules.blocksPerDay).next(after: person.blockMark, now: view.now) else {
+          throw ClientError.limitExceeded.saying(
+            "you have blocked \(rules.blocksPerDay) people a day or nearly so many at once; go on later")
+        }
+        person.blockMark = mark
         person.blocked.append(other)
       }
-      try forgetCrossing(of: pair, id: id, draft)
+      try refreshCrossing(of: pair, id: id, draft)
       try setGroupBlock(by: call.user, of: other, true, draft)
     }
     try commit(stored, pair, id: id, draft)
@@ -63,6 +68,7 @@ extension Clique {
       pair[mark: side].base = try view.top(of: Channels.chat(id))
       pair[mark: side].blockedAt = 0
       pair[mark: side].listed = false
+      pair.crossedFrom = view.now
       try draft.update(call.user) { person in person.blocked.drop(other) }
       try setGroupBlock(by: call.user, of: other, false, draft)
     }
@@ -127,9 +133,24 @@ extension Clique {
             "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
           )
         }
+        if was != .blocked {
+          guard let mark = CliqueRate(perDay: rules.requestsPerDay).next(after: person.requestMark, now: draft.now)
+          else {
+            throw ClientError.limitExceeded.saying(
+              "you have asked \(rules.requestsPerDay) people a day or nearly so many at once; write to others later")
+          }
+          person.requestMark = mark
+        }
         person.asking += 1
       }
     }
+  }
+
+  /// The two are in each other's crossings no more.
+  private func refreshCrossing(of pair: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
+    draft.refresh(try Channels.crossings(pair.a), key: pair.b, .soon)
+    draft.refresh(try Channels.crossings(pair.b), key: pair.a, .soon)
+    draft.touch(id)
   }
 
   private static let tooManyConversations = ClientError.limitExceeded.saying(

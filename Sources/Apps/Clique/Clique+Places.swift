@@ -5,41 +5,28 @@ extension Clique {
   func enter(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
     let name = try place(arguments)
     let draft = CliqueDraft(view)
-    let me = try draft.person(call.user)
-    if me.invisible { return AppDecision(reply: Self.visible(false)) }
-    let key = Key.place(name)
-    // Who overstayed is gone, whether or not the timer has run.
-    try endVisits(key, draft)
-    var place = try draft.read(Place.self, key) ?? Place(name: name)
-    let until = view.now + rules.maximumVisit
-    if let index = place.visits.firstIndex(where: { $0.user.hasSameBytes(as: call.user) }) {
-      place.visits[index].until = until
-      draft.write(key, place)
-      return draft.decision(reply: Self.visible(true))
+    if try draft.person(call.user).invisible { return AppDecision(reply: Self.visible(false)) }
+    var visits = try visits(of: call.user, draft)
+    let stored = visits
+    try endOverdue(&visits, draft)
+    if let index = visits.index(in: name) {
+      try stay(&visits, index, call.user, draft)
+    } else {
+      try begin(&visits, name, call.user, draft)
     }
-    try draft.update(call.user) { person throws(ClientError) in
-      if person.places.count >= rules.maximumPlaces {
-        throw ClientError.limitExceeded.saying("you are in \(rules.maximumPlaces) places; leave one first")
-      }
-      person.places.append(name)
-    }
-    if place.visits.count >= rules.maximumVisitors {
-      draft.write(key, place)
-      try endVisit(of: place.visits[0].user, key, at: view.now, draft)
-      place = try draft.read(Place.self, key) ?? Place(name: name)
-    }
-    for visit in place.visits.suffix(rules.maximumMeetings) { try meet(call.user, visit.user, in: name, draft) }
-    place.visits.append(.init(user: call.user, since: view.now, until: until))
-    draft.write(key, place)
+    write(visits, after: stored, of: call.user, draft)
     return draft.decision(reply: Self.visible(true))
   }
 
   /// `{"place": name}`
   func leave(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let key = Key.place(try place(arguments))
+    let name = try place(arguments)
     let draft = CliqueDraft(view)
-    try endVisits(key, draft)
-    try endVisit(of: call.user, key, at: view.now, draft)
+    var visits = try visits(of: call.user, draft)
+    let stored = visits
+    try endOverdue(&visits, draft)
+    if let index = visits.index(in: name) { end(&visits, index, at: view.now, draft) }
+    write(visits, after: stored, of: call.user, draft)
     return draft.decision()
   }
 
@@ -51,13 +38,18 @@ extension Clique {
       throw ClientError.badRequest.saying("`on` is missing; send true to be invisible, false to be seen")
     }
     let draft = CliqueDraft(view)
-    let me = try draft.person(call.user)
-    if me.invisible == on { return AppDecision(reply: Self.visible(!on)) }
-    if on { for name in me.places { try endVisit(of: call.user, Key.place(name), at: view.now, draft) } }
-    try draft.update(call.user) { person in person.invisible = on }
-    for other in try draft.read(Crossed.self, Key.crossed(call.user))?.users ?? [] {
-      try refreshCrossing(call.user, other, CliqueIdentifier.ordered(call.user, other), draft)
+    if try draft.person(call.user).invisible == on { return AppDecision(reply: Self.visible(!on)) }
+    if on {
+      var visits = try visits(of: call.user, draft)
+      let stored = visits
+      try endOverdue(&visits, draft)
+      for index in visits.visits.indices where visits.visits[index].end == 0 {
+        end(&visits, index, at: view.now, draft)
+      }
+      write(visits, after: stored, of: call.user, draft)
     }
+    try draft.update(call.user) { person in person.invisible = on }
+    draft.touch(Subject.met(by: call.user))
     return draft.decision(reply: Self.visible(!on))
   }
 
@@ -80,107 +72,132 @@ extension Clique {
 
   // MARK: Visits
 
-  /// Those that have lasted as long as a visit may: their time is that limit, not when somebody noticed.
-  func endVisits(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
-    guard let place = try draft.read(Place.self, key) else { return }
-    for visit in place.visits where visit.until <= draft.now {
-      try endVisit(of: visit.user, key, at: visit.until, draft)
+  private func visits(of user: String, _ draft: CliqueDraft) throws(ClientError) -> Visits {
+    try draft.read(Visits.self, Key.visits(of: user)) ?? Visits(window: rules.crossingWindow)
+  }
+
+  private func write(_ visits: Visits, after stored: Visits, of user: String, _ draft: CliqueDraft) {
+    if visits == stored { return }
+    let key = Key.visits(of: user)
+    if visits.visits.isEmpty { draft.erase(key) } else { draft.write(key, visits) }
+  }
+
+  private func begin(
+    _ visits: inout Visits, _ name: String, _ user: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    if visits.visits.count(where: { $0.end == 0 }) >= rules.maximumPlaces {
+      throw ClientError.limitExceeded.saying("you are in \(rules.maximumPlaces) places; leave one first")
+    }
+    guard let mark = CliqueRate(perDay: rules.visitsPerDay).next(after: visits.mark, now: draft.now) else {
+      throw ClientError.limitExceeded.saying(
+        "you have come to \(rules.visitsPerDay) places a day or nearly so many at once; say it again later")
+    }
+    visits.mark = mark
+    try add(&visits, name, user, draft)
+  }
+
+  private func add(
+    _ visits: inout Visits, _ name: String, _ user: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let (placeKey, until) = (Key.place(name), draft.now + rules.maximumVisit)
+    var place = try draft.read(Place.self, placeKey) ?? Place()
+    let number = place.next
+    place.next += 1
+    // A little longer than the visit is remembered: who was near is looked for when it is forgotten.
+    let ends = until + rules.crossingWindow + CliqueRules.hour
+    place.ends = ends
+    draft.write(placeKey, place)
+    draft.write(Key.visitor(name, number), Visitor(user: user, ends: ends))
+    if visits.visits.count >= rules.maximumVisits, let first = visits.visits.firstIndex(where: { $0.end > 0 }) {
+      visits.visits.remove(at: first)
+    }
+    visits.visits.append(Visits.Visit(place: name, number: number, since: draft.now, until: until))
+    draft.touch(Key.visitor(name, number))
+  }
+
+  /// Somebody is still there. Nothing is written for a while: phones may say it as often as they like.
+  private func stay(
+    _ visits: inout Visits, _ index: Int, _ user: String, _ draft: CliqueDraft
+  ) throws(ClientError) {
+    let visit = visits.visits[index]
+    let until = draft.now + rules.maximumVisit
+    guard until - visit.until >= rules.maximumVisit / 12 else { return }
+    // Who comes looks at those who came last: whoever stays through many comings and goings is among them again.
+    let next = try draft.read(Place.self, Key.place(visit.place))?.next ?? 0
+    if next > visit.number, next - visit.number > UInt64(rules.maximumMeetings / 2) {
+      visits.visits[index].end = draft.now
+      try add(&visits, visit.place, user, draft)
+    } else {
+      visits.visits[index].until = until
     }
   }
 
-  private func endVisit(of user: String, _ key: String, at end: Int64, _ draft: CliqueDraft) throws(ClientError) {
-    guard var place = try draft.read(Place.self, key),
-      let index = place.visits.firstIndex(where: { $0.user.hasSameBytes(as: user) })
-    else { return }
-    // Whom this visitor met stands near: between two who met nobody came later, some only left.
-    let near = max(0, index - rules.maximumMeetings)...min(place.visits.count - 1, index + rules.maximumMeetings)
-    for other in near where other != index {
-      try part(user, place.visits[other].user, in: place.name, at: end, draft)
+  private func end(_ visits: inout Visits, _ index: Int, at end: Int64, _ draft: CliqueDraft) {
+    let visit = visits.visits[index]
+    visits.visits[index].end = max(end, visit.since, 1)
+    draft.touch(Key.visitor(visit.place, visit.number))
+  }
+
+  /// Ends the visits that have lasted as long as they may, at that limit rather than when somebody noticed, and forgets
+  /// those that the window has passed.
+  func endOverdue(_ visits: inout Visits, _ draft: CliqueDraft) throws(ClientError) {
+    for index in visits.visits.indices where visits.visits[index].end == 0 {
+      if visits.visits[index].until <= draft.now { end(&visits, index, at: visits.visits[index].until, draft) }
     }
-    place.visits.remove(at: index)
+    let oldest = draft.now - visits.window
+    for visit in visits.visits where visit.end > 0 && visit.end <= oldest {
+      draft.touch(Key.visitor(visit.place, visit.number))
+    }
+    visits.visits.removeAll { $0.end > 0 && $0.end <= oldest }
+  }
+
+  // MARK: Time
+
+  /// A decision for each visitor: however many visits end together, each is a small one.
+  func visitsAreDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
+    guard var visits = try draft.read(Visits.self, key) else { return }
+    try endOverdue(&visits, draft)
+    if visits.visits.isEmpty { draft.erase(key) } else { draft.write(key, visits) }
+  }
+
+  /// Whoever stays for longer than was thought is still looked for at that number.
+  func visitorIsDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
+    guard let visitor = try draft.read(Visitor.self, key), visitor.ends <= draft.now else { return }
+    let visits = try draft.read(Visits.self, Key.visits(of: visitor.user))?.visits ?? []
+    guard let visit = visits.first(where: { Key.visitor($0.place, $0.number) == key }) else { return draft.erase(key) }
+    let ends = max(visit.end, visit.until) + rules.crossingWindow + CliqueRules.hour
+    draft.write(key, Visitor(user: visitor.user, ends: max(ends, draft.now + CliqueRules.hour)))
+  }
+
+  /// The numbers begin anew where nobody is remembered.
+  func placeIsDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
+    guard var place = try draft.read(Place.self, key), place.ends <= draft.now else { return }
+    let plain = key.dropFirst("places/".utf8.count)
+    guard place.next > 0, try draft.read(Visitor.self, "visitor/\(plain)/\(place.next - 1)") != nil else {
+      return draft.erase(key)
+    }
+    place.ends = draft.now + CliqueRules.hour
+    draft.write(key, place)
+  }
+
+  /// Records of a data folder from before visits had records of their own. What they say is over within a day and is
+  /// not taken over: it goes when its time comes, from a place one visitor at a time, and phones say anew where they are.
+  func forgetFormer(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
+    guard key.utf8.starts(with: "place/".utf8), var place = try draft.read(FormerPlace.self, key),
+      let visitor = place.visits.first
+    else {
+      if let crossing = try draft.read(FormerCrossing.self, key) {
+        for user in [crossing.a, crossing.b] { draft.erase("crossed/" + Key.plain(user)) }
+      }
+      return draft.erase(key)
+    }
+    draft.erase("crossed/" + Key.plain(visitor.user))
+    for other in place.visits.dropFirst().prefix(rules.maximumMeetings) {
+      let crossing = "crossing/" + CliqueIdentifier.ordered(visitor.user, other.user)
+      if try draft.read(FormerCrossing.self, crossing) != nil { draft.erase(crossing) }
+    }
+    place.visits.removeFirst()
     if place.visits.isEmpty { draft.erase(key) } else { draft.write(key, place) }
-    try draft.update(user) { person in person.places.drop(place.name) }
-  }
-
-  // MARK: Meetings
-
-  private func meet(
-    _ user: String, _ other: String, in place: String, _ draft: CliqueDraft
-  ) throws(ClientError) {
-    let id = CliqueIdentifier.ordered(user, other)
-    if try draft.read(Pair.self, Key.pair(id))?.state.isBlocked ?? false { return }
-    let pair = Pair(user, other)
-    var crossing =
-      try draft.read(Crossing.self, Key.crossing(id)) ?? Crossing(a: pair.a, b: pair.b, window: rules.crossingWindow)
-    if crossing.meetings.count >= Crossing.maximumMeetings {
-      if let oldest = crossing.meetings.firstIndex(where: { $0.end > 0 }) { crossing.meetings.remove(at: oldest) }
-    }
-    crossing.meetings.append(.init(place: place, start: draft.now))
-    draft.write(Key.crossing(id), crossing)
-    try remember(user, other, draft)
-    try remember(other, user, draft)
-    try refreshCrossing(user, other, id, draft)
-  }
-
-  private func part(
-    _ user: String, _ other: String, in place: String, at end: Int64, _ draft: CliqueDraft
-  ) throws(ClientError) {
-    let id = CliqueIdentifier.ordered(user, other)
-    guard var crossing = try draft.read(Crossing.self, Key.crossing(id)),
-      let index = crossing.meetings.firstIndex(where: { $0.end == 0 && $0.place.hasSameBytes(as: place) })
-    else { return }
-    crossing.meetings[index].end = max(end, crossing.meetings[index].start, 1)
-    draft.write(Key.crossing(id), crossing)
-    try refreshCrossing(user, other, id, draft)
-  }
-
-  /// The last to be crossed stands last; beyond the limit the first is forgotten by both.
-  private func remember(_ user: String, _ other: String, _ draft: CliqueDraft) throws(ClientError) {
-    let key = Key.crossed(user)
-    var crossed = try draft.read(Crossed.self, key) ?? Crossed()
-    crossed.users.drop(other)
-    crossed.users.append(other)
-    let forgotten = crossed.users.count > rules.maximumCrossed ? crossed.users.removeFirst() : nil
-    draft.write(key, crossed)
-    if let forgotten { try forgetCrossing(user, forgotten, CliqueIdentifier.ordered(user, forgotten), draft) }
-  }
-
-  func forgetCrossing(of pair: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
-    try forgetCrossing(pair.a, pair.b, id, draft)
-  }
-
-  private func forgetCrossing(
-    _ user: String, _ other: String, _ id: String, _ draft: CliqueDraft
-  ) throws(ClientError) {
-    guard try draft.read(Crossing.self, Key.crossing(id)) != nil else { return }
-    draft.erase(Key.crossing(id))
-    for (one, another) in [(user, other), (other, user)] {
-      guard var crossed = try draft.read(Crossed.self, Key.crossed(one)) else { continue }
-      crossed.users.drop(another)
-      if crossed.users.isEmpty { draft.erase(Key.crossed(one)) } else { draft.write(Key.crossed(one), crossed) }
-    }
-    try refreshCrossing(user, other, id, draft)
-  }
-
-  /// Meetings that the window has passed.
-  func forgetMeetings(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
-    guard var crossing = try draft.read(Crossing.self, key) else { return }
-    let id = CliqueIdentifier.ordered(crossing.a, crossing.b)
-    let oldest = draft.now - crossing.window
-    crossing.meetings.removeAll { $0.end > 0 && $0.end <= oldest }
-    if crossing.meetings.isEmpty { return try forgetCrossing(crossing.a, crossing.b, id, draft) }
-    draft.write(key, crossing)
-    try refreshCrossing(crossing.a, crossing.b, id, draft)
-  }
-
-  private func refreshCrossing(
-    _ user: String, _ other: String, _ id: String, _ draft: CliqueDraft
-  ) throws(ClientError) {
-    draft.refresh(try Channels.crossings(user), key: other, .soon)
-    draft.refresh(try Channels.crossings(other), key: user, .soon)
-    if try draft.read(Pair.self, Key.pair(id)) == nil { return }
-    draft.refresh(try Channels.list(user), key: id, .soon)
-    draft.refresh(try Channels.list(other), key: id, .soon)
   }
 }
 

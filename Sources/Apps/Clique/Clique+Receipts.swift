@@ -19,7 +19,7 @@ extension Clique {
   private func mark(
     _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView, _ change: (inout Mark, UInt64) -> Void
   ) throws(ClientError) -> AppDecision {
-    guard let id = try arguments.string("conversation") else { throw Self.conversationMissing }
+    guard let id = try conversation(arguments) else { throw Self.conversationMissing }
     guard let number = try arguments.number("offset") else {
       throw ClientError.badRequest.saying("`offset` is missing; send that of the last message")
     }
@@ -49,7 +49,7 @@ extension Clique {
 
   /// `{"conversation": id}`: it stands for a few seconds.
   func typing(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    guard let id = try arguments.string("conversation") else { throw Self.conversationMissing }
+    guard let id = try conversation(arguments) else { throw Self.conversationMissing }
     if Self.isGroup(id) {
       guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
       else { throw Self.noConversation }

@@ -7,7 +7,7 @@ extension Clique {
       throw ClientError.badRequest.saying("`text` is missing or empty; send what you want to say")
     }
     let key = try messageKey(call, arguments)
-    if let id = try arguments.string("conversation") {
+    if let id = try conversation(arguments) {
       if Self.isGroup(id) { return try sendToGroup(id, text, key, call, view) }
       // The way of nearly all messages: one record read, none written.
       if !arguments.holds("to"), let pair = try view.record(Pair.self, Key.pair(id)),
@@ -59,7 +59,8 @@ extension Clique {
     case .refused(let reason): throw refusal(reason)
     case .waits(let seen):
       try check(text, isRequest: true)
-      if !key.own.isEmpty, old.state.asker == side, old.waiting.contains(where: { $0.key.hasSameBytes(as: key.own) }) {
+      let origin = call.key.description
+      if old.state.asker == side, old.waiting.contains(where: { $0.isSame(as: key.own, from: origin) }) {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
       if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
@@ -104,7 +105,8 @@ extension Clique {
     pair.waiting.append(
       Waiting(
         text: text.string, time: now, key: key.own, seen: seen, client: call.caller.client,
-        about: call.caller.connectionInfo.map { String(decoding: $0, as: UTF8.self) }))
+        about: call.caller.connectionInfo.map { String(decoding: $0, as: UTF8.self) },
+        origin: call.key.description))
     pair.requestEnds = now + rules.requestLifetime
   }
 

@@ -38,6 +38,15 @@ public struct Clique: App {
     list.durability = .durable
     list.allowSubscribeForClient = true
 
+    // Worked out from visits when somebody opens it: a crowd writes nothing for those who do not look.
+    var crossings = ChannelOptions()
+    crossings.app = AppName(name)
+    crossings.kind = .map
+    crossings.mapMode = .ephemeral
+    crossings.mapOrder = .descending
+    crossings.mapMaximumEntries = 10_000
+    crossings.allowSubscribeForClient = true
+
     var receipts = ChannelOptions()
     receipts.app = AppName(name)
     receipts.kind = .map
@@ -49,7 +58,7 @@ public struct Clique: App {
     typing.lane = .typing
     typing.mapTTLMilliseconds = rules.typingLifetime
     return [
-      "clique.chat": chat, "clique.list": list, "clique.crossings": list, "clique.blocked": list,
+      "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
       "clique.receipts": receipts, "clique.typing": typing,
     ]
   }
@@ -85,8 +94,12 @@ public struct Clique: App {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
       try commit(pair, pair.settled(view.now), id: pair.id, draft)
-    case "place": try endVisits(key, draft)
-    case "crossing": try forgetMeetings(key, draft)
+    // What is left of somebody is marks that mean nothing any more: they go with the change.
+    case "person": if let person = try view.record(Person.self, key) { draft.settle(person, key) }
+    case "visits": try visitsAreDue(key, draft)
+    case "visitor": try visitorIsDue(key, draft)
+    case "places": try placeIsDue(key, draft)
+    case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }
     return draft.decision()
@@ -121,6 +134,23 @@ public struct Clique: App {
 
   static func isGroup(_ id: String) -> Bool { id.utf8.first == UInt8(ascii: "g") }
 
+  /// Whether it has the form of a conversation's id: only then is it looked up, so that nobody can make the server
+  /// remember what they make up.
+  static func isConversation(_ id: some StringProtocol) -> Bool {
+    let bytes = id.utf8
+    guard bytes.count == 33, bytes.first == UInt8(ascii: "p") || bytes.first == UInt8(ascii: "g") else { return false }
+    return bytes.dropFirst().allSatisfy {
+      UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+    }
+  }
+
+  /// The conversation of a command; nil where it names none.
+  func conversation(_ arguments: CliqueArguments) throws(ClientError) -> String? {
+    guard let id = try arguments.string("conversation") else { return nil }
+    guard Self.isConversation(id) else { throw Self.noConversation }
+    return id
+  }
+
   /// The same for what does not exist and for what is somebody else's.
   static let noConversation = ClientError.permissionDenied.saying(
     "you have no such conversation; take its id from your list, or name the person")
@@ -138,7 +168,7 @@ public struct Clique: App {
       guard let side = pair.side(of: call.user) else { throw Self.noConversation }
       return (pair, id, side, stored)
     }
-    guard let id = try arguments.string("conversation") else {
+    guard let id = try conversation(arguments) else {
       throw ClientError.badRequest.saying("name the other person in `\(name)`, or the conversation in `conversation`")
     }
     guard let stored = try view.record(Pair.self, Key.pair(id)), let side = stored.side(of: call.user)

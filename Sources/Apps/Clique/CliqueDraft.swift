@@ -67,8 +67,13 @@ extension CliqueDraft {
     let old = try person(user)
     var new = old
     try change(&new)
-    if new == old { return }
-    if new == Clique.Person() { erase(Clique.Key.person(user)) } else { write(Clique.Key.person(user), new) }
+    if new != old { settle(new, Clique.Key.person(user)) }
+  }
+
+  /// Writes what is left to remember of somebody.
+  func settle(_ person: Clique.Person, _ key: String) {
+    let person = person.settled(now)
+    if person == Clique.Person() { erase(key) } else { write(key, person) }
   }
 }
 

@@ -12,6 +12,8 @@ extension Clique {
     var requestEnds: Int64 = 0
     /// When a decline stops to hold back.
     var coolUntil: Int64 = 0
+    /// When the last block between the two ended: they have not crossed before.
+    var crossedFrom: Int64?
     /// When the conversation was last opened; 0: never.
     var openedAt: Int64 = 0
     var endedAt: Int64 = 0
@@ -31,6 +33,14 @@ extension Clique {
     var id: String { CliqueIdentifier.pair(a, b) }
 
     var due: Int64? {
+      guard let crossedFrom else { return timer }
+      return min(timer ?? .max, crossedFrom + Self.crossingMemory)
+    }
+
+    /// Longer than any meeting is remembered, whatever the configuration says.
+    private static let crossingMemory = 40 * CliqueRules.day
+
+    private var timer: Int64? {
       switch state.standing {
       case .requested: requestEnds
       case .declined(_, .asking): min(requestEnds, coolUntil)
@@ -41,7 +51,7 @@ extension Clique {
     }
 
     /// Nothing is left to remember.
-    var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 }
+    var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil }
 
     func side(of user: String) -> PairState.Side? {
       user.hasSameBytes(as: a) ? .a : user.hasSameBytes(as: b) ? .b : nil
@@ -71,7 +81,8 @@ extension Clique {
     /// With the timers that have passed, whether or not anybody was told of them.
     func settled(_ now: Int64) -> Pair {
       var pair = self
-      while let due = pair.due, due <= now {
+      if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
+      while let due = pair.timer, due <= now {
         let timer: PairState.Event =
           pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
         let step = pair.state.after(timer, by: .a)
@@ -94,6 +105,13 @@ extension Clique {
     /// The connection that sent it, and what its token says about it.
     var client: String
     var about: String?
+    /// The command that sent it (``AppCall/key``): what is asked again after a crash waits once, with a key or without.
+    var origin: String?
+
+    /// Whether it is the message of a command, asked again.
+    func isSame(as key: String, from origin: String) -> Bool {
+      key.isEmpty ? !origin.isEmpty && self.origin == origin : self.key.hasSameBytes(as: key)
+    }
   }
 
   /// How far one member of a conversation has come.
@@ -121,6 +139,8 @@ extension Clique {
   }
 
   /// What is known of one person.
+  ///
+  /// The marks are those of ``CliqueRate``; missing in records of older data folders.
   struct Person: AppRecord {
     var invisible = false
     /// Conversations with one other person that this one has in their list and may read.
@@ -131,10 +151,33 @@ extension Clique {
     var asking = 0
     /// Requests that wait for an answer.
     var asked = 0
-    var places: [String] = []
     var groupsFounded = 0
+    var requestMark: Int64?
+    var foundingMark: Int64?
+    /// Of groups that others have founded with this person.
+    var drawnMark: Int64?
+    var blockMark: Int64?
 
-    var due: Int64? { nil }
+    private static let marks = [\Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark]
+
+    /// Of a person of whom only marks are left: when they mean nothing any more.
+    var due: Int64? {
+      if groupsFounded > 0 || withoutMarks != Person() { return nil }
+      return Self.marks.compactMap { self[keyPath: $0] }.max()
+    }
+
+    private var withoutMarks: Person {
+      var person = self
+      for mark in Self.marks { person[keyPath: mark] = nil }
+      return person
+    }
+
+    /// Without the marks that mean nothing any more.
+    func settled(_ now: Int64) -> Person {
+      var person = self
+      for mark in Self.marks where person[keyPath: mark] ?? .max <= now { person[keyPath: mark] = nil }
+      return person
+    }
   }
 
   /// A conversation of up to ``CliqueRules/groupSize`` people.
@@ -175,63 +218,14 @@ extension Clique {
     }
   }
 
-  /// Who is in a place.
-  struct Place: AppRecord {
-    struct Visit: Codable, Sendable, Equatable {
-      var user: String
-      var since: Int64
-      var until: Int64
-    }
+  /// What a member's key has founded, so that the same is not founded twice.
+  struct Founding: AppRecord {
+    var group: String
+    /// Of the members and the name: the same key with others is a mistake of the phone.
+    var digest: String
+    var ends: Int64
 
-    var name: String
-    /// In the order in which they came.
-    var visits: [Visit] = []
-
-    var due: Int64? { visits.map(\.until).min() }
-  }
-
-  /// When and where two people were together.
-  struct Crossing: AppRecord {
-    struct Meeting: Codable, Sendable, Equatable {
-      var place: String
-      var start: Int64
-      /// 0: they are together now.
-      var end: Int64 = 0
-    }
-
-    var a: String
-    var b: String
-    var meetings: [Meeting] = []
-    var window: Int64
-
-    /// Kept of one pair, the latest.
-    static let maximumMeetings = 64
-
-    var due: Int64? { meetings.filter { $0.end > 0 }.map { $0.end.addingReportingOverflow(window).partialValue }.min() }
-
-    var areTogether: Bool { meetings.contains { $0.end == 0 } }
-
-    func lastSeen(_ now: Int64) -> Int64 { areTogether ? now : meetings.map(\.end).max() ?? 0 }
-
-    /// Milliseconds together; time in two places at once counts once.
-    func total(_ now: Int64) -> Int64 {
-      var total: Int64 = 0
-      var reached = Int64.min
-      for meeting in meetings.sorted(by: { $0.start < $1.start }) {
-        let end = meeting.end == 0 ? now : meeting.end
-        let start = max(meeting.start, reached)
-        if end > start { total += end - start }
-        reached = max(reached, end)
-      }
-      return total
-    }
-  }
-
-  /// Whom one has crossed within the window, the one crossed longest ago first.
-  struct Crossed: AppRecord {
-    var users: [String] = []
-
-    var due: Int64? { nil }
+    var due: Int64? { ends }
   }
 }
 
@@ -241,10 +235,13 @@ extension Clique {
   enum Key {
     static func pair(_ id: String) -> String { String(joining: "pair/", id) }
     static func group(_ id: String) -> String { "group/" + id }
-    static func crossing(_ pair: String) -> String { "crossing/" + pair }
     static func person(_ user: String) -> String { "person/" + plain(user) }
-    static func crossed(_ user: String) -> String { "crossed/" + plain(user) }
-    static func place(_ name: String) -> String { "place/" + plain(name) }
+    static func founding(by user: String, _ key: String) -> String {
+      "founding/" + CliqueIdentifier.hex(["founding", user, key])
+    }
+    static func visits(of user: String) -> String { "visits/" + plain(user) }
+    static func place(_ name: String) -> String { "places/" + plain(name) }
+    static func visitor(_ place: String, _ number: UInt64) -> String { "visitor/\(plain(place))/\(number)" }
 
     static func plain(_ name: String) -> String {
       let hex = Array("0123456789ABCDEF".utf8)

@@ -26,12 +26,23 @@ public struct CliqueRules: Sendable, Equatable {
   public var maximumBlocked = 1000
   /// Places that one person is in at the same time: a café within a station within a town.
   public var maximumPlaces = 20
-  /// Visitors of a place that are remembered at the same time; the one who has been there longest makes room.
-  public var maximumVisitors = 2000
-  /// Whoever enters a place meets so many of those who came last. Bounds the work of one event.
-  public var maximumMeetings = 200
-  /// People that one has crossed within the window; the one crossed first makes room.
+  /// Visits of one person that are remembered; the one that ended first makes room.
+  public var maximumVisits = 64
+  /// Two people in a place meet if no more than so many came there between them. Bounds the work of one event.
+  public var maximumMeetings = 100
+  /// People that one is shown as crossed within the window, those of the last visits first.
   public var maximumCrossed = 500
+  /// Visitors that are looked at for one person's crossings.
+  var maximumLooks = 2000
+  /// Requests that one person may begin in a day, a quarter of them at once; so with the others below.
+  public var requestsPerDay = 200
+  /// Groups that one person may found.
+  public var groupsPerDay = 40
+  /// Groups that one person may be drawn into by others.
+  public var invitationsPerDay = 40
+  public var blocksPerDay = 400
+  /// Places that one person may come to. To say again that one is still there costs nothing.
+  public var visitsPerDay = 400
   /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 

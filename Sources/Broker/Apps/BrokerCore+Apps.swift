@@ -193,6 +193,10 @@ extension BrokerCore {
   }
 
   private func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
+    // A list that is in memory alone, and that nobody has opened, is worked out when somebody does.
+    if channels[place.channel] == nil, configuration.namespaces.options(for: place.channel)?.mapMode != .persistent {
+      return
+    }
     host.refreshes.add(place, isWatched: !(channels[place.channel]?.interest.isEmpty ?? true), now: now)
   }
 

@@ -96,6 +96,10 @@ extension BrokerCore {
       return .page(MapPage(phase: .state, position: position, entries: entries, cursor: cursor))
     case .stream:
       guard let since else { throw .badRequest.saying("the stream of a map is read from a position; send one") }
+      // It may have been worked out anew since, without a change that somebody was told of.
+      if state.options.app != nil, state.options.mapMode == .ephemeral {
+        throw .unrecoverablePosition.saying("this map is kept in memory alone; read it from its start")
+      }
       return try stream(since: since, read, of: state, limit: limit, at: time)
     }
   }

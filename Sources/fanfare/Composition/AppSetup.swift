@@ -24,6 +24,17 @@ enum AppSetup {
     rules.crossingWindow = settings.clique.crossingWindow.milliseconds
     rules.maximumVisit = settings.clique.maximumVisit.milliseconds
     rules.groupSize = settings.clique.groupSize
+    rules.maximumConversations = settings.clique.maxConversations
+    rules.maximumGroups = settings.clique.maxGroups
+    rules.maximumRequestsOut = settings.clique.maxRequestsSent
+    rules.maximumRequestsIn = settings.clique.maxRequestsReceived
+    rules.maximumBlocked = settings.clique.maxBlocked
+    rules.maximumPlaces = settings.clique.maxPlaces
+    rules.requestsPerDay = settings.clique.maxRequestsPerDay
+    rules.groupsPerDay = settings.clique.maxGroupsPerDay
+    rules.invitationsPerDay = settings.clique.maxInvitationsPerDay
+    rules.blocksPerDay = settings.clique.maxBlocksPerDay
+    rules.visitsPerDay = settings.clique.maxVisitsPerDay
     return Clique(rules)
   }
 
