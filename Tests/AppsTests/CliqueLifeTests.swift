@@ -123,12 +123,13 @@ struct CliqueLifeTests {
   @Test("a day's budget: a quarter at once, the rest in time, and a clock that was set back holds nobody for long")
   func rate() {
     let rate = CliqueRate(perDay: 24)
+    let hour: Int64 = 3_600_000
     var mark: Int64?
     for _ in 0..<6 { mark = rate.next(after: mark, now: 1000) }
-    #expect(mark == 1000 + 6 * 3_600_000)
+    #expect(mark == 1000 + 6 * hour)
     #expect(rate.next(after: mark, now: 1000) == nil)
     #expect(rate.next(after: mark, now: 3_601_000) != nil)
-    #expect(rate.next(after: .max, now: 1000) == 1000 + 3_600_000)
+    #expect(rate.next(after: .max, now: 1000) == 1000 + hour)
     #expect(CliqueRate(perDay: 1).next(after: nil, now: 0) == day)
   }
 
