@@ -49,6 +49,7 @@ public final class GatewayServer: Sendable {
   private let uplink: Mailbox<UplinkMessage>
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
+  private let egress: EgressBudget
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
   private let revocations: Revocations
@@ -68,6 +69,8 @@ public final class GatewayServer: Sendable {
     let queueLimit = configuration.listener.queueLimitBytes
     let usesIOURing = configuration.usesIOURing
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
+    let egress = EgressBudget(
+      limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, logger: logger)
     var shards: [NIOLoopBound<Shard>] = []
     var rings = 0
     for (index, eventLoop) in eventLoops.enumerated() {
@@ -75,8 +78,8 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: verifier, revocations: revocations, rules: rules, uplink: uplink,
-          windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, clock: Self.now,
-          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, egress: egress[index],
+          clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -94,6 +97,7 @@ public final class GatewayServer: Sendable {
       try PictureService(pictures, verifier: verifier, broker: PictureBroker(calls))
     }
     self.rules = rules
+    self.egress = egress
     self.group = group
     self.eventLoops = eventLoops
     self.shards = shards
@@ -133,6 +137,7 @@ public final class GatewayServer: Sendable {
     let shards = shards
     var listening = configuration.listener
     listening.pictures = pictures
+    listening.egress = egress
     let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
       GatewayConnection(connection, shard: shards[connection.loopIndex].value)
     }

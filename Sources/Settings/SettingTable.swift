@@ -38,7 +38,9 @@ enum SettingTable {
   private static let server: [SettingKey] = [
     SettingKey("server.host", .string, .string("0.0.0.0"), "Address that clients connect to."),
     SettingKey("server.port", .integer(0...65535), .int(8000), "Port for clients; 0 takes a free one."),
-    SettingKey("server.event_loops", .integer(0...1024), .int(0), "Threads for client sockets; 0 means one per core."),
+    SettingKey(
+      "server.event_loops", .integer(0...64), .int(0),
+      "Threads for client sockets; 0 means one for each core but one, which is left to the broker and the link to it."),
     SettingKey("server.backlog", .integer(1...65535), .int(4096), "Connections that may wait to be accepted."),
     SettingKey(
       "server.max_connections", .integer(0...10_000_000), .int(0),

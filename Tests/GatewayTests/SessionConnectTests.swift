@@ -147,6 +147,25 @@ struct SessionConnectTests {
     #expect(bench.session.wantsInput)
   }
 
+  @Test("all that an SDK sends along with its connect is done, however much may be under way at a time")
+  func manyHeld() {
+    var bench = SessionBench { $0.maximumPendingCommands = 2 }
+    let tag = connecting(&bench)
+    for id in UInt32(2)...41 { #expect(bench.subscribe("c\(id)", id: id).isEmpty) }
+    var asked = bench.feed(.connectionTokenChecked(tag: tag, .success(Self.claims)))
+    var next = 0
+    var answered = 0
+    while next < asked.count {
+      defer { next += 1 }
+      guard case .request(let tag, .subscribe) = asked[next] else { continue }
+      let actions = bench.feed(.brokerAnswered(tag: tag, .at(0)))
+      answered += actions.replies.count
+      #expect(actions.errorCode == nil)
+      asked += actions
+    }
+    #expect(answered == 40 && bench.session.wantsInput)
+  }
+
   @Test("a flood of commands along with the connect closes with 3501")
   func heldFlood() {
     var bench = SessionBench { $0.maximumCommandsPerMessage = 2 }

@@ -50,7 +50,56 @@ struct PatienceTests {
   }
 
   private static func jobs(_ numbers: ClosedRange<Int>, bytes: Int) -> [FanOutPublisher.Job] {
-    numbers.map { .init(channel: "kept:late", text: "\($0) \(String(repeating: "f", count: bytes))") }
+    numbers.map { job($0, on: "kept:late", bytes: bytes) }
+  }
+
+  @Test("Many that lag, each on a channel of its own, share one budget: some go, and who reads notices nothing")
+  func manyThatLag() async throws {
+    let (readers, each) = (12, 100)
+    // Twelve times three megabytes: each may lag by so much, all together may not.
+    try await FanOutServer.with(queueBytes: "8MiB", egressBytes: "16MiB") { server in
+      let (lagging, healthy) = (FanOutThreads(), FanOutThreads())
+      let (begun, seen, ended, whole, resumes) = (Counter(), Counter(), Counter(), Counter(), Gate())
+      defer { resumes.open() }
+      healthy.start("healthy") {
+        let client = try server.client(["own:fine"])
+        begun.add()
+        for number in 1...each {
+          try client.read { client.count("own:fine") >= number }
+          seen.add()
+        }
+      }
+      for reader in 0..<readers {
+        lagging.start("lagging \(reader)") {
+          let client = try server.client(
+            ["own:lag-\(reader)"], .init(receiveBufferBytes: 16 << 10, segmentBytes: 1400))
+          begun.add()
+          resumes.wait()
+          do {
+            try client.read { client.count("own:lag-\(reader)") >= each }
+            whole.add()
+          } catch is ByteClient.Ended {
+            ended.add()
+          }
+        }
+      }
+      let publisher = server.publisher()
+      #expect(await eventually(within: .seconds(60)) { begun.value == readers + 1 })
+      for number in 1...each {
+        let jobs = (0..<readers).map { Self.job(number, on: "own:lag-\($0)", bytes: 32_000) }
+        try await publisher.publishAll(jobs + [Self.job(number, on: "own:fine", bytes: 100)])
+        try #require(await eventually(within: .seconds(60)) { seen.value >= number || !healthy.failures.isEmpty })
+      }
+      resumes.open()
+      try await healthy.join()
+      try await lagging.join()
+      #expect(healthy.failures == [] && lagging.failures == [])
+      #expect(ended.value >= 4 && ended.value + whole.value == readers, "\(ended.value) ended, \(whole.value) got all")
+    }
+  }
+
+  private static func job(_ number: Int, on channel: String, bytes: Int) -> FanOutPublisher.Job {
+    .init(channel: channel, text: "\(number) \(String(repeating: "f", count: bytes))")
   }
 
   @Test("A reader that takes nothing of what it asked for is let go, and nobody waits for it")

@@ -109,6 +109,26 @@ struct FilterRequestTests {
     #expect(try subscribe(message).refusal?.message.contains("deeper than 16") == true)
   }
 
+  @Test("are bounded in bytes: each key and value, and all of them together")
+  func bytes() throws {
+    func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+    func oneOf(_ count: Int, _ bytes: Int) -> String {
+      let values = (0..<count).map { "\"\($0)\(text(bytes - "\($0)".utf8.count))\"" }
+      return #"{"key":"a","cmp":"in","vals":[\#(values.joined(separator: ","))]}"#
+    }
+    #expect(try subscribe(#"{"key":"a","cmp":"eq","val":"\#(text(1_024))"}"#).filter != nil)
+    #expect(try subscribe(#"{"key":"\#(text(1_024))","cmp":"ex"}"#).filter != nil)
+    for filter in [
+      #"{"key":"a","cmp":"eq","val":"\#(text(1_025))"}"#, #"{"key":"\#(text(1_025))","cmp":"ex"}"#, oneOf(1, 1_025),
+    ] {
+      #expect(try subscribe(filter).refusal?.message.contains("1024 bytes") == true)
+    }
+    #expect(try subscribe(oneOf(15, 1_024)).filter != nil)
+    #expect(try subscribe(oneOf(16, 1_024)).refusal?.message.contains("16384 bytes") == true)
+    let both = #"{"op":"or","nodes":[\#(oneOf(8, 1_024)),\#(oneOf(8, 1_024))]}"#
+    #expect(try subscribe(both).refusal?.code == 107)
+  }
+
   @Test("that are null, or leave out what is null, are as good as left out")
   func null() throws {
     #expect(try subscribe("null") == with(.init()) { $0.channel = "c" })

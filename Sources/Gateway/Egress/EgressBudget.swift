@@ -3,13 +3,14 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// How many bytes may wait for all connections of the process: accepted by a connection, and not taken by the kernel.
+/// How many bytes may wait for all connections of the process: accepted by a connection and not taken by the kernel, or
+/// kept on a tape for those who lag.
 ///
 /// Each connection's queue has a limit, and a thousand connections that ask for large pages and read none have a thousand
 /// times as much. So there is a limit for all together, in two steps:
 /// - From half of it on, a client is read no further while any answer of its own waits (``isTight``).
 /// - Beyond it, the connection for which most waits is closed, whichever event loop it is on, then the next, until the
-///   rest fits. Whoever reads has little waiting, and is never the one.
+///   rest fits or nothing waits for anybody. Whoever reads has little waiting, and is never the one.
 ///
 /// Only what the kernel did not take at once is counted, so that an ordinary delivery costs nothing here.
 final class EgressBudget: Sendable {
@@ -62,7 +63,7 @@ final class EgressBudget: Sendable {
   }
 
   private func tellMost(of loop: Int) {
-    let most = self[loop].most?.accountedBytes ?? 0
+    let most = self[loop].most?.weight ?? 0
     let found = search.withLock { search -> Search? in
       search?.unanswered -= 1
       if most > search?.most ?? 0 {
@@ -74,12 +75,17 @@ final class EgressBudget: Sendable {
     guard let found else { return }
     eventLoops[found.loop].execute { [self] in
       // Much may have been taken meanwhile.
-      if waitingBytes > limitBytes, let connection = self[found.loop].most {
-        report.closed(waiting: connection.accountedBytes, address: connection.remoteAddress)
+      let connection = waitingBytes > limitBytes ? self[found.loop].most : nil
+      if let connection {
+        report.closed(waiting: connection.weight, address: connection.remoteAddress)
         connection.closeForBudget()
       }
-      search.withLock { $0 = nil }
-      if waitingBytes > limitBytes { findMost() }
+      let hasClosed = connection != nil
+      // Behind the connection's own last task, with which it leaves its tapes: only then it is known what it gave back.
+      eventLoops[found.loop].execute { [self] in
+        search.withLock { $0 = nil }
+        if hasClosed && waitingBytes > limitBytes { findMost() }
+      }
     }
   }
 }
@@ -88,18 +94,31 @@ final class EgressBudget: Sendable {
 final class LoopEgress {
   private unowned let budget: EgressBudget
   private var waiting: [UInt64: Connection] = [:]
+  /// What the budget knows of the tapes.
+  private var keptBytes = 0
+
+  /// A change of so much is worth telling.
+  private static let worthTelling = 64 << 10
 
   fileprivate init(_ budget: EgressBudget) { self.budget = budget }
 
   var isTight: Bool { budget.isTight }
 
   /// The connection for which most waits; nil where nothing waits for any.
-  fileprivate var most: Connection? { waiting.values.max { $0.accountedBytes < $1.accountedBytes } }
+  fileprivate var most: Connection? { waiting.values.max { $0.weight < $1.weight } }
 
   /// ``Connection/accountedBytes`` has changed.
   func change(_ connection: Connection, by bytes: Int) {
     if connection.accountedBytes > 0 { waiting[connection.id] = connection } else { waiting[connection.id] = nil }
     budget.change(by: bytes)
+  }
+
+  /// What the event loop's tapes keep for those who lag. Of those, each has something waiting in its own queue too.
+  func tapesKeep(_ bytes: Int) {
+    let change = bytes - keptBytes
+    guard change != 0, bytes == 0 || abs(change) >= Self.worthTelling else { return }
+    keptBytes = bytes
+    budget.change(by: change)
   }
 }
 
@@ -132,7 +151,7 @@ private final class EgressReport: Sendable {
     }
     guard count > 0 else { return }
     logger.notice(
-      "more answers wait for clients than gateway.egress_bytes allows; those for whom most waits are closed",
+      "more waits for clients than gateway.egress_bytes allows; those for whom most waits are closed",
       metadata: [
         "closed": "\(count)", "limit_bytes": "\(limitBytes)", "waiting_bytes": "\(bytes)", "address": "\(address)",
       ])

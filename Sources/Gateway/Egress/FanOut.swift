@@ -33,6 +33,8 @@ final class FanOut {
   var isOtherWorkWaiting: () -> Bool = { true }
 
   let directory = OutletDirectory()
+  /// Bytes on tapes that only those who lag still need.
+  var keptBytes: Int { directory.kept.count }
   private var ring: SendRing?
   /// Tapes whose lap is over, but for what is still in the batch.
   private var finished: [Tape] = []

@@ -113,6 +113,14 @@ struct Lag {
   var counted: UInt64
 }
 
+/// Bytes that the tapes of an event loop hold only because some readers lag: what is there for all of them alike goes out
+/// with the next lap.
+final class KeptBytes {
+  private(set) var count = 0
+
+  func change(by bytes: Int) { count += bytes }
+}
+
 /// Where the connections that sit on an event loop's tapes may be written to, side by side.
 ///
 /// The fan-out looks at this for every delivery. The kernel's work for one send turns over most of a core's cache, so
@@ -125,6 +133,8 @@ struct Lag {
   private var outlets: ContiguousArray<Outlet?> = []
   private var free: [UInt32] = []
   private var capacity = 64
+  /// Of the tapes on which they sit.
+  let kept = KeptBytes()
 
   init() { unsafe descriptors = .allocate(capacity: capacity) }
 

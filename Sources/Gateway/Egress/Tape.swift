@@ -45,6 +45,9 @@ import Wire
   /// On a conflated tape, which version of the table each seat has had.
   private var versions: ContiguousArray<UInt64> = []
   private unowned let directory: OutletDirectory
+  private let kept: KeptBytes
+  /// What ``kept`` knows of this tape.
+  private var keptBytes = 0
 
   /// Position of the first byte that is kept.
   private(set) var base: UInt64 = 0
@@ -71,10 +74,14 @@ import Wire
   init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory) {
     self.lane = lane
     self.directory = directory
+    kept = directory.kept
     conflated = ConflationTable(limitBytes: conflationLimitBytes)
   }
 
-  deinit { unsafe memory?.deallocate() }
+  deinit {
+    kept.change(by: -keptBytes)
+    unsafe memory?.deallocate()
+  }
 
   var isConflated: Bool { lane.isConflated }
 
@@ -225,6 +232,7 @@ import Wire
     } else {
       trimToSlowest()
     }
+    countKept()
     if flushed < end { beginLap() }
     return Int(flushed - before)
   }
@@ -234,6 +242,14 @@ import Wire
     guard laggards == 0, !isDirty else { return }
     dropBytes(before: end)
     conflated.removeAll()
+    countKept()
+  }
+
+  private func countKept() {
+    let bytes = laggards > 0 ? capacity : 0
+    guard bytes != keptBytes else { return }
+    kept.change(by: bytes - keptBytes)
+    keptBytes = bytes
   }
 
   private func trimToSlowest() {

@@ -13,6 +13,8 @@ final class Shard: SessionHost {
   private let hub: Hub
   private let fanOut: FanOut
   private let load: ShardLoad
+  /// The budget of all that waits; nil where a test needs none.
+  private let egress: LoopEgress?
   private let clock: @Sendable () -> SessionTime
   private(set) var sessions: [UInt64: SessionDriver] = [:]
   /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
@@ -35,9 +37,10 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, revocations: Revocations = Revocations(), rules: SessionRules,
     uplink: Mailbox<UplinkMessage>,
-    windowBytes: Int, load: ShardLoad, fanOut: FanOut, clock: @escaping @Sendable () -> SessionTime,
-    atTurnsEnd: @escaping (@escaping () -> Void) -> Void
+    windowBytes: Int, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
+    self.egress = egress
     self.loopIndex = loopIndex
     self.verifier = verifier
     self.revocations = revocations
@@ -197,10 +200,14 @@ final class Shard: SessionHost {
     wakeBackbone()
     fanOut.runSlice()
     load.report(backlogBytes: fanOut.backlogBytes)
+    egress?.tapesKeep(fanOut.keptBytes)
   }
 
   /// The connection took what had waited for it: what waits on tapes goes out now.
-  func drained(_ driver: SessionDriver) { fanOut.catchUp(driver.outlet) }
+  func drained(_ driver: SessionDriver) {
+    fanOut.catchUp(driver.outlet)
+    egress?.tapesKeep(fanOut.keptBytes)
+  }
 
   private func releaseClients() {
     guard !isHolding && account.mayGoOn else { return }
@@ -247,7 +254,10 @@ final class Shard: SessionHost {
     }
   }
 
-  func detach(_ driver: SessionDriver, from channel: ChannelName) { hub.detach(driver, from: channel) }
+  func detach(_ driver: SessionDriver, from channel: ChannelName) {
+    hub.detach(driver, from: channel)
+    egress?.tapesKeep(fanOut.keptBytes)
+  }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }
   func discardHeld(for driver: SessionDriver) { hub.discardHeld(for: driver) }
 

@@ -50,6 +50,8 @@ public final class Connection: OutletOwner {
   private let egress: LoopEgress
   /// What the budget knows of ``queuedBytes``.
   private(set) var accountedBytes = 0
+  /// What waits here and on tapes: who has most goes first where too much waits for all.
+  var weight: Int { accountedBytes + outlet.laggingBytes }
   private var queuedPongBytes = 0
   private var readPauses = 0
   private var delegate: (any ConnectionDelegate)?

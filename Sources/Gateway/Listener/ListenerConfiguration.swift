@@ -38,6 +38,8 @@ public struct ListenerConfiguration: Sendable {
   public var path = "/connection/websocket"
   /// Nil: no TLS here (a proxy in front does it, or nobody).
   public var tls: TLSContext?
+  /// Where something counts in the same budget beside connections; nil: nothing does.
+  var egress: EgressBudget?
   /// Nil: there are no pictures here.
   public var pictures: PictureService?
 

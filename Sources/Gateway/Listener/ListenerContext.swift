@@ -20,7 +20,9 @@ final class ListenerContext: Sendable {
     sessionFactory: @escaping SessionFactory
   ) {
     self.configuration = configuration
-    egress = EgressBudget(limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, logger: logger)
+    egress =
+      configuration.egress
+      ?? EgressBudget(limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, logger: logger)
     origins = OriginPolicy(allowedOrigins: configuration.allowedOrigins)
     self.logger = logger
     self.sessionFactory = sessionFactory

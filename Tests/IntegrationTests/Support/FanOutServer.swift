@@ -15,14 +15,15 @@ struct FanOutServer: Sendable {
   let usesTLS: Bool
 
   static func with(
-    queueBytes: String = "32MiB", usesTLS: Bool = false, ping: (interval: String, timeout: String) = ("10m", "8s"),
+    queueBytes: String = "32MiB", egressBytes: String = "1GiB", usesTLS: Bool = false,
+    ping: (interval: String, timeout: String) = ("10m", "8s"),
     _ body: @Sendable (FanOutServer) async throws -> Void
   ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     try await withTemporaryDirectory { certificates in
       if usesTLS { try await makeCertificate(in: certificates) }
-      try await withServer(configuration(queueBytes, usesTLS ? certificates : nil, ping)) { process in
+      try await withServer(configuration((queueBytes, egressBytes), usesTLS ? certificates : nil, ping)) { process in
         guard let port = URL(string: process.endpoints.websocket)?.port else { throw Failure("no port") }
         try await body(FanOutServer(process: process, port: port, usesTLS: usesTLS))
       }
@@ -30,7 +31,7 @@ struct FanOutServer: Sendable {
   }
 
   private static func configuration(
-    _ queueBytes: String, _ certificates: URL?, _ ping: (interval: String, timeout: String)
+    _ bytes: (queue: String, egress: String), _ certificates: URL?, _ ping: (interval: String, timeout: String)
   ) -> String {
     let open = ["subscribe", "publish", "history", "presence"].map { #""allow_\#($0)_for_anonymous":true"# }
       .joined(separator: ",")
@@ -39,11 +40,11 @@ struct FanOutServer: Sendable {
     }
     return """
       {"server":{"event_loops":2,"header_timeout":"1m","tls":\(tls ?? "{}")},
-       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(queueBytes)",
+       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(bytes.queue)",
                  "recovery_max_publications":100000,"connect_timeout":"10m","request_timeout":"50s",
                  "ping_interval":"\(ping.interval)","pong_timeout":"\(ping.timeout)"},
        "backbone":{"heartbeat_interval":"10s"},
-       "broker":{"gateway_timeout":"1m"},
+       "broker":{"gateway_timeout":"1m"},"gateway":{"egress_bytes":"\(bytes.egress)"},
        "log":{"level":"warning"},
        "channel":{"namespaces":[
          {"name":"own","presence":true,\(open)},
