@@ -103,6 +103,9 @@ extension BrokerCore {
     _ original: BrokerRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) -> Bool {
+    #if DEBUG
+      if mutation == .ignoresRetries { return false }
+    #endif
     let requester = Requester.gateway(gateway, request: request)
     switch links[gateway]?.result(of: request) ?? .nothing {
     case .underWay:

@@ -87,7 +87,6 @@ extension BrokerCore {
       state.sequencer.taken()
       if let record { hold(record, upon: entry.ticket, in: state, at: time) }
       noteUnderWay(entry, on: state)
-      pendingBytes += entry.publication.data.count
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
         idempotencyKey: record.map { IdentifierKey($0.key) })
@@ -105,7 +104,6 @@ extension BrokerCore {
       guard let publish = pending.removeValue(forKey: completion.ticket) else {
         preconditionFailure("the log completed ticket \(completion.ticket), which is not pending")
       }
-      pendingBytes -= publish.publication.data.count
       let state = publish.state
       if !state.editsUnderWay.isEmpty { editCameBack(publish.publication, completion.ticket, on: state) }
       if let error = completion.error {
@@ -145,6 +143,9 @@ extension BrokerCore {
       expireLater(publication, in: state)
     }
     effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
+    #if DEBUG
+      if mutation == .dropsBroadcasts { return }
+    #endif
     if state.interest.isEmpty { return }
     counters.delivered += UInt64(state.interest.count)
     let body = LinkPublication(channel: state.name, publication: publication).bytes

@@ -66,7 +66,10 @@ extension BrokerCore {
     _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, at time: BrokerTime
   ) throws(ClientError) -> BrokerResponse.Subscribed {
     let top = state.sequencer.top
-    guard let since = request.since else { return .init(position: top) }
+    guard var since = request.since else { return .init(position: top) }
+    #if DEBUG
+      if mutation == .ignoresEpochs { since.epoch = top.epoch }
+    #endif
     let limit = min(request.recoveryLimit, configuration.maximumPageSize)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: limit) {
     case .upToDate: return .init(position: top, recovered: true)

@@ -27,8 +27,8 @@ public final class BrokerCore {
   /// Answers that rest on entries which the log has not answered for, by ticket. No list is empty.
   var followers: [UInt64: [Follower]] = [:]
   var nextTicket: UInt64 = 0
-  /// Payload bytes that wait for the log.
-  public internal(set) var pendingBytes = 0
+  /// What the log took and has not on disk yet, in the log's own measure: delivered or not, it takes memory.
+  public var pendingBytes: Int { disk.bytesWaiting }
   /// Channels in the order in which they fell idle.
   private var idle = DueQueue<ChannelName>()
   /// Idempotency keys in the order in which they end.
@@ -38,6 +38,9 @@ public final class BrokerCore {
   var orders = PendingOrders()
   /// Nil: nobody opened it, and tokens cannot be revoked.
   var revocations: RevocationLog?
+  #if DEBUG
+    var mutation: Mutation?
+  #endif
 
   /// - Parameters:
   ///   - memory: keeps namespaces whose durability is `memory`.
@@ -62,7 +65,16 @@ public final class BrokerCore {
   }
 
   /// True while so much waits for the log that requests should stay in their pipes, where their senders feel it.
-  public var shouldPauseIngress: Bool { pendingBytes >= configuration.pendingBytes }
+  ///
+  /// Not while the disk refuses: what needs it is refused then, and the rest goes on.
+  public var shouldPauseIngress: Bool { pendingBytes >= configuration.pendingBytes && !disk.isRefusing }
+
+  /// True while so much of that has gone that requests are read again.
+  var mayResumeIngress: Bool { pendingBytes <= configuration.pendingBytes / 2 || disk.isRefusing }
+
+  /// Bytes of requests that one reading may take: as many as there is room for before ``shouldPauseIngress``, so that
+  /// the log never has to refuse what was read.
+  var ingressRoom: Int { disk.isRefusing ? .max : max(0, configuration.pendingBytes - pendingBytes) }
 
   // MARK: Requests
 
@@ -212,7 +224,7 @@ public final class BrokerCore {
     case .full, .readOnly:
       .internalError.saying("the publication was not stored, the server's disk takes nothing now; try again later")
     case .backlog: .tooManyRequests.saying("too many publications wait for the disk; publish more slowly")
-    case .notContiguous, .failed:
+    case .notContiguous, .failed, .rejected:
       .internalError.saying("the publication was not stored, the server's log failed; try again later")
     case .closed: .internalError.saying("the server is shutting down; try again on the next connection")
     }

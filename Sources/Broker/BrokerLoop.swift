@@ -97,7 +97,7 @@ public final class BrokerLoop: LoopParticipant {
   private func readBackbone() {
     let time = Self.now()
     do {
-      try ingress.read(backbone, limit: loop.messagesPerRound) { message, gateway in
+      try ingress.read(backbone, limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
         core.receive(message, from: gateway, at: time, into: &effects)
       }
     } catch {
@@ -110,7 +110,7 @@ public final class BrokerLoop: LoopParticipant {
     guard let services else { return }
     let time = Self.now()
     do {
-      try services.readCommands(limit: loop.messagesPerRound) { request, tag in
+      try services.readCommands(limit: loop.messagesPerRound, bytes: core.ingressRoom) { request, tag in
         core.serve(request, for: tag, at: time, into: &effects)
       }
     } catch {
@@ -144,6 +144,9 @@ public final class BrokerLoop: LoopParticipant {
     pauseOrResume()
   }
 
+  /// How often is looked whether requests may be read again, in nanoseconds.
+  private static let pauseLook: UInt64 = 5_000_000
+
   /// Effects of a round for which there is room from the beginning.
   private static let effectsKept = 16_384
 
@@ -172,8 +175,7 @@ public final class BrokerLoop: LoopParticipant {
   /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
   /// piles up here.
   private func pauseOrResume() {
-    let shouldPause =
-      isPaused ? core.pendingBytes > core.configuration.pendingBytes / 2 : core.shouldPauseIngress
+    let shouldPause = isPaused ? !core.mayResumeIngress : core.shouldPauseIngress
     guard shouldPause != isPaused else { return }
     isPaused = shouldPause
     let events: Poller.Events = shouldPause ? [] : .input
@@ -183,6 +185,8 @@ public final class BrokerLoop: LoopParticipant {
 
   public func tick(now: UInt64) -> UInt64? {
     let time = Self.now()
+    // Nobody tells that relaxed publications are on disk: it is looked for.
+    if isPaused { pauseOrResume() }
     let deadline = core.nextDeadline(at: time) ?? .max
     guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }
     if now >= nextTick {
@@ -199,7 +203,8 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func wakeUp(by deadline: Int64) -> UInt64 {
-    deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
+    if isPaused { return min(nextTick, MonotonicClock.now() + Self.pauseLook) }
+    return deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
   }
 
   /// What an operator should hear of when it happens, not only find in a metric.

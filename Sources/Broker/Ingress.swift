@@ -7,12 +7,17 @@ struct Ingress: ~Copyable {
   /// Messages that are none of ours.
   private(set) var malformed: UInt64 = 0
 
-  /// Reads what waits, up to `limit` messages: the rest is told again in the next round.
+  /// What any message is taken to weigh beside its bytes, as the smallest publication takes memory too.
+  static let messageCost = 192
+
+  /// Reads what waits, up to `limit` messages and until they have `bytes`: the rest is told again in the next round.
   mutating func read(
-    _ router: borrowing Socket, limit: Int, _ receive: (LinkMessage, UInt64) -> Void
+    _ router: borrowing Socket, limit: Int, bytes: Int, _ receive: (LinkMessage, UInt64) -> Void
   ) throws(ZeroMQError) {
-    for _ in 0..<limit {
+    var left = bytes
+    for _ in 0..<limit where left > 0 {
       guard let received = try router.receiveMultipart(into: &frames, maxFrames: 3) else { return }
+      left -= frames.reduce(Self.messageCost) { $0 + $1.count }
       guard received.frames == 3, received.surplus == 0, let gateway = LinkIdentity.gateway(of: frames[0]),
         let header = try? LinkHeader(bytes: frames[1])
       else {

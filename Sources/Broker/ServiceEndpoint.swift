@@ -52,9 +52,13 @@ final class ServiceEndpoint {
 
   // MARK: Commands
 
-  func readCommands(limit: Int, _ serve: (BrokerRequest, ServiceTag) -> Void) throws(ZeroMQError) {
-    for _ in 0..<limit {
+  func readCommands(
+    limit: Int, bytes: Int, _ serve: (BrokerRequest, ServiceTag) -> Void
+  ) throws(ZeroMQError) {
+    var left = bytes
+    for _ in 0..<limit where left > 0 {
       guard let received = try commands.receiveMultipart(into: &frames, maxFrames: 6) else { return }
+      left -= frames.reduce(Ingress.messageCost) { $0 + $1.count }
       guard received.frames >= 2 else { continue }
       let hasDelimiter = frames[1].isEmpty
       let start = hasDelimiter ? 2 : 1

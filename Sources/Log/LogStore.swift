@@ -51,7 +51,14 @@ public protocol TransactionalStore: LogStore {
   /// Keys of entries whose ``KeyChange/expires`` is `time` or earlier, the earliest first.
   func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey]
 
-  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment.
+  /// Bytes of what was taken and is not on disk yet. Whoever reads requests stops doing so while it is much.
+  var bytesWaiting: Int { get }
+
+  /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
+  var isRefusing: Bool { get }
+
+  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
+  /// nobody reads from them.
   func scrub()
 }
 
@@ -212,6 +219,8 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
   case readOnly(String)
   /// Too much waits for the disk.
   case backlog(bytes: Int)
+  /// The database takes this publication never, and others as ever.
+  case rejected(String)
   /// An entry before this one failed, so its offset would leave a hole.
   case notContiguous
   /// The disk failed in a way after which nothing may be trusted (fsync failed, file corrupt). Final until a restart.
@@ -225,6 +234,7 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
     case .readOnly(let detail):
       "the data folder cannot be written (\(detail)); make it writable, publishing resumes by itself"
     case .backlog(let bytes): "\(bytes) bytes wait for the disk, which is as much as is allowed; publish more slowly"
+    case .rejected(let detail): "the database refused one publication (\(detail)); others are stored as ever"
     case .notContiguous: "an earlier publication of this channel was not stored"
     case .failed(let detail):
       "the store failed (\(detail)); what was acknowledged before is kept, nothing more is accepted: check the disk and restart the broker"

@@ -100,6 +100,9 @@ public final class MemoryStore: TransactionalStore {
     return due.sorted { $0.expires < $1.expires }.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 
+  public var bytesWaiting: Int { 0 }
+  public var isRefusing: Bool { false }
+
   public func scrub() {}
 
   public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {

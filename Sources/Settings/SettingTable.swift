@@ -109,7 +109,7 @@ enum SettingTable {
       "Silence after which a gateway counts as gone."),
     SettingKey(
       "broker.pending_bytes", .bytes(mebibytes(1)...mebibytes(4096)), .int(mebibytes(64)),
-      "Bytes that may wait for the disk before publications are refused."),
+      "Bytes that wait for the disk before requests are read later instead."),
     SettingKey("broker.services.enabled", .bool, .bool(true), "Open the ZeroMQ endpoints for backend services."),
     SettingKey(
       "broker.services.commands", .string, .string("tcp://127.0.0.1:7000"),

@@ -173,7 +173,11 @@ struct PublishTests {
     scene.publish(1, disk, "12")
     #expect(!scene.core.shouldPauseIngress)
     scene.publish(2, disk, "34")
-    #expect(scene.core.shouldPauseIngress)
+    #expect(scene.core.shouldPauseIngress && !scene.core.mayResumeIngress)
+    // A disk that refuses is waited for by nobody.
+    scene.disk.isRefusing = true
+    #expect(!scene.core.shouldPauseIngress && scene.core.mayResumeIngress && scene.core.ingressRoom == .max)
+    scene.disk.isRefusing = false
     scene.finish()
     #expect(!scene.core.shouldPauseIngress)
   }

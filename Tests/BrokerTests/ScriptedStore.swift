@@ -110,6 +110,10 @@ final class ScriptedStore: TransactionalStore {
       .map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 
+  var bytesWaiting: Int { waiting.reduce(0) { $0 + $1.publication.data.count } }
+
+  var isRefusing = false
+
   func scrub() { scrubs += 1 }
   func removeHistory(of channel: ChannelName) throws(LogError) { stored[channel]?.written = [] }
   func sweep(now: Int64) {}

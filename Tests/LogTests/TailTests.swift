@@ -104,15 +104,19 @@ import Wire
     let folder = try TemporaryFolder()
     var options = SQLiteStore.Options()
     options.now = { 1000 }
+    let clock = SteadyClock()
+    options.uptime = { clock.now }
     let subject = try SQLiteSubject(folder.path, options: options)
     let (used, unused) = (try channel("used"), try channel("unused"))
     let epoch = try subject.store.open(used, durability: durability).position.epoch
     let unusedEpoch = try subject.store.open(unused, durability: durability).position.epoch
     subject.append(used, epoch: epoch, offset: 1, durability: durability, ttl: 100_000_000)
     try eventually { subject.store.bytesWaiting == 0 }
+    clock.set(4_000_000)
     subject.store.sweep(now: 4_000_000)
     #expect(subject.store.bytesKept == 0)
     #expect(try subject.offsets(used) == [1])
+    clock.set(8_000_000)
     subject.store.sweep(now: 4_000_000)
     subject.append(used, epoch: epoch, offset: 2, durability: durability, ttl: 100_000_000)
     subject.append(unused, epoch: unusedEpoch, offset: 1, durability: durability)

@@ -145,6 +145,9 @@ final class SimulatedLog: TransactionalStore {
     }
   }
 
+  var bytesWaiting: Int { 0 }
+  var isRefusing: Bool { isFull }
+
   func scrub() {}
 
   func removeHistory(of channel: ChannelName) throws(LogError) { disk.channels[channel]?.kept = [] }

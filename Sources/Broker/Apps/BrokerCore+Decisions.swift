@@ -246,7 +246,6 @@ extension BrokerCore {
     } else {
       state.sequencer.taken()
       noteUnderWay(entry, on: state)
-      pendingBytes += entry.publication.data.count
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: .broker,
         idempotencyKey: entry.idempotency.map { IdentifierKey($0.key) }, decision: decision)

@@ -63,7 +63,6 @@ extension BrokerCore {
       if let revocation { enforce(revocation, error: nil, at: time, into: &effects) }
     case .pending:
       state.sequencer.taken()
-      pendingBytes += publication.data.count
       pending[entry.ticket] = PendingPublish(
         state: state, publication: publication, requester: .broker, revocation: revocation)
     case .refused(let error):

@@ -1,12 +1,15 @@
 import GRDB
 import Wire
 
-/// Deletes what is too old, a bounded amount at a time: the next sweep goes on.
+/// Deletes what is too old, a portion at a time: a transaction of a sweep must not keep publications waiting.
 struct AgeSweep {
-  static let channelsPerSweep = 256
-  static let publicationsPerChannel = 2000
+  /// Rows that one portion deletes at most: some milliseconds.
+  static let rowsPerPortion = 2000
+  static let channelsPerPortion = 256
 
   let now: Int64
+
+  private var oldestOrigin: Int64 { now.minus(ttl: RequestTraces.originLifetime) }
 
   /// Whether there is anything to do, so that an idle log writes nothing.
   func isDue(_ db: Database) throws -> Bool {
@@ -18,34 +21,56 @@ struct AgeSweep {
         OR EXISTS (SELECT 1 FROM origins WHERE time < ?2)
       """)
     statement.bind(now, at: 1)
-    statement.bind(now.minus(ttl: RequestTraces.originLifetime), at: 2)
+    statement.bind(oldestOrigin, at: 2)
     defer { statement.reset() }
     return try statement.next() && statement.int(0) != 0
   }
 
   /// To be called within a transaction.
-  func write(_ db: Database) throws {
+  ///
+  /// - Returns: whether there may be more.
+  func write(_ db: Database) throws -> Bool {
+    var budget = Self.rowsPerPortion
     let due = try RowStatement(
       db, "SELECT id, history_ttl FROM channels WHERE expires < ?1 ORDER BY expires LIMIT ?2")
     due.bind(now, at: 1)
-    due.bind(Int64(Self.channelsPerSweep), at: 2)
+    due.bind(Int64(Self.channelsPerPortion), at: 2)
     var channels: [(id: Int64, ttl: Int64)] = []
     while try due.next() { channels.append((due.int(0), due.int(1))) }
-    for channel in channels { try trim(channel.id, ttl: channel.ttl, db) }
-
-    let keys = try RowStatement(db, "DELETE FROM idempotency WHERE expires <= ?1")
-    keys.bind(now, at: 1)
-    try keys.run()
-    let origins = try RowStatement(db, "DELETE FROM origins WHERE time < ?1")
-    origins.bind(now.minus(ttl: RequestTraces.originLifetime), at: 1)
-    try origins.run()
+    for channel in channels where budget > 0 {
+      budget -= try trim(channel.id, ttl: channel.ttl, limit: budget, db)
+    }
+    let mayHaveMore = budget <= 0 || channels.count == Self.channelsPerPortion
+    budget -= try delete(
+      """
+      DELETE FROM idempotency WHERE (channel_id, key) IN
+        (SELECT channel_id, key FROM idempotency WHERE expires <= ?1 ORDER BY expires LIMIT ?2)
+      """, upTo: now, limit: budget, db)
+    budget -= try delete(
+      """
+      DELETE FROM origins WHERE (channel_id, gateway, request) IN
+        (SELECT channel_id, gateway, request FROM origins WHERE time < ?1 ORDER BY time LIMIT ?2)
+      """, upTo: oldestOrigin, limit: budget, db)
+    return mayHaveMore || budget <= 0
   }
 
-  private func trim(_ id: Int64, ttl: Int64, _ db: Database) throws {
+  /// - Returns: how many rows it deleted.
+  private func delete(_ sql: String, upTo time: Int64, limit: Int, _ db: Database) throws -> Int {
+    guard limit > 0 else { return 0 }
+    let statement = try RowStatement(db, sql)
+    statement.bind(time, at: 1)
+    statement.bind(Int64(limit), at: 2)
+    let before = db.totalChangesCount
+    try statement.run()
+    return db.totalChangesCount - before
+  }
+
+  /// - Returns: how many rows it deleted.
+  private func trim(_ id: Int64, ttl: Int64, limit: Int, _ db: Database) throws -> Int {
     let oldest = try RowStatement(
       db, "SELECT offset, time FROM publications WHERE channel_id = ?1 ORDER BY offset LIMIT ?2")
     oldest.bind(id, at: 1)
-    oldest.bind(Int64(Self.publicationsPerChannel), at: 2)
+    oldest.bind(Int64(limit), at: 2)
     var stale: UInt64?
     var expires: Int64?
     var count = 0
@@ -59,11 +84,12 @@ struct AgeSweep {
       stale = oldest.unsigned(0)
       count += 1
     }
-    if count == Self.publicationsPerChannel { expires = .min }  // There may be more: due again at once.
+    if count == limit { expires = .min }  // There may be more: due again at once.
     if let stale { try CommitBatch.delete(db, channel: id, through: stale) }
     let update = try RowStatement(db, "UPDATE channels SET expires = ?2 WHERE id = ?1")
     update.bind(id, at: 1)
     update.bind(expires, at: 2)
     try update.run()
+    return count
   }
 }

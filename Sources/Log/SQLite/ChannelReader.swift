@@ -27,6 +27,20 @@ struct ChannelReader {
     }
   }
 
+  /// How many channels were deleted whose names are like this one's.
+  func epochGeneration(of channel: ChannelName) throws -> Int64 {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(db, Self.generationOfName)
+      statement.bind(channel.string, at: 1)
+      guard try statement.next() else { return 0 }
+      defer { statement.reset() }
+      return statement.int(0)
+    }
+  }
+
+  private static let generationOfName =
+    "SELECT generation FROM epoch_generations WHERE bucket = \(Schema.epochBucket(of: "?1"))"
+
   /// Keys that have not expired, in the order of their offsets.
   func keys(of id: Int64, at now: Int64) throws -> [IdempotencyRecord] {
     try queue.inDatabase { db in

@@ -32,7 +32,13 @@ struct CommitBatch {
     if !channel.isTouched {
       channel.isTouched = true
       channel.expires = nil
+      channel.entryCount = 0
       channels.append(channel)
+    }
+    channel.entryCount += 1
+    // A relaxed entry after one that was rejected: what was delivered goes on, and its history begins anew.
+    if entry.publication.offset - 1 > channel.working.top {
+      channel.working.floor = max(channel.working.floor, entry.publication.offset - 1)
     }
     channel.working.top = entry.publication.offset
     channel.working.floor = max(channel.working.floor, entry.floor)
@@ -209,15 +215,16 @@ struct CommitBatch {
   private func trim(_ db: Database) throws {
     for channel in channels {
       guard let id = channel.committed.id, channel.working.floor > channel.committed.floor else { continue }
-      try keepOrigins(of: id, through: channel.working.floor, db)
+      // The newest publication of the batch tells the time.
+      guard let now = entries.last?.entry.publication.time else { return }
+      try Self.keepOrigins(db, of: id, through: channel.working.floor, now: now)
       try Self.delete(db, channel: id, through: channel.working.floor)
     }
   }
 
-  /// A short history drops a publication within moments; who asked for it is still needed for a minute, or a retry
-  /// after a crash would publish it twice. The newest publication of the batch tells the time.
-  private func keepOrigins(of channel: Int64, through offset: UInt64, _ db: Database) throws {
-    guard let now = entries.last?.entry.publication.time else { return }
+  /// A short history drops a publication within moments, and a history that is removed all of them; who asked for them
+  /// is still needed for a minute, or a retry after a crash would publish them twice.
+  static func keepOrigins(_ db: Database, of channel: Int64, through offset: UInt64, now: Int64) throws {
     let statement = try RowStatement(
       db,
       """
@@ -248,12 +255,15 @@ extension ArraySlice<QueuedEntry> {
     return end
   }
 
-  /// Whether each entry has the offset after the one before it in its channel.
+  /// Whether each entry has the offset after the one before it in its channel. That relaxed ones do was seen to when
+  /// they were delivered; a hole before one of them is an entry that was rejected since.
   fileprivate var followWhatIsWorked: Bool {
     var tops: [ObjectIdentifier: UInt64] = [:]
     for queued in self {
       let before = (count > 1 ? tops[ObjectIdentifier(queued.channel)] : nil) ?? queued.channel.working.top
-      guard before < UInt64.max, queued.entry.publication.offset == before + 1 else { return false }
+      let isNext = queued.entry.publication.offset == before &+ 1
+      let isBeyond = queued.channel.durability == .relaxed && queued.entry.publication.offset > before
+      guard before < UInt64.max, isNext || isBeyond else { return false }
       if count > 1 { tops[ObjectIdentifier(queued.channel)] = before + 1 }
     }
     return true

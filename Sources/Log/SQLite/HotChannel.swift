@@ -11,7 +11,7 @@ final class HotChannel {
   static let tailBytesLimit = 256 << 10
 
   let name: ChannelName
-  let slot: Int
+  let place: HotPlace
   /// As the broker sees it: the stored epoch and the store's era or run.
   let epoch: String
   let writer: WriterChannel
@@ -30,7 +30,12 @@ final class HotChannel {
   var historySize = HotChannel.tailLimit
   /// Keys and origins of relaxed entries that are not on disk yet.
   var traces = RequestTraces()
+  /// On the clock of ``HotChannels/clock``.
   var lastUse: Int64
+  /// Entries that went to the writer, and of which it has not told yet what became of them.
+  private(set) var waiting = 0
+  /// An entry did not follow what the writer knows of the channel: it is read from disk again.
+  private(set) var isStale = false
   /// Changes of publications that are not on disk yet, of a durable channel: they show when they are.
   private var edits: [(offset: UInt64, edit: LogEdit)] = []
   /// Of a relaxed channel, by the offset of what they change: they show at once, also in what only the disk holds.
@@ -38,24 +43,26 @@ final class HotChannel {
 
   var isDurable: Bool { writer.durability == .durable }
 
-  init(writer: WriterChannel, epoch: String, now: Int64) {
+  init(writer: WriterChannel, epoch: String, clock: Int64) {
     name = writer.name
-    slot = writer.slot
+    place = writer.place
     self.epoch = epoch
     self.writer = writer
     top = writer.committed.top
     committed = writer.committed.top
-    lastUse = now
+    lastUse = clock
   }
 
   var position: StreamPosition { StreamPosition(epoch: epoch, offset: top) }
 
-  /// Nothing waits for the disk, as far as is known.
-  var isSettled: Bool { committed >= top && (tail.lastOffset ?? 0) <= committed }
+  /// The writer has told of everything that it was given. Only then may the channel be let go: whoever opens it again
+  /// reads from disk where it stands. The tail does not tell: a channel without history has none.
+  var isSettled: Bool { waiting == 0 }
 
   /// Takes an entry that went to the writer.
   func add(_ entry: LogEntry) {
     let offset = entry.publication.offset
+    waiting += 1
     ttl = entry.historyTTLMilliseconds
     historySize = entry.historySize
     // What stood at this offset failed, or is about to.
@@ -82,7 +89,9 @@ final class HotChannel {
     trimTail()
   }
 
-  func settle(top: UInt64, floor: UInt64) {
+  /// - Parameter count: of the entries that are on disk now.
+  func settle(top: UInt64, floor: UInt64, count: Int) {
+    waiting -= count
     committed = max(committed, top)
     self.floor = max(self.floor, floor)
     if isDurable { self.top = max(self.top, top) } else { traces.drop(through: top) }
@@ -100,7 +109,10 @@ final class HotChannel {
     return shownEdits[stored.offset]?.edit.replacement ?? stored
   }
 
-  func fail(offset: UInt64, ticket: UInt64) {
+  /// - Parameter isStale: the channel does not stand where it was thought to.
+  func fail(offset: UInt64, ticket: UInt64, isStale: Bool) {
+    waiting -= 1
+    if isStale { self.isStale = true }
     if tail.ticket(at: offset) == ticket { tail.truncate(from: offset) }
     edits.removeAll { $0.offset == offset }
   }

@@ -1,12 +1,16 @@
 import Wire
 
-/// The channels in use, by name and by slot, and the memory that their tails take.
+/// The channels in use, by name and by place, and the memory that their tails take.
 struct HotChannels {
   private var byName: [ChannelName: HotChannel] = [:]
   private var slots: [HotChannel?] = []
   private var freeSlots: [Int] = []
   private var recency = RecencyList()
   private var cursor = 0
+  private var lives: UInt64 = 0
+  /// When the last sweep was, in milliseconds that never go back: by the wall clock, one that jumps would let go of
+  /// every channel at once.
+  private(set) var clock: Int64
   /// Bytes of all tails.
   private(set) var bytes = 0
   let bytesLimit: Int
@@ -16,26 +20,35 @@ struct HotChannels {
   /// Tails that are looked at for each publication while memory is short: some may hold nothing that can be dropped.
   static let evictionsPerStep = 8
 
-  init(bytesLimit: Int) { self.bytesLimit = bytesLimit }
+  init(bytesLimit: Int, clock: Int64) {
+    self.bytesLimit = bytesLimit
+    self.clock = clock
+  }
 
   var count: Int { byName.count }
 
   subscript(name: ChannelName) -> HotChannel? { byName[name] }
-  subscript(slot slot: Int) -> HotChannel? { slots[slot] }
+  /// Nil where the channel that had the place was let go.
+  subscript(place: HotPlace) -> HotChannel? {
+    guard let channel = slots[place.slot], channel.place == place else { return nil }
+    return channel
+  }
 
-  /// The slot that the next channel gets.
-  var nextSlot: Int { freeSlots.last ?? slots.count }
+  /// The place that the next channel gets.
+  var nextPlace: HotPlace { HotPlace(slot: freeSlots.last ?? slots.count, life: lives) }
 
   mutating func insert(_ channel: HotChannel) {
-    precondition(channel.slot == nextSlot, "a hot channel must be given the next slot")
-    if freeSlots.popLast() == nil { slots.append(channel) } else { slots[channel.slot] = channel }
+    precondition(channel.place == nextPlace, "a hot channel must be given the next place")
+    lives += 1
+    if freeSlots.popLast() == nil { slots.append(channel) } else { slots[channel.place.slot] = channel }
     byName[channel.name] = channel
-    recency.touch(channel.slot)
+    recency.touch(channel.place.slot)
   }
 
   /// Changes a channel, makes it the most recently used one, and drops other tails where that makes too many bytes.
   mutating func use(_ channel: HotChannel, _ body: () -> Void) {
-    recency.touch(channel.slot)
+    channel.lastUse = clock
+    recency.touch(channel.place.slot)
     account(channel, body)
     evict()
   }
@@ -62,7 +75,13 @@ struct HotChannels {
   }
 
   /// Drops what is too old from the tails, and channels that nobody used for a while.
-  mutating func sweep(now: Int64, idleBefore: Int64) {
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - clock: as ``clock``.
+  mutating func sweep(now: Int64, clock: Int64, idle: Int64) {
+    self.clock = max(self.clock, clock)
+    let idleBefore = self.clock.minus(ttl: idle)
     for _ in 0..<min(slots.count, Self.channelsPerSweep) {
       if cursor >= slots.count { cursor = 0 }
       defer { cursor += 1 }
@@ -79,8 +98,8 @@ struct HotChannels {
   mutating func remove(_ channel: HotChannel) {
     bytes -= channel.tail.bytes
     byName[channel.name] = nil
-    slots[channel.slot] = nil
-    freeSlots.append(channel.slot)
-    recency.remove(channel.slot)
+    slots[channel.place.slot] = nil
+    freeSlots.append(channel.place.slot)
+    recency.remove(channel.place.slot)
   }
 }

@@ -8,7 +8,7 @@ import Wire
 /// The writer thread: takes everything that waits and commits it as one transaction.
 ///
 /// Unchecked: after `start` everything but the inbox and the counter is touched by the writer thread alone, and by the
-/// closing thread after the writer thread has ended.
+/// closing thread after the writer thread has ended. A writer that is not started has no thread: whoever steps it is it.
 final class LogWriter: @unchecked Sendable {
   /// At most this many entries in a transaction, so that the first of them does not wait for long.
   static let entriesPerTransaction = 4096
@@ -19,9 +19,10 @@ final class LogWriter: @unchecked Sendable {
 
   let inbox: WriterInbox
   private let folder: DataFolder
-  private let logger: Logger
+  let logger: Logger
   private let onCompletion: @Sendable ([LogCompletion]) -> Void
   private let ended = DispatchSemaphore(value: 0)
+  private var hasThread = false
   /// Transactions that wrote publications.
   let transactionCount = Atomic<Int>(0)
 
@@ -32,12 +33,14 @@ final class LogWriter: @unchecked Sendable {
   /// Entries of the round that are next to be written.
   private var run: [QueuedEntry] = []
   /// Why the round under way can write no more.
-  private var refusal: LogError?
+  private(set) var refusal: LogError?
   /// Why the last attempt to write failed; nil where it went well.
   private var trouble: LogError?
   /// Something that was delivered cannot be written any more.
   private var hasLost = false
   private var beforeCommit: (@Sendable (Database) throws -> Void)?
+  /// What is to be gone on with when there is a moment.
+  var upkeep = Upkeep()
 
   init(
     queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, logger: Logger,
@@ -52,6 +55,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   func start() {
+    hasThread = true
     let thread = Thread { [self] in
       work()
       ended.signal()
@@ -63,18 +67,32 @@ final class LogWriter: @unchecked Sendable {
   /// Commits all that waits, and ends. Called once, by another thread.
   func close() {
     inbox.close()
-    ended.wait()
+    if hasThread { return ended.wait() }
+    while step(.max) {}
+    finish()
   }
 
   private func work() {
     var work: [WriterWork] = []
     while true {
-      let retry: DispatchTime? = stranded.isEmpty ? nil : .now() + .seconds(1)
+      let stranding: DispatchTime? = stranded.isEmpty ? nil : .now() + .seconds(1)
+      let retry = [stranding, upkeep.next].compactMap { $0 }.min()
       let isClosed = inbox.take(into: &work, retry: retry)
       round(work)
       work.removeAll(keepingCapacity: true)
       if isClosed { return finish() }
     }
+  }
+
+  /// One round of a writer that has no thread.
+  ///
+  /// - Returns: false where nothing waited.
+  func step(_ limit: Int) -> Bool {
+    precondition(!hasThread, "a writer with a thread takes its own steps")
+    var work: [WriterWork] = []
+    let hasWork = inbox.takeNow(limit, into: &work)
+    round(work)
+    return hasWork
   }
 
   private func round(_ work: [WriterWork]) {
@@ -106,6 +124,7 @@ final class LogWriter: @unchecked Sendable {
       }
     }
     commitRun()
+    goOn(isStepped: !hasThread)
   }
 
   // MARK: Entries
@@ -123,59 +142,75 @@ final class LogWriter: @unchecked Sendable {
       }
       // What belongs together is never cut, whatever the limits say.
       if end > start { end = run[...].endOfTransaction(at: end - 1) }
-      commit(CommitBatch(run[start..<end]))
+      commit(run[start..<end])
       start = end
     }
     run.removeAll(keepingCapacity: true)
   }
 
-  private func commit(_ batch: CommitBatch) {
-    if refusal == nil, !batch.isEmpty {
-      let next = sequence &+ 1
-      let result = attempt { db in
-        try db.inTransaction(.immediate) {
-          try batch.write(db, sequence: next)
-          try beforeCommit?(db)
-          return .commit
-        }
-        return true
-      }
-      switch result {
-      case .success:
-        sequence = next
-        folder.setMark(next)
-        transactionCount.add(1, ordering: .relaxed)
-      case .failure(let error): refusal = error
-      }
+  private func commit(_ entries: ArraySlice<QueuedEntry>) {
+    let batch = CommitBatch(entries)
+    let error = write(batch)
+    if error == nil { batch.settle() } else { batch.revert() }
+    if case .rejected = error, let middle = entries.middle {
+      // One of them is at fault, and the others have done nothing: each half is tried by itself.
+      commit(entries[..<middle])
+      commit(entries[middle...])
+    } else {
+      report(batch, error)
     }
-    if refusal == nil { batch.settle() } else { batch.revert() }
-    report(batch)
+  }
+
+  /// - Returns: nil where the batch is on disk, or there was nothing to write.
+  private func write(_ batch: CommitBatch) -> LogError? {
+    if let refusal { return refusal }
+    if batch.isEmpty { return nil }
+    let next = sequence &+ 1
+    let result = attempt { db in
+      try db.inTransaction(.immediate) {
+        try batch.write(db, sequence: next)
+        try beforeCommit?(db)
+        return .commit
+      }
+      return true
+    }
+    switch result {
+    case .success:
+      sequence = next
+      folder.setMark(next)
+      transactionCount.add(1, ordering: .relaxed)
+      return nil
+    case .failure(let error):
+      if case .rejected = error { return error }
+      refusal = error
+      return error
+    }
   }
 
   /// Posts the outcomes first and then calls the handler: whoever it wakes finds them.
-  private func report(_ batch: CommitBatch) {
+  private func report(_ batch: CommitBatch, _ failure: LogError?) {
     var completions: [LogCompletion] = []
     var outcomes: [WriterOutcome] = []
     var freed = 0
     for (queued, follows) in zip(batch.entries, batch.isContiguous) {
-      let error: LogError? = follows ? refusal : .notContiguous
+      let error: LogError? = follows ? failure : .notContiguous
       if queued.channel.durability == .durable {
         completions.append(LogCompletion(ticket: queued.entry.ticket, error: error))
-      } else if let cause = refusal ?? error {
-        keep(queued, after: cause)
-        continue
+      } else if let cause = failure ?? error {
+        if keep(queued, after: cause) { continue }
       }
       freed += queued.cost
-      if error != nil {
-        outcomes.append(
-          .failed(
-            slot: queued.channel.slot, offset: queued.entry.publication.offset, ticket: queued.entry.ticket))
-      }
+      guard let error else { continue }
+      outcomes.append(
+        .failed(
+          queued.channel.place, offset: queued.entry.publication.offset, ticket: queued.entry.ticket,
+          isStale: error.isOfOneChannel))
     }
-    if refusal == nil {
+    if failure == nil {
       for channel in batch.channels {
         let state = channel.committed
-        outcomes.append(.committed(slot: channel.slot, top: state.top, floor: state.floor))
+        outcomes.append(
+          .committed(channel.place, top: state.top, floor: state.floor, count: channel.entryCount))
       }
     }
     inbox.post(outcomes, freeing: freed)
@@ -183,62 +218,23 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// A relaxed entry was delivered, so it stays until it is written, or until nothing can be.
-  private func keep(_ queued: QueuedEntry, after error: LogError) {
+  ///
+  /// - Returns: whether it is tried again.
+  private func keep(_ queued: QueuedEntry, after error: LogError) -> Bool {
     switch error {
-    case .full, .readOnly: stranded.append(queued)
-    default: hasLost = true
-    }
-  }
-
-  // MARK: Other work
-
-  private func remove(_ channel: WriterChannel) -> Result<UInt64, LogError> {
-    if let refusal { return .failure(refusal) }
-    let top = channel.committed.top
-    guard let id = channel.committed.id else { return .success(top) }
-    let result = attempt { db in
-      try db.inTransaction(.immediate) {
-        try CommitBatch.delete(db, channel: id, through: top)
-        return .commit
-      }
+    case .full, .readOnly:
+      stranded.append(queued)
       return true
-    }
-    switch result {
-    case .success:
-      channel.committed.floor = max(channel.committed.floor, top)
-      channel.working = channel.committed
-      return .success(top)
-    case .failure(let error): return .failure(error)
-    }
-  }
-
-  private func sweep(_ now: Int64) {
-    guard refusal == nil else { return }
-    let sweep = AgeSweep(now: now)
-    _ = attempt { db in
-      guard try sweep.isDue(db) else { return false }
-      try db.inTransaction(.immediate) {
-        try sweep.write(db)
-        return .commit
-      }
-      return true
-    }
-  }
-
-  /// Pages in the database are overwritten as they are changed (`secure_delete`); the journal still holds what they
-  /// were before, until it is written from its beginning again.
-  private func scrub() {
-    guard refusal == nil else { return }
-    _ = attempt { db in
-      _ = try db.checkpoint(.truncate)
-      return true
+    default:
+      hasLost = true
+      return false
     }
   }
 
   // MARK: The disk
 
   /// Uses the connection, and keeps account of whether the disk takes what is written: `body` says whether it wrote.
-  private func attempt(_ body: (Database) throws -> Bool) -> Result<Void, LogError> {
+  func attempt(_ body: (Database) throws -> Bool) -> Result<Void, LogError> {
     var systemErrno: Int32 = 0
     do {
       let hasWritten = try queue.inDatabase { db in
@@ -263,6 +259,9 @@ final class LogWriter: @unchecked Sendable {
   private func note(_ error: LogError?) {
     switch (trouble, error) {
     case (nil, nil): return
+    case (_, .rejected(let detail)):
+      // The disk is not in trouble. One that is bisected for comes here some times.
+      return logger.error("the log rejects a publication", metadata: ["reason": "\(detail)"])
     case (.some, nil):
       logger.notice("the log can be written again")
     case (.full, .full), (.readOnly, .readOnly), (.failed, .failed): return
@@ -294,6 +293,33 @@ final class LogWriter: @unchecked Sendable {
     } catch {
       logger.warning("the log did not close in order: \(error)")
     }
+    // A start that finds an older one would only prove less.
+    try? folder.syncMark(sequence)
     folder.close()
+  }
+}
+
+extension LogError {
+  /// The channel does not stand where it was thought to, or holds what it should not: it is read from disk again.
+  fileprivate var isOfOneChannel: Bool {
+    switch self {
+    case .notContiguous, .rejected: true
+    default: false
+    }
+  }
+}
+
+extension ArraySlice<QueuedEntry> {
+  /// Where the entries can be cut in two without cutting a transaction; nil where they cannot.
+  fileprivate var middle: Int? {
+    var index = startIndex
+    var last: Int?
+    while index < endIndex {
+      index = endOfTransaction(at: index)
+      if index == endIndex { return last }
+      last = index
+      if index - startIndex >= count / 2 { return index }
+    }
+    return last
   }
 }

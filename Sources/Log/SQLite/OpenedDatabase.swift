@@ -28,9 +28,10 @@ struct OpenedDatabase {
       try Self.check(writer, folder, isClean: meta.isClean, limit: checkLimit)
       if !isNew { Self.renew(&meta, folder, logger, &randomness) }
       meta.isClean = false
+      if meta.seed.isEmpty { meta.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }
       let dirty = meta
       try writer.write { try dirty.write($0) }
-      folder.setMark(meta.sequence)
+      try folder.syncMark(meta.sequence)
       self.meta = meta
       reader = try Schema.reader(at: path)
       self.folder = folder

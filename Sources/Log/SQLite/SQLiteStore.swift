@@ -8,13 +8,14 @@ public import Wire
 /// The broker thread hands entries to a writer thread, which commits all that waits as one transaction (group commit),
 /// durable entries at once and relaxed ones within 10 ms. The newest publications of each channel in use stay in memory.
 ///
-/// Epochs: a durable channel keeps its epoch over restarts, killed or not. A relaxed one keeps it over clean shutdowns
-/// only: what it had delivered in the last milliseconds may never have been written. Both change when transactions that
-/// were acknowledged turn out to be missing (see ``DataFolder``).
+/// Epochs: a durable channel keeps its epoch over restarts, killed or not, also where nothing was published on it yet. A
+/// relaxed one keeps it over clean shutdowns only: what it had delivered in the last milliseconds may never have been
+/// written. Both change when transactions that were acknowledged turn out to be missing (see ``DataFolder``).
 public final class SQLiteStore: TransactionalStore {
   public struct Options: Sendable {
-    /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``.
-    public var backlogLimit = 64 << 20
+    /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``. Who reads requests stops
+    /// long before: see ``backlogLimit(pausingAt:)``.
+    public var backlogLimit = Options.backlogLimit(pausingAt: 64 << 20)
     /// Bytes of publications that are held in memory beside those that wait.
     public var tailLimit = 64 << 20
     /// How long a relaxed entry may wait for others. Two milliseconds of the ten are left for the commit.
@@ -25,8 +26,25 @@ public final class SQLiteStore: TransactionalStore {
     public var idleMilliseconds: Int64 = 3_600_000
     /// Milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    /// Milliseconds that never go back.
+    public var uptime: @Sendable () -> Int64 = { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
+    /// Opens and locks the folder.
+    var openFolder: @Sendable (String) throws(StartError) -> any FolderFiles = { path throws(StartError) in
+      try SystemFolder(path, lockName: DataFolder.lockName)
+    }
+    /// The writer has no thread: it works when it is told to (``SQLiteStore/step(_:)``), and while somebody waits for
+    /// it. So a simulation decides what is on disk when.
+    var isStepped = false
 
     public init() {}
+
+    /// What the log may hold so that a broker that stops reading at `bytes` is refused nothing: those; as much again for
+    /// what was read in the round that went over them, as what is kept of a request weighs more than the request; and
+    /// what timers of apps write meanwhile, which nobody can leave unread.
+    public static func backlogLimit(pausingAt bytes: Int) -> Int {
+      let (whole, overflow) = bytes.multipliedReportingOverflow(by: 2)
+      return overflow ? .max : max(whole, whole &+ (64 << 20))
+    }
   }
 
   let writer: LogWriter
@@ -56,18 +74,19 @@ public final class SQLiteStore: TransactionalStore {
   ) throws(StartError) {
     var randomness = randomness
     let opened = try OpenedDatabase(
-      folder: DataFolder(folder), checkLimit: options.checkLimit, logger: logger, randomness: &randomness)
+      folder: DataFolder(folder, files: options.openFolder(folder)), checkLimit: options.checkLimit, logger: logger,
+      randomness: &randomness)
     self.randomness = randomness
     self.options = options
     meta = opened.meta
     reader = ChannelReader(queue: opened.reader)
-    hot = HotChannels(bytesLimit: options.tailLimit)
+    hot = HotChannels(bytesLimit: options.tailLimit, clock: options.uptime())
     inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds)
     writer = LogWriter(
       queue: opened.writer, sequence: opened.meta.sequence, folder: opened.folder, inbox: inbox, logger: logger,
       onCompletion: onCompletion)
-    writer.start()
+    if !options.isStepped { writer.start() }
   }
 
   deinit { close() }
@@ -76,6 +95,7 @@ public final class SQLiteStore: TransactionalStore {
   public var bytesKept: Int { hot.bytes }
   /// Bytes of publications that wait for the disk.
   public var bytesWaiting: Int { inbox.bytes }
+  public var isRefusing: Bool { inbox.isRefusing }
 
   // MARK: LogStore
 
@@ -86,8 +106,8 @@ public final class SQLiteStore: TransactionalStore {
     do {
       let row = try reader.row(of: name)
       if let known = hot[name], known.isDurable != (durability == .durable), known.isSettled { hot.remove(known) }
-      let channel = hot[name] ?? add(name, durability: durability, row: row, now: now)
-      channel.lastUse = now
+      let channel = try hot[name] ?? add(name, durability: durability, row: row)
+      channel.lastUse = hot.clock
       var keys = channel.traces.keys(at: now)
       var origins = channel.traces.origins(at: now)
       if let row {
@@ -105,7 +125,7 @@ public final class SQLiteStore: TransactionalStore {
     applyOutcomes()
     let queued: QueuedEntry
     do throws(LogError) { queued = try queue(entry, as: 0) } catch { return .refused(error) }
-    guard let channel = hot[slot: queued.channel.slot] else { return .refused(.notContiguous) }
+    guard let channel = hot[queued.channel.place] else { return .refused(.notContiguous) }
     if !channel.isDurable, entry.publication.offset != channel.top + 1 { return .refused(.notContiguous) }
     if let error = inbox.add(queued) { return .refused(error) }
     take(entry, in: channel)
@@ -126,7 +146,7 @@ public final class SQLiteStore: TransactionalStore {
     precondition(queued.allSatisfy { $0.channel.durability == .durable }, "a transaction is of durable channels alone")
     if let error = inbox.add(transaction: queued) { return .refused(error) }
     for (entry, queued) in zip(transaction, queued) {
-      if let channel = hot[slot: queued.channel.slot] { take(entry, in: channel) }
+      if let channel = hot[queued.channel.place] { take(entry, in: channel) }
     }
     return .pending
   }
@@ -142,7 +162,6 @@ public final class SQLiteStore: TransactionalStore {
   }
 
   private func take(_ entry: LogEntry, in channel: HotChannel) {
-    channel.lastUse = max(channel.lastUse, entry.publication.time)
     hot.use(channel) { channel.add(entry) }
   }
 
@@ -150,15 +169,8 @@ public final class SQLiteStore: TransactionalStore {
     if isClosed { throw .closed }
     applyOutcomes()
     do {
-      let now = options.now()
-      let row = hot[name] == nil ? try reader.row(of: name) : nil
-      let known =
-        hot[name]
-        ?? row.flatMap { row in
-          Durability(rawValue: row.durability).map { add(name, durability: $0, row: row, now: now) }
-        }
-      guard let channel = known else { return [] }
-      channel.lastUse = max(channel.lastUse, now)
+      guard let channel = try known(name) else { return [] }
+      channel.lastUse = hot.clock
       return try read(channel, range)
     } catch {
       throw readFailed(error)
@@ -170,17 +182,14 @@ public final class SQLiteStore: TransactionalStore {
     applyOutcomes()
     let channel: HotChannel
     do {
-      let row = try reader.row(of: name)
-      let durability = row.flatMap { Durability(rawValue: $0.durability) }
-      guard let known = hot[name] ?? durability.map({ add(name, durability: $0, row: row, now: options.now()) }) else {
-        return
-      }
+      guard let known = try known(name) else { return }
       channel = known
     } catch {
       throw readFailed(error)
     }
     let reply = Reply<UInt64>()
     guard inbox.ask(.remove(channel.writer, reply)) else { throw .closed }
+    if options.isStepped { step() }
     let removed = try reply.wait()
     applyOutcomes()
     hot.account(channel) {
@@ -210,7 +219,7 @@ public final class SQLiteStore: TransactionalStore {
   public func sweep(now: Int64) {
     if isClosed { return }
     applyOutcomes()
-    hot.sweep(now: now, idleBefore: now.minus(ttl: options.idleMilliseconds))
+    hot.sweep(now: now, clock: options.uptime(), idle: options.idleMilliseconds)
     _ = inbox.ask(.sweep(now: now))
   }
 
@@ -221,6 +230,9 @@ public final class SQLiteStore: TransactionalStore {
     writer.close()
   }
 
+  /// Lets a writer without a thread do up to `limit` pieces of work.
+  func step(_ limit: Int = .max) { _ = writer.step(limit) }
+
   /// For tests, which cause faults on the writer's connection.
   func ask(_ work: WriterWork) -> Bool { inbox.ask(work) }
 
@@ -229,43 +241,84 @@ public final class SQLiteStore: TransactionalStore {
   private func applyOutcomes() {
     for outcome in inbox.takeOutcomes() {
       switch outcome {
-      case .committed(let slot, let top, let floor):
-        guard let channel = hot[slot: slot] else { continue }
-        hot.account(channel) { channel.settle(top: top, floor: floor) }
-      case .failed(let slot, let offset, let ticket):
-        guard let channel = hot[slot: slot] else { continue }
-        hot.account(channel) { channel.fail(offset: offset, ticket: ticket) }
+      case .committed(let place, let top, let floor, let count):
+        guard let channel = hot[place] else { continue }
+        hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
+        refreshIfStale(channel)
+      case .failed(let place, let offset, let ticket, let isStale):
+        guard let channel = hot[place] else { continue }
+        hot.account(channel) { channel.fail(offset: offset, ticket: ticket, isStale: isStale) }
+        refreshIfStale(channel)
       }
     }
   }
 
-  /// - Parameter epoch: what the broker holds as the channel's epoch; nil where it asks for one.
+  /// An entry did not fit what is known of its channel. When the last one under way has come back, the channel is read
+  /// from disk again: what is wrong with one publication, or with us, ends with it and not with the next restart.
+  ///
+  /// Not a relaxed one: what was delivered of it counts, on disk or not.
+  private func refreshIfStale(_ channel: HotChannel) {
+    guard channel.isStale, channel.isSettled, channel.isDurable else { return }
+    // What cannot be read now is read after the next failure.
+    guard case .success(let row) = Result(catching: { try reader.row(of: channel.name) }) else { return }
+    hot.remove(channel)
+    let standing = Standing(storedEpoch: channel.writer.storedEpoch, top: channel.committed)
+    _ = try? add(channel.name, durability: .durable, row: row, standing: standing)
+  }
+
+  /// The channel as it is in use or on disk; nil where it is neither.
+  private func known(_ name: ChannelName) throws -> HotChannel? {
+    if let channel = hot[name] { return channel }
+    guard let row = try reader.row(of: name), let durability = Durability(rawValue: row.durability) else { return nil }
+    return try add(name, durability: durability, row: row)
+  }
+
+  /// Where a channel without a row stands.
+  private struct Standing {
+    var storedEpoch: String?
+    var top: UInt64
+  }
+
+  /// - Parameter standing: what somebody holds of the channel; nil where it was never opened.
   private func add(
-    _ name: ChannelName, durability: Durability, row: ChannelReader.Row?, now: Int64, epoch: String? = nil
-  ) -> HotChannel {
+    _ name: ChannelName, durability: Durability, row: ChannelReader.Row?, standing: Standing? = nil
+  ) throws -> HotChannel {
     // A ring that somebody sends here is written rather than refused.
     let durability: Durability = durability == .durable ? .durable : .relaxed
-    let suffix = durability == .durable ? meta.era : meta.run
+    let suffix = self.suffix(of: durability)
     // With another durability the epochs of the two would be told apart by their suffixes alone: a new one is safe.
     let isRenewed = row.map { $0.durability != durability.rawValue } ?? false
     var stored = isRenewed ? nil : row?.epoch
-    if stored == nil, let epoch { stored = epoch.withoutSuffix(suffix) }
-    let storedEpoch = stored ?? Epoch.random(using: &randomness)
-    let state = WriterChannel.State(id: row?.id, top: row?.top ?? 0, isRenewed: isRenewed)
+    if stored == nil { stored = standing?.storedEpoch }
+    if stored == nil, row != nil { stored = Epoch.random(using: &randomness) }
+    let storedEpoch = try stored ?? epochWithoutRow(of: name, durability)
+    let state = WriterChannel.State(id: row?.id, top: row?.top ?? standing?.top ?? 0, isRenewed: isRenewed)
     let channel = HotChannel(
       writer: WriterChannel(
-        name: name, slot: hot.nextSlot, storedEpoch: storedEpoch, durability: durability, state: state),
-      epoch: suffix.isEmpty ? storedEpoch : storedEpoch + "." + suffix, now: now)
+        name: name, place: hot.nextPlace, storedEpoch: storedEpoch, durability: durability, state: state),
+      epoch: suffix.isEmpty ? storedEpoch : storedEpoch + "." + suffix, clock: hot.clock)
     channel.ttl = row?.ttl ?? 0
     channel.rowID = row?.id
     hot.insert(channel)
     return channel
   }
 
-  /// A channel that gave its memory back while the broker still held it goes on in the broker's epoch.
+  /// A channel that gave its memory back while the broker still held it goes on in the broker's epoch; one whose row is
+  /// gone too, where the broker stands. Nothing of it is under way, or it would be in use.
   private func reload(_ entry: LogEntry) throws -> HotChannel {
     let row = try reader.row(of: entry.channel)
-    return add(entry.channel, durability: entry.durability, row: row, now: options.now(), epoch: entry.epoch)
+    let suffix = self.suffix(of: entry.durability)
+    let standing = Standing(storedEpoch: entry.epoch.withoutSuffix(suffix), top: entry.publication.offset - 1)
+    return try add(entry.channel, durability: entry.durability, row: row, standing: standing)
+  }
+
+  /// What an epoch ends with.
+  private func suffix(of durability: Durability) -> String { durability == .durable ? meta.era : meta.run }
+
+  /// Nothing was ever given out under it but the offset 0, or the row would be there: so it still holds.
+  private func epochWithoutRow(of name: ChannelName, _ durability: Durability) throws -> String {
+    Epoch.derived(
+      from: meta.seed, generation: try reader.epochGeneration(of: name), durability: durability, name: name)
   }
 
   func readFailed(_ error: any Error) -> LogError {

@@ -81,15 +81,42 @@ enum Schema {
           CREATE INDEX entries_expires ON entries (channel_id, expires) WHERE expires IS NOT NULL;
           """)
     }
+    migrator.registerMigration("v3") { db in
+      try db.execute(
+        sql: """
+          INSERT INTO meta VALUES ('seed', '');
+
+          -- How many rows of `channels` were deleted whose names fall into the bucket: such a channel begins at offset 0
+          -- again, and must do so in another epoch. As many buckets as make a stranger's deletion unlikely to matter.
+          CREATE TABLE epoch_generations (
+            bucket INTEGER PRIMARY KEY,
+            generation INTEGER NOT NULL
+          ) STRICT;
+          CREATE TRIGGER channels_deleted AFTER DELETE ON channels BEGIN
+            INSERT INTO epoch_generations VALUES (\(epochBucket(of: "OLD.name")), 1)
+            ON CONFLICT (bucket) DO UPDATE SET generation = generation + 1;
+          END;
+          """)
+    }
     return migrator
   }
+
+  /// The bucket of `epoch_generations` that a name falls into, as SQL: by its last characters, which differ most. It must
+  /// never change.
+  static func epochBucket(of name: String) -> String {
+    let terms = [(1, 1), (2, 11), (3, 131), (4, 1543), (5, 211)].map { "unicode(substr(\(name), -\($0.0))) * \($0.1)" }
+    return "((" + terms.joined(separator: " + ") + " + length(\(name)) * 7) % 4096)"
+  }
+
+  /// How long a connection waits for another one's lock.
+  static let busyTimeoutMilliseconds: Int32 = 5000
 
   /// The one connection that writes and checkpoints.
   static func writer(at path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.label = "fanfare-log"
     configuration.foreignKeysEnabled = false
-    configuration.busyMode = .timeout(5)
+    configuration.busyMode = .timeout(Double(busyTimeoutMilliseconds) / 1000)
     configuration.prepareDatabase { db in
       // Not GRDB's `journalMode = .wal`: that sets `synchronous = NORMAL` after this closure, under which a power cut
       // loses acknowledged transactions. Checkpoints each 16 MiB: whoever waits for a commit waits for the checkpoint

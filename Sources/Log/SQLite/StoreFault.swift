@@ -22,6 +22,8 @@ enum StoreFault {
     case .SQLITE_FULL: return .full(detail)
     case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: return .readOnly(detail)
     // Somebody's tool holds a lock, or memory is short: nothing is broken.
+    // What was to be written is wrong, and the file is not.
+    case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE: return .rejected(detail)
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_INTERRUPT: return .readOnly(detail)
     default: return .failed(detail)
     }

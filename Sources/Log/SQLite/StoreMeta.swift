@@ -13,17 +13,21 @@ struct StoreMeta {
   ///
   /// Both are random rather than counted: a restored backup would count to the same number again.
   var run: String
+  /// Where the epochs of channels come from that have no row (see ``Epoch/derived(from:generation:durability:name:)``).
+  var seed: String
 
   init(_ db: Database) throws {
     sequence = UInt64(bitPattern: try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'sequence'") ?? 0)
     isClean = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'clean'") == 1
     era = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'era'") ?? ""
     run = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'run'") ?? ""
+    seed = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'seed'") ?? ""
   }
 
   func write(_ db: Database) throws {
     let values: [(String, any DatabaseValueConvertible)] = [
       ("sequence", Int64(bitPattern: sequence)), ("clean", isClean ? 1 : 0), ("era", era), ("run", run),
+      ("seed", seed),
     ]
     for (key, value) in values {
       try db.execute(sql: "UPDATE meta SET value = ? WHERE key = ?", arguments: [value, key])

@@ -1,5 +1,12 @@
 import Wire
 
+/// Where a channel in use stands in the broker thread's table. A slot is given out again; a life never is, so that what
+/// the writer tells of the former channel in a slot is not taken for news of the present one.
+struct HotPlace: Sendable, Hashable {
+  var slot: Int
+  var life: UInt64
+}
+
 /// What the writer thread knows of a channel.
 ///
 /// Unchecked: the constants are Sendable, and `committed` and `working` are touched by the writer thread alone, from the
@@ -16,8 +23,7 @@ final class WriterChannel: @unchecked Sendable {
   }
 
   let name: ChannelName
-  /// Place in the broker thread's table of hot channels.
-  let slot: Int
+  let place: HotPlace
   /// The part of the epoch that stands in the row.
   let storedEpoch: String
   let durability: Durability
@@ -29,10 +35,12 @@ final class WriterChannel: @unchecked Sendable {
   var expires: Int64?
   var ttl: Int64 = 0
   var isTouched = false
+  /// Entries of the channel in the transaction under way.
+  var entryCount = 0
 
-  init(name: ChannelName, slot: Int, storedEpoch: String, durability: Durability, state: State) {
+  init(name: ChannelName, place: HotPlace, storedEpoch: String, durability: Durability, state: State) {
     self.name = name
-    self.slot = slot
+    self.place = place
     self.storedEpoch = storedEpoch
     self.durability = durability
     committed = state

@@ -17,10 +17,19 @@ enum WriterWork: Sendable {
   case intercept((@Sendable (Database) throws -> Void)?)
 }
 
+extension WriterWork {
+  fileprivate func belongs(with other: WriterWork) -> Bool {
+    guard case .append(let a) = self, case .append(let b) = other else { return false }
+    return a.transaction != 0 && a.transaction == b.transaction
+  }
+}
+
 /// What the writer thread tells the broker thread.
 enum WriterOutcome: Sendable {
-  case committed(slot: Int, top: UInt64, floor: UInt64)
-  case failed(slot: Int, offset: UInt64, ticket: UInt64)
+  /// - count: entries of the channel that are on disk with this.
+  case committed(HotPlace, top: UInt64, floor: UInt64, count: Int)
+  /// - isStale: not the disk refused the entry, but it did not follow what the writer knows of the channel.
+  case failed(HotPlace, offset: UInt64, ticket: UInt64, isStale: Bool)
 }
 
 /// The answer to a question for which the broker thread waits.
@@ -54,6 +63,7 @@ final class WriterInbox: Sendable {
     var isSweeping = false
     var isScrubbing = false
     var isClosed = false
+    var isRefusing = false
     var failure: LogError?
     /// When relaxed entries are due at the latest.
     var due: DispatchTime?
@@ -190,6 +200,21 @@ final class WriterInbox: Sendable {
     }
   }
 
+  /// Takes up to `limit` pieces of work without waiting, and no part of a transaction: for a writer without a thread.
+  ///
+  /// - Returns: false where nothing was there.
+  func takeNow(_ limit: Int, into work: inout [WriterWork]) -> Bool {
+    state.withLock { state in
+      var end = min(limit, state.work.count)
+      while end > 0, end < state.work.count, state.work[end].belongs(with: state.work[end - 1]) { end += 1 }
+      work.append(contentsOf: state.work.prefix(end))
+      state.work.removeFirst(end)
+      state.isSweeping = false
+      state.isScrubbing = false
+      return end > 0
+    }
+  }
+
   /// Must come before the completion handler is called: what the broker then asks already knows the outcome.
   func post(_ outcomes: [WriterOutcome], freeing bytes: Int) {
     state.withLock { state in
@@ -200,8 +225,13 @@ final class WriterInbox: Sendable {
 
   /// While the disk refuses, relaxed entries are tried once a second instead of every few milliseconds.
   func setRefusing(_ isRefusing: Bool) {
-    state.withLock { $0.relaxedDelay = isRefusing ? .seconds(1) : usualDelay }
+    state.withLock { state in
+      state.isRefusing = isRefusing
+      state.relaxedDelay = isRefusing ? .seconds(1) : usualDelay
+    }
   }
+
+  var isRefusing: Bool { state.withLock { $0.isRefusing } }
 
   func fail(_ error: LogError) {
     state.withLock { $0.failure = error }

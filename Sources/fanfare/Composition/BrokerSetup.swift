@@ -16,7 +16,11 @@ enum BrokerSetup {
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
-    let disk = try SQLiteStore(folder: settings.data.directory, logger: logger) { _ = completions.post($0) }
+    var options = SQLiteStore.Options()
+    options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
+    let disk = try SQLiteStore(folder: settings.data.directory, options: options, logger: logger) {
+      _ = completions.post($0)
+    }
     let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
     try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }

@@ -1,0 +1,111 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+
+/// What the writer is to go on with beside entries, and when.
+struct Upkeep {
+  /// Entries go first: between two portions of a sweep is as much time as one takes at most.
+  static let sweepPause = DispatchTimeInterval.milliseconds(10)
+  static let scrubPauses = 20...1000
+
+  /// A sweep that is not through, with its time, and when it goes on.
+  var sweep: (now: Int64, next: DispatchTime)?
+  /// A scrub that could not be done, and when it is tried again.
+  var scrub: (pause: Int, next: DispatchTime)?
+
+  var next: DispatchTime? { [sweep?.next, scrub?.next].compactMap { $0 }.min() }
+}
+
+extension LogWriter {
+  func remove(_ channel: WriterChannel) -> Result<UInt64, LogError> {
+    if let refusal { return .failure(refusal) }
+    let top = channel.committed.top
+    guard let id = channel.committed.id else { return .success(top) }
+    let result = attempt { db in
+      try db.inTransaction(.immediate) {
+        if let newest = try Self.newestTime(of: id, db) {
+          try CommitBatch.keepOrigins(db, of: id, through: top, now: newest)
+        }
+        try CommitBatch.delete(db, channel: id, through: top)
+        return .commit
+      }
+      return true
+    }
+    switch result {
+    case .success:
+      channel.committed.floor = max(channel.committed.floor, top)
+      channel.working = channel.committed
+      return .success(top)
+    case .failure(let error): return .failure(error)
+    }
+  }
+
+  private static func newestTime(of channel: Int64, _ db: Database) throws -> Int64? {
+    let statement = try RowStatement(
+      db, "SELECT time FROM publications WHERE channel_id = ?1 ORDER BY offset DESC LIMIT 1")
+    statement.bind(channel, at: 1)
+    guard try statement.next() else { return nil }
+    defer { statement.reset() }
+    return statement.int(0)
+  }
+
+  /// Goes on with what is due.
+  ///
+  /// - Parameter isStepped: nobody waits for the time to come.
+  func goOn(isStepped: Bool) {
+    let now = DispatchTime.now()
+    if let sweep = upkeep.sweep, isStepped || sweep.next <= now { self.sweep(sweep.now) }
+    if let scrub = upkeep.scrub, isStepped || scrub.next <= now { self.scrub() }
+  }
+
+  /// One portion: what is left follows after what came meanwhile.
+  func sweep(_ now: Int64) {
+    upkeep.sweep = nil
+    guard refusal == nil else { return }
+    let sweep = AgeSweep(now: now)
+    var leavesSome = false
+    _ = attempt { db in
+      guard try sweep.isDue(db) else { return false }
+      try db.inTransaction(.immediate) {
+        leavesSome = try sweep.write(db)
+        return .commit
+      }
+      return true
+    }
+    // Should the disk refuse, the next sweep is soon enough.
+    if leavesSome { upkeep.sweep = (now, .now() + Upkeep.sweepPause) }
+  }
+
+  /// Pages in the database are overwritten as they are changed (`secure_delete`); the journal still holds what they
+  /// were before, until it is written from its beginning again. Somebody who reads needs it as it is: then, and while
+  /// the disk refuses, it is tried again until it is done.
+  func scrub() {
+    var isDone = false
+    if refusal == nil {
+      _ = attempt { db in
+        isDone = try Self.emptyJournal(db)
+        return isDone
+      }
+    }
+    let pause = min(upkeep.scrub.map { $0.pause * 2 } ?? Upkeep.scrubPauses.lowerBound, Upkeep.scrubPauses.upperBound)
+    upkeep.scrub = isDone ? nil : (pause, .now() + .milliseconds(pause))
+  }
+
+  /// - Returns: false where a reader is in the way.
+  private static func emptyJournal(_ db: Database) throws -> Bool {
+    // Publications do not wait until a reader is through.
+    setBusyTimeout(db, 0)
+    defer { setBusyTimeout(db, Schema.busyTimeoutMilliseconds) }
+    do {
+      _ = try db.checkpoint(.truncate)
+      return true
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+      return false
+    }
+  }
+
+  private static func setBusyTimeout(_ db: Database, _ milliseconds: Int32) {
+    guard let connection = unsafe db.sqliteConnection else { return }
+    _ = unsafe sqlite3_busy_timeout(connection, milliseconds)
+  }
+}
