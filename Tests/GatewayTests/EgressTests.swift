@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Wire
 
@@ -5,7 +6,7 @@ import Wire
 
 @Suite("Fan-out, with and without io_uring")
 struct EgressTests {
-  static let ways = EgressScene.ringWorks ? [false, true] : [false]
+  static let ways = runsUnlessLacking(.ioUring, isThere: EgressScene.ringWorks) ? [false, true] : [false]
 
   private func frame(_ number: Int, size: Int = 40) -> [UInt8] {
     let text = "\(number)."

@@ -86,7 +86,7 @@ struct ListenerAcceptTests {
 
   @Test(
     "the Autobahn suite passes (FANFARE_AUTOBAHN names its runner: command URL FOLDER quick)",
-    .enabled(if: ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN"] != nil))
+    .skipUnlessStrict(.autobahn, isThere: ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN"] != nil))
   func autobahn() throws {
     let command = try #require(ProcessInfo.processInfo.environment["FANFARE_AUTOBAHN"])
     try withListener({

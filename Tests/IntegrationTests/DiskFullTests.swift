@@ -7,7 +7,7 @@ import Testing
 struct DiskFullTests {
   @Test(
     "Durable publications are refused with a sentence, the rest goes on, and with space again all is well",
-    .enabled(if: SmallDisk.isPossible, "mounting a small tmpfs needs root and CAP_SYS_ADMIN"))
+    .skipUnlessStrict(.tmpfs, isThere: SmallDisk.isPossible))
   func full() async throws {
     try await SmallDisk.with(mebibytes: 4) { disk in
       try await Deployment.with(.serve, in: disk) { deployment in

@@ -30,7 +30,9 @@ struct SlowReaderTests {
       #expect(fast.socket.closing == nil)
       slow.socket.resumeReading()
       #expect(await eventually(within: .seconds(60)) { slow.socket.closing != nil })
-      if let code = slow.socket.closing?.code { #expect(code == 3008) }
+      // One that wakes up after the grace finds its connection cut, without a code; nothing else may have ended it.
+      let end = try #require(slow.socket.closing)
+      #expect(end.code == 3008 || end.code == nil, "\(end)")
       let seen = slow.data(channel)
       #expect(seen.count < expected.count)
       let isPrefix = seen == Array(expected.prefix(seen.count))

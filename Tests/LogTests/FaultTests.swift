@@ -82,8 +82,10 @@ private let large = [UInt8](repeating: 7, count: 20_000)
     #expect(refusal.matches(subject?.completions.all.first?.error))
     #expect(try subject?.offsets(name) == Array(1...300))
     #expect((subject?.store.bytesWaiting ?? 0) > 0)
+    #expect(subject?.store.isRefusing == true)
     try subject?.perform(refusal.end)
     try eventually { subject?.store.bytesWaiting == 0 }
+    #expect(subject?.store.isRefusing == false)
     subject?.store.close()
     subject = nil
     let again = try SQLiteSubject(folder.path)
@@ -180,7 +182,7 @@ private let large = [UInt8](repeating: 7, count: 20_000)
   }
 
   @Test(
-    "A real file system without room refuses and heals", .enabled(if: SmallDisk.isPossible, "needs to mount a tmpfs"))
+    "A real file system without room refuses and heals", .skipUnlessStrict(.tmpfs, isThere: SmallDisk.isPossible))
   func fullFileSystem() throws {
     let disk = try SmallDisk()
     let filler = disk.path + "/filler"

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-@Suite(.enabled(if: Curve.isAvailable, "this libzmq has no CURVE"), .ownThread)
+@Suite(.skipUnlessStrict(.curve, isThere: Curve.isAvailable), .ownThread)
 struct CurveTests {
   private let context: Context
   private let server: Curve.KeyPair

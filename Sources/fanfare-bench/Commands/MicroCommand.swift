@@ -23,6 +23,9 @@ struct MicroCommand: ParsableCommand {
   @Option(help: "Which counts --check compares: instructions, allocations or both.")
   var count = Thresholds.Kind.both
 
+  @Flag(help: "Fail where the thresholds were counted with another compiler or processor, instead of comparing less.")
+  var sameToolchain = false
+
   @Flag(help: "Print the counts as JSON.")
   var json = false
 
@@ -39,6 +42,11 @@ struct MicroCommand: ParsableCommand {
     if let name = uncounted { try runInValgrind(try benchmark(name)) }
     let chosen = try names.isEmpty ? MicroBenchmark.all : names.map(benchmark)
     let thresholds = try (check ?? update).flatMap(readThresholds)
+    if sameToolchain, let with = thresholds?.countedWith, with != MicroBenchmark.toolchain {
+      throw Refusal(
+        "the thresholds were counted with \(with), and this is \(MicroBenchmark.toolchain): instructions cannot be "
+          + "compared; count them anew with --update, or leave out --same-toolchain")
+    }
     if check != nil && thresholds == nil { throw Refusal("\(check ?? "") was not found; make it with --update") }
     let counts = try countAll(chosen)
     try show(chosen, counts, thresholds)
