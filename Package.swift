@@ -168,8 +168,11 @@ let package = Package(
       name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: base),
     .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: base),
     .testTarget(
-      name: "SimulationTests", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire", "TestSupport"],
+      name: "SimulationTests",
+      dependencies: ["Apps", "Auth", "Broker", "Gateway", "Log", "Wire", "TestSupport", "CFaultyVFS", logging],
       swiftSettings: base),
+    // A disk for SQLite that fails when it is told to.
+    .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: base),
     // Both start the server that was built beside them.
     .testTarget(

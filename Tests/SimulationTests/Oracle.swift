@@ -8,6 +8,19 @@ struct Oracle {
     var offset: UInt64
   }
 
+  struct KeyUse {
+    var channel: ChannelName
+    var key: String
+    var payload: [UInt8]
+    /// On the clock of ``SimulatedClock/forward``.
+    var forward: Int64
+  }
+
+  private struct KeyPlace: Hashable {
+    var channel: ChannelName
+    var key: String
+  }
+
   private struct Acknowledgement {
     var place: Place
     var payload: [UInt8]
@@ -16,6 +29,10 @@ struct Oracle {
   private var truth: [Place: [UInt8]] = [:]
   private var places: [[UInt8]: [Place]] = [:]
   private var acknowledgements: [Acknowledgement] = []
+  private var keys: [KeyUse] = []
+  /// What a key stands for since it was acknowledged.
+  private var stands: [KeyPlace: (place: Place, payload: [UInt8], forward: Int64)] = [:]
+  private(set) var keysAgain = 0
 
   /// The broker delivered: the first time that anybody can have seen this.
   mutating func delivered(_ channel: ChannelName, _ epoch: String, _ publication: Publication) -> String? {
@@ -44,23 +61,68 @@ struct Oracle {
     acknowledgements.append(Acknowledgement(place: place, payload: payload))
   }
 
-  /// What is on disk when a broker ends, delivered or not: the next one stands by it. A relaxed channel's stand in its
-  /// new epoch at the same offsets.
-  mutating func survived(_ name: ChannelName, _ channel: SimulatedDisk.Channel) -> String? {
-    for publication in channel.written {
-      let place = Place(channel: name, epoch: channel.epoch, offset: publication.offset)
-      if truth[place] == nil {
-        if let complaint = delivered(name, channel.epoch, publication) { return complaint }
-      } else if truth[place] != publication.data {
-        return "\(place): delivered and on disk differ"
+  // MARK: Keys
+
+  mutating func uses(_ key: String, for payload: [UInt8], on channel: ChannelName, at forward: Int64) {
+    keys.append(KeyUse(channel: channel, key: key, payload: payload, forward: forward))
+  }
+
+  /// Keys that must still be known, if they ever got to the broker.
+  func keys(of channel: ChannelName, usedSince forward: Int64) -> [KeyUse] {
+    keys.filter { $0.channel == channel && $0.forward >= forward }
+  }
+
+  /// A key stands for one publication, at one place.
+  mutating func acknowledged(
+    _ channel: ChannelName, _ position: StreamPosition, _ payload: [UInt8], _ key: String, at forward: Int64
+  ) -> String? {
+    let place = Place(channel: channel, epoch: position.epoch, offset: position.offset)
+    guard let first = stands[KeyPlace(channel: channel, key: key)], first.place.epoch == place.epoch,
+      forward - first.forward < 250_000
+    else {
+      stands[KeyPlace(channel: channel, key: key)] = (place, payload, forward)
+      return nil
+    }
+    keysAgain += 1
+    if first.payload != payload { return "\(key) was acknowledged for \(text(first.payload)) and \(text(payload))" }
+    return first.place == place ? nil : "\(key) was acknowledged at \(first.place) and at \(place)"
+  }
+
+  // MARK: The disk
+
+  /// What a broker finds on disk, delivered or not: it stands by it, and it is what was appended there. A relaxed
+  /// channel's stand in its new epoch at the same offsets.
+  mutating func survived(
+    _ name: ChannelName, _ position: StreamPosition, _ kept: [Publication], _ appended: [UInt64: [UInt8]]
+  ) -> String? {
+    if position.offset > 0 {
+      for offset in 1...position.offset {
+        let place = Place(channel: name, epoch: position.epoch, offset: offset)
+        guard let payload = appended[offset] else { return "\(place): on disk, and nobody appended it" }
+        if let known = truth[place] {
+          if known != payload { return "\(place): delivered and on disk differ" }
+        } else if let complaint = delivered(
+          name, position.epoch, Publication(offset: offset, time: 0, data: payload))
+        {
+          return complaint
+        }
       }
     }
+    var expected = kept.first?.offset ?? 0
+    for publication in kept {
+      let place = Place(channel: name, epoch: position.epoch, offset: publication.offset)
+      if publication.offset != expected { return "\(place): the history has a hole before it" }
+      if truth[place] != publication.data { return "\(place): the history has something else" }
+      expected += 1
+    }
+    if let last = kept.last, last.offset != position.offset { return "\(name): the history ends before the top" }
     return nil
   }
 
-  /// What was acknowledged must be what was delivered there; on a durable channel it must be on disk, or have been
-  /// pushed out by newer ones.
-  func verdict(disk: [ChannelName: SimulatedDisk.Channel]) -> [String] {
+  /// What was acknowledged must be what was delivered there; on a durable channel it must be on disk still.
+  ///
+  /// - Parameter tops: where durable channels stand on disk at the end.
+  func verdict(tops: [ChannelName: StreamPosition]) -> [String] {
     var complaints: [String] = []
     for acknowledgement in acknowledgements {
       let place = acknowledgement.place
@@ -68,14 +130,9 @@ struct Oracle {
         complaints.append("\(place): acknowledged \(text(acknowledgement.payload)), which is not there")
       }
       guard place.channel.namespace == "d" else { continue }
-      let channel = disk[place.channel]
-      if channel?.epoch != place.epoch || (channel?.top ?? 0) < place.offset {
+      let top = tops[place.channel]
+      if top?.epoch != place.epoch || (top?.offset ?? 0) < place.offset {
         complaints.append("\(place): acknowledged and lost")
-      }
-      if let kept = channel?.kept, let oldest = kept.first?.offset, place.offset >= oldest,
-        kept.first(where: { $0.offset == place.offset })?.data != acknowledgement.payload
-      {
-        complaints.append("\(place): acknowledged, and something else is on disk")
       }
     }
     return complaints
@@ -94,6 +151,13 @@ struct Coverage {
   var lostMessages = 0
   var brokerCrashes = 0
   var brokerRestarts = 0
+  var powerCuts = 0
+  var failedStarts = 0
+  var diskFaults = 0
+  var clockJumps = 0
+  /// Keys that were used twice and acknowledged both times.
+  var keysAgain = 0
+  var conflicts = 0
   var gatewayCrashes = 0
   var gaps: UInt64 = 0
   var resets: UInt64 = 0
@@ -108,9 +172,20 @@ struct Coverage {
     lostMessages += other.lostMessages
     brokerCrashes += other.brokerCrashes
     brokerRestarts += other.brokerRestarts
+    powerCuts += other.powerCuts
+    failedStarts += other.failedStarts
+    diskFaults += other.diskFaults
+    clockJumps += other.clockJumps
+    keysAgain += other.keysAgain
+    conflicts += other.conflicts
     gatewayCrashes += other.gatewayCrashes
     gaps += other.gaps
     resets += other.resets
     refilled += other.refilled
+  }
+
+  /// What never happened.
+  var missing: [String] {
+    Mirror(reflecting: self).children.filter { "\($0.value)" == "0" }.compactMap(\.label)
   }
 }

@@ -1,6 +1,8 @@
-import Broker
 import Gateway
 import Wire
+
+@testable import Broker
+@testable import Log
 
 extension World {
   /// One thing happens, drawn by the seed.
@@ -11,7 +13,9 @@ extension World {
     case 60..<72: workOff(Int.random(in: 0..<gateways.count, using: &random), Int.random(in: 0..<2, using: &random))
     case 72..<82: act(clients[Int.random(in: 0..<clients.count, using: &random)])
     case 82..<88:
-      perform { $0.complete(self.log.commit(Int.random(in: 1...4, using: &self.random)), at: self.time, into: &$1) }
+      step(Int.random(in: 1...4, using: &random))
+      // Somebody looks after a broker whose disk has failed.
+      if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
     case 88..<94: passTime(Int64.random(in: 1...700, using: &random))
     default: if faults { breakSomething() }
     }
@@ -31,19 +35,37 @@ extension World {
     case 45..<60:
       gateways[gateway].toBroker = []
       gateways[gateway].toGateway = []
-    case 60..<70: log.isFull.toggle()
-    case 70..<80:
-      if broker != nil { stopBroker(cleanly: false) }
-      coverage.brokerCrashes += 1
-    case 80..<85:
-      if broker != nil { stopBroker(cleanly: true) }
-      coverage.brokerRestarts += 1
-    case 85..<90:
+    case 60..<78: breakDisk()
+    case 78..<83:
       replaceGateway(gateway)
       coverage.gatewayCrashes += 1
-    case 90..<95:
+    case 83..<88:
       perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
+    case 88..<94:
+      coverage.clockJumps += 1
+      clock.jump(Int64.random(in: -600_000...10_000, using: &random))
     default: passTime(Int64.random(in: 3000...6000, using: &random))
+    }
+  }
+
+  private func breakDisk() {
+    switch Int.random(in: 0..<18, using: &random) {
+    case 0..<5: disk.isFull.toggle()
+    case 5:
+      coverage.diskFaults += 1
+      disk.failWrite(after: Int.random(in: 0...30, using: &random))
+    case 6:
+      coverage.diskFaults += 1
+      disk.failSync(after: Int.random(in: 0...3, using: &random))
+    case 7..<10:
+      coverage.brokerCrashes += 1
+      stopBroker(.killed)
+    case 10..<14:
+      coverage.powerCuts += 1
+      stopBroker(.powerCut)
+    default:
+      coverage.brokerRestarts += 1
+      stopBroker(.clean)
     }
   }
 
@@ -69,7 +91,8 @@ extension World {
   }
 
   func passTime(_ milliseconds: Int64) {
-    now += milliseconds
+    clock.pass(milliseconds)
+    for client in clients where client.session?.nextDeadline.map({ $0 <= now }) ?? false { feed(.deadline, to: client) }
     perform { $0.tick(at: self.time, into: &$1) }
     for index in gateways.indices {
       let queued = gateways[index].queuedBytes
@@ -77,35 +100,23 @@ extension World {
     }
   }
 
-  private func act(_ client: SimulatedClient) {
-    switch client.state {
-    case .idle: subscribe(client)
-    case .subscribing: break
-    case .live where random.chance(10):
-      unsubscribe(client)
-      client.state = .idle
-    default: break
+  func publish(from client: SimulatedClient) {
+    var data = newPayload()
+    var key: String?
+    if random.chance(30) {
+      let used = oracle.keys(of: client.channel, usedSince: clock.forward - 200_000)
+      if !used.isEmpty, random.chance(50) {
+        // Once more, as an app does that got no answer; or by mistake, for something else.
+        let again = used[Int.random(in: 0..<used.count, using: &random)]
+        key = again.key
+        if random.chance(70) { data = again.payload }
+      } else {
+        let new = "key of " + String(decoding: data, as: UTF8.self)
+        oracle.uses(new, for: data, on: client.channel, at: clock.forward)
+        key = new
+      }
     }
-    if random.chance(70) { publish(from: client) }
-    if faults && random.chance(2) { _ = request(.historyRemove(client.channel), from: client) }
-  }
-
-  func subscribe(_ client: SimulatedClient) {
-    let since = client.position
-    let tag = request(.subscribe(.init(channel: client.channel, since: since, member: client.info)), from: client)
-    client.state = .subscribing(tag: tag, since: since)
-  }
-
-  private func unsubscribe(_ client: SimulatedClient) {
-    _ = request(
-      .unsubscribe(.init(channel: client.channel, member: client.info, keepsInterest: false)), from: client)
-  }
-
-  private func publish(from client: SimulatedClient) {
-    let data = newPayload()
-    let key = random.chance(20) ? String(decoding: data, as: UTF8.self) : nil
-    let tag = request(.publish(.init(channel: client.channel, data: data, idempotencyKey: key)), from: client)
-    client.publishing[tag] = data
+    publish(data, key, from: client)
   }
 
   // MARK: Event loops
@@ -118,57 +129,13 @@ extension World {
     }
   }
 
-  private func handle(_ handover: Handover, _ gateway: Int, _ loop: Int) {
-    let here = clients.filter { $0.gateway == gateway && $0.loop == loop }
-    switch handover {
-    case .publication(let channel, let publication):
-      for client in here where client.channel == channel && client.state == .live {
-        if let complaint = client.received(publication) { fail(complaint) }
-        guard let epoch = client.position?.epoch else { continue }
-        if let complaint = oracle.seen(channel, epoch, publication) { fail(complaint) }
-      }
-    case .lost(let channel):
-      for client in here where client.channel == channel && client.state == .live {
-        coverage.lostPositions += 1
-        unsubscribe(client)
-        client.state = .idle
-      }
-    case .answer(let source, let response):
-      guard let client = here.first(where: { $0.connection == source.connection }) else { return }
-      handle(response, tag: source.tag, for: client)
-    }
-  }
-
-  private func handle(_ response: BrokerResponse, tag: UInt64, for client: SimulatedClient) {
-    if let payload = client.publishing.removeValue(forKey: tag) {
-      switch response {
-      case .published(let position):
-        coverage.acknowledged += 1
-        oracle.acknowledged(client.channel, position, payload)
-      case .failed: coverage.refused += 1
-      default: fail("\(client.name): a publish was answered with \(response)")
-      }
-      return
-    }
-    guard case .subscribing(tag, let since) = client.state else { return }
-    switch response {
-    case .subscribed(let subscribed):
-      if since != nil { if subscribed.recovered { coverage.recovered += 1 } else { coverage.notRecovered += 1 } }
-      if let complaint = client.subscribed(subscribed, since: since) { fail(complaint) }
-      for publication in subscribed.publications {
-        if let complaint = oracle.seen(client.channel, subscribed.position.epoch, publication) { fail(complaint) }
-      }
-    case .failed: client.state = .idle
-    default: fail("\(client.name): a subscribe was answered with \(response)")
-    }
-  }
-
   // MARK: The end
 
   /// Nothing breaks any more: everything that is under way arrives, and everybody catches up.
   func heal() {
     faults = false
-    log.isFull = false
+    disk.heal()
+    if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
       settle()
@@ -177,6 +144,22 @@ extension World {
     for client in clients where client.state == .idle { subscribe(client) }
     settle()
   }
+
+  /// When all is quiet, something is published on each channel: whoever is subscribed gets it.
+  func publishLast() {
+    if mutation == .dropsBroadcasts { broker?.mutation = mutation }
+    for channel in Self.channels {
+      guard let client = clients.first(where: { $0.channel == channel }) else { continue }
+      let before = coverage.acknowledged
+      publish(newPayload(), nil, from: client)
+      settle()
+      if coverage.acknowledged == before { fail("\(channel): the last publication was not taken") }
+    }
+    settle()
+  }
+
+  /// Where the channel ends, as the broker knows it.
+  func top(of channel: ChannelName) -> StreamPosition? { broker?.channels[channel]?.sequencer.top }
 
   private func settle() {
     var isQuiet = false
@@ -189,7 +172,7 @@ extension World {
           let gateway = gateways[index].link.configuration.gateway
           perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
         }
-        perform { $0.complete(self.log.commit(.max), at: self.time, into: &$1) }
+        step(.max)
         while !gateways[index].toGateway.isEmpty {
           isQuiet = false
           let message = gateways[index].toGateway.removeFirst()

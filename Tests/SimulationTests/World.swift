@@ -1,9 +1,30 @@
-import Broker
 import Gateway
-import Log
 import Wire
 
-/// Broker, log, two gateways and their clients under one seed, with everything that can go wrong between them.
+@testable import Broker
+@testable import Log
+
+/// Time as the seed has it: one clock that only goes on, and one that people set.
+final class SimulatedClock: @unchecked Sendable {
+  /// Monotonic, in milliseconds.
+  fileprivate(set) var now: Int64 = 1_000_000
+  fileprivate(set) var wall: Int64 = 1_700_000_000_000
+  /// How far the wall clock ever went on: what is held for a time by it may be forgotten after as much.
+  fileprivate(set) var forward: Int64 = 0
+
+  func pass(_ milliseconds: Int64) {
+    now += milliseconds
+    jump(milliseconds)
+  }
+
+  func jump(_ milliseconds: Int64) {
+    wall += milliseconds
+    forward += max(0, milliseconds)
+  }
+}
+
+/// Broker, log, two gateways and their clients under one seed, with everything that can go wrong between them. The log
+/// is the real one, on a disk that fails and forgets.
 final class World {
   static let channels: [ChannelName] = ["d:1", "d:2", "r:1", "m:1", "n:1"].compactMap { try? ChannelName($0) }
 
@@ -25,27 +46,45 @@ final class World {
   let seed: UInt64
   let namespaces: NamespaceTable
   var random: SeededRandom
-  var now: Int64 = 1_000_000
+  let clock = SimulatedClock()
   var faults = true
-  let disk = SimulatedDisk()
-  var log: SimulatedLog
+  private(set) var disk: FaultyDisk
+  /// Of the broker that runs.
+  private(set) var log: SteppedStore?
+  private(set) var record = AppendRecord()
   var broker: BrokerCore?
+  /// Put into each broker.
+  let mutation: Mutation?
   var gateways: [GatewayNode] = []
   var clients: [SimulatedClient] = []
   var violations: [String] = []
   var coverage = Coverage()
   var oracle = Oracle()
   private var nextConnection: UInt64 = 1
-  private var nextTag: UInt64 = 1
+  var nextTag: UInt64 = firstOwnTag
+  let rules: SessionRules
   private var nextPayload = 0
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
-  init(seed: UInt64) {
+  /// A log that was just made, so that not every world makes its own.
+  private static let newDisk: FaultyDisk = {
+    let disk = FaultyDisk()
+    guard let log = try? SteppedStore(on: disk, options: .init(), randomness: SeededRandom(seed: 1)) else {
+      preconditionFailure("a log can be made on an empty disk")
+    }
+    _ = log.close()
+    return disk
+  }()
+
+  init(seed: UInt64, mutation: Mutation? = nil) {
     self.seed = seed
+    self.mutation = mutation
     random = SeededRandom(seed: seed)
-    namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
-    log = SimulatedLog(disk: disk, now: { 0 })
+    let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
+    disk = Self.newDisk.copied()
+    self.namespaces = namespaces
+    rules = SessionRules(SessionConfiguration(), namespaces: namespaces)
     startBroker()
     for _ in 0..<2 { gateways.append(newGateway()) }
     for index in 0..<10 {
@@ -53,11 +92,13 @@ final class World {
       clients.append(
         SimulatedClient(
           name: "c\(index)", channel: channel, format: index % 3 == 0 ? .json : .protobuf, loop: index / 2 % 2,
-          gateway: index % 2, connection: newConnection()))
+          gateway: index % 2))
     }
+    for client in clients { connect(client) }
   }
 
-  var time: BrokerTime { BrokerTime(monotonic: now, wall: now) }
+  var now: Int64 { clock.now }
+  var time: BrokerTime { BrokerTime(monotonic: clock.now, wall: clock.wall) }
 
   func newConnection() -> UInt64 {
     nextConnection += 1
@@ -70,27 +111,72 @@ final class World {
 
   func startBroker() {
     brokerLives += 1
-    log = SimulatedLog(disk: disk, now: { [unowned self] in now })
+    guard let log = openLog() else { return }
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: brokerLives)
     configuration.linkWindowBytes = random.chance(50) ? 4096 : 1 << 20
     configuration.gatewayTimeout = 3000
+    configuration.idleChannelTimeout = random.chance(50) ? 1000 : 60_000
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
-    broker = BrokerCore(configuration: configuration, memory: memory, disk: log)
+    broker = BrokerCore(configuration: configuration, memory: memory, disk: RecordingStore(log.store, record))
+    // Broadcasts are dropped at the end only: see ``heal()``.
+    if mutation != .dropsBroadcasts { broker?.mutation = mutation }
   }
 
-  func stopBroker(cleanly: Bool) {
-    if cleanly {
-      perform { $0.complete(self.log.commit(.max), at: self.time, into: &$1) }
-      log.close()
-    } else {
-      // Some of what waited made it to the disk, and the broker died before it could tell anybody.
-      _ = log.commit(Int.random(in: 0...3, using: &random))
-      disk.afterCrash()
+  /// Nil where the disk takes nothing: the broker does not come up, and somebody will try again.
+  private func openLog() -> SteppedStore? {
+    var options = SQLiteStore.Options()
+    let clock = clock
+    options.now = { clock.wall }
+    options.uptime = { clock.now }
+    options.idleMilliseconds = random.chance(50) ? 1500 : 3_600_000
+    options.tailLimit = random.chance(50) ? 2000 : 1 << 20
+    let opened: SteppedStore
+    do throws(StartError) {
+      opened = try SteppedStore(on: disk, options: options, randomness: SeededRandom(seed: random.next()))
+    } catch {
+      coverage.failedStarts += 1
+      if case .unusableFolder = error, faults { return nil }
+      fail("the log does not open: \(error)")
+      return nil
     }
-    for (name, channel) in disk.channels {
-      if let complaint = oracle.survived(name, channel) { fail(complaint) }
+    log = opened
+    for name in Self.channels where name.namespace == "d" || name.namespace == "r" {
+      do throws(LogError) {
+        let durability: Durability = name.namespace == "d" ? .durable : .relaxed
+        let position = try opened.store.open(name, durability: durability).position
+        let kept = try opened.store.read(name, LogRange(since: nil, through: .max, limit: .max))
+        record.cut(name, after: position.offset)
+        if let complaint = oracle.survived(name, position, kept, record.payloads[name] ?? [:]) { fail(complaint) }
+      } catch {
+        fail("\(name) cannot be opened: \(error)")
+      }
+    }
+    return opened
+  }
+
+  enum Stop {
+    /// All that waits is written.
+    case clean
+    /// The process is gone in the middle of something.
+    case killed
+    case powerCut
+  }
+
+  func stopBroker(_ stop: Stop) {
+    guard let log else { return }
+    switch stop {
+    case .clean:
+      step(.max)
+      _ = log.close()
+      // One whose disk had failed leaves what it could not write.
+      disk = disk.killed()
+    case .killed, .powerCut:
+      // Some of what waited made it to the disk, and the broker died before it could tell anybody.
+      _ = log.step(Int.random(in: 0...3, using: &random))
+      disk = stop == .killed ? disk.killed() : disk.powerCut(seed: random.next())
     }
     broker = nil
+    self.log = nil
     for index in gateways.indices {
       gateways[index].toBroker = []
       // What the broker had given to the kernel may still arrive, up to any point.
@@ -120,13 +206,17 @@ final class World {
   }
 
   func reconnect(_ client: SimulatedClient) {
-    client.connection = newConnection()
-    client.state = .idle
-    client.publishing = [:]
     client.gateway = Int.random(in: 0..<gateways.count, using: &random)
+    connect(client)
   }
 
   // MARK: Effects
+
+  /// The log's writer does some of what waits.
+  func step(_ limit: Int) {
+    guard let completions = log?.step(limit) else { return }
+    perform { $0.complete(completions, at: self.time, into: &$1) }
+  }
 
   func perform(_ input: (BrokerCore, inout [BrokerEffect]) -> Void) {
     guard let broker else { return }
@@ -169,12 +259,10 @@ final class World {
     }
   }
 
-  func request(_ request: BrokerRequest, from client: SimulatedClient) -> UInt64 {
-    nextTag += 1
-    let source = RequestSource(loop: client.loop, connection: client.connection, tag: nextTag)
+  func submit(_ request: BrokerRequest, tag: UInt64, from client: SimulatedClient) {
+    let source = RequestSource(loop: client.loop, connection: client.connection, tag: tag)
     let whole = GatewayRequest(source: source, format: client.format, request: request)
     perform(client.gateway) { $0.submit(whole, at: self.now, into: &$1) }
-    return nextTag
   }
 
   /// Whom the broker believes to be on the channel.
@@ -193,6 +281,10 @@ final class World {
   /// A short history makes recoveries that cannot be whole.
   static func namespaces(historySize: Int) -> NamespaceTable {
     var options = ChannelOptions()
+    options.allowSubscribeForClient = true
+    options.allowPublishForClient = true
+    options.forcePositioning = true
+    let bare = options
     options.historySize = historySize
     options.historyTTLMilliseconds = 3_600_000
     options.presence = true
@@ -202,7 +294,7 @@ final class World {
       options.durability = durability
       table.namespaces[name] = options
     }
-    table.namespaces["n"] = ChannelOptions()
+    table.namespaces["n"] = bare
     return table
   }
 }

@@ -1,0 +1,145 @@
+import CFaultyVFS
+
+@testable import Log
+
+/// A disk in memory that the real store works on, and that fails, gets full, and forgets what was not synced.
+final class FaultyDisk: @unchecked Sendable {
+  private let disk: OpaquePointer
+  /// Another process holds the folder.
+  fileprivate var isLocked = false
+
+  private init(_ disk: OpaquePointer) { self.disk = disk }
+
+  /// Nothing is on it.
+  convenience init() { self.init(faulty_disk_create()) }
+
+  deinit { faulty_disk_destroy(disk) }
+
+  /// The folder on it, by which SQLite finds it.
+  var path: String { "/faulty-disk/\(faulty_disk_number(disk))" }
+
+  // MARK: Ends
+
+  /// What the next process finds when this one is killed, synced or not. Nothing reaches this one any more.
+  func killed() -> FaultyDisk {
+    defer { faulty_disk_kill(disk) }
+    return copied()
+  }
+
+  /// What is left when the power goes, by the seed. Nothing reaches this one any more.
+  func powerCut(seed: UInt64) -> FaultyDisk {
+    defer { faulty_disk_kill(disk) }
+    return FaultyDisk(faulty_disk_cut(disk, seed))
+  }
+
+  func copied() -> FaultyDisk { FaultyDisk(faulty_disk_copy(disk)) }
+
+  // MARK: Faults
+
+  var isFull = false {
+    didSet { faulty_disk_set_full(disk, isFull) }
+  }
+
+  /// Says that it synced, and did not.
+  var isLying = false {
+    didSet { faulty_disk_set_lying(disk, isLying) }
+  }
+
+  func failWrite(after count: Int) { faulty_disk_fail_write(disk, Int64(count)) }
+  func failSync(after count: Int) { faulty_disk_fail_sync(disk, Int64(count)) }
+
+  func heal() {
+    isFull = false
+    faulty_disk_fail_write(disk, -1)
+    faulty_disk_fail_sync(disk, -1)
+  }
+
+  var syncCount: UInt64 { faulty_disk_sync_count(disk) }
+
+  // MARK: Files
+
+  fileprivate func contents(of name: String) -> [UInt8]? {
+    let size = faulty_disk_read(disk, name, nil, 0)
+    if size < 0 { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(size))
+    _ = bytes.withUnsafeMutableBytes { faulty_disk_read(disk, name, $0.baseAddress, $0.count) }
+    return bytes
+  }
+
+  fileprivate func size(of name: String) -> Int { max(0, Int(faulty_disk_read(disk, name, nil, 0))) }
+
+  fileprivate func replace(_ name: String, with bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { faulty_disk_replace(disk, name, $0.baseAddress, $0.count) }
+  }
+
+  fileprivate func overwrite(_ name: String, with bytes: [UInt8]) {
+    bytes.withUnsafeBytes { faulty_disk_overwrite(disk, name, $0.baseAddress, $0.count) }
+  }
+
+  fileprivate func touch(_ name: String) { faulty_disk_touch(disk, name) }
+}
+
+/// What the log does on a faulty disk without SQLite.
+final class FaultyFolder: FolderFiles {
+  private let disk: FaultyDisk
+
+  init(_ disk: FaultyDisk) throws(StartError) {
+    if disk.isLocked { throw .inUse(folder: disk.path) }
+    self.disk = disk
+    disk.isLocked = true
+  }
+
+  func contents(of name: String) -> [UInt8]? { disk.contents(of: name) }
+  func size(of name: String) -> Int { disk.size(of: name) }
+  func overwrite(_ name: String, with bytes: [UInt8]) { disk.overwrite(name, with: bytes) }
+  func touch(_ name: String) { disk.touch(name) }
+
+  deinit { close() }
+
+  func close() { disk.isLocked = false }
+
+  func replace(_ name: String, with bytes: [UInt8]) throws(FileFault) {
+    if !disk.replace(name, with: bytes) { throw FileFault(reason: "simulated") }
+  }
+}
+
+/// The real log on a faulty disk, one step at a time, and what it told of each entry.
+final class SteppedStore {
+  private final class Box: @unchecked Sendable {
+    var completions: [LogCompletion] = []
+  }
+
+  let disk: FaultyDisk
+  let store: SQLiteStore
+  private let box = Box()
+
+  init(on disk: FaultyDisk, options: SQLiteStore.Options, randomness: SeededRandom) throws(StartError) {
+    self.disk = disk
+    var options = options
+    options.isStepped = true
+    options.openFolder = { _ throws(StartError) in try FaultyFolder(disk) }
+    let box = box
+    store = try SQLiteStore(folder: disk.path, options: options, randomness: randomness, logger: quiet) {
+      box.completions += $0
+    }
+  }
+
+  deinit { store.close() }
+
+  /// The writer does up to `limit` pieces of work.
+  func step(_ limit: Int = .max) -> [LogCompletion] {
+    store.step(limit)
+    defer { box.completions = [] }
+    return box.completions
+  }
+
+  /// The disk failed in a way after which this process takes nothing more.
+  var hasFailed: Bool { store.writer.inbox.failure != nil }
+
+  /// Ends in order.
+  func close() -> [LogCompletion] {
+    store.close()
+    defer { box.completions = [] }
+    return box.completions
+  }
+}

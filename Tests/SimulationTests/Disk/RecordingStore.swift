@@ -1,0 +1,66 @@
+import Log
+import Wire
+
+/// What brokers appended, by the place where it would stand. It outlives them, as the disk does.
+final class AppendRecord {
+  var payloads: [ChannelName: [UInt64: [UInt8]]] = [:]
+
+  func note(_ entry: LogEntry) {
+    payloads[entry.channel, default: [:]][entry.publication.offset] = entry.publication.data
+  }
+
+  /// What comes after is lost, and its offsets are given out again.
+  func cut(_ channel: ChannelName, after top: UInt64) {
+    payloads[channel] = payloads[channel]?.filter { $0.key <= top }
+  }
+}
+
+/// The real store, and a note of what it is given.
+final class RecordingStore: TransactionalStore {
+  private let store: any TransactionalStore
+  private let record: AppendRecord
+
+  init(_ store: any TransactionalStore, _ record: AppendRecord) {
+    self.store = store
+    self.record = record
+  }
+
+  func append(_ entry: LogEntry) -> AppendOutcome {
+    let outcome = store.append(entry)
+    if case .refused = outcome { return outcome }
+    record.note(entry)
+    return outcome
+  }
+
+  func append(_ transaction: [LogEntry]) -> AppendOutcome {
+    let outcome = store.append(transaction)
+    if case .refused = outcome { return outcome }
+    for entry in transaction { record.note(entry) }
+    return outcome
+  }
+
+  func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
+    try store.open(channel, durability: durability)
+  }
+
+  func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
+    try store.read(channel, range)
+  }
+
+  func entries(of channel: ChannelName) throws(LogError) -> [Publication] { try store.entries(of: channel) }
+
+  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
+    try store.entry(key, of: channel)
+  }
+
+  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] {
+    try store.keys(of: channel, expiringBy: time, limit: limit)
+  }
+
+  var bytesWaiting: Int { store.bytesWaiting }
+  var isRefusing: Bool { store.isRefusing }
+  func scrub() { store.scrub() }
+  func removeHistory(of channel: ChannelName) throws(LogError) { try store.removeHistory(of: channel) }
+  func sweep(now: Int64) { store.sweep(now: now) }
+  func close() { store.close() }
+}
