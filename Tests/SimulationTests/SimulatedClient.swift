@@ -20,6 +20,8 @@ final class SimulatedClient {
   var state = State.idle
   /// Where it stands; nil until the first answer.
   var position: StreamPosition?
+  /// Whether its next subscribe may be tried with a small answer.
+  var triesSmall = true
   /// Publications under way, by tag.
   var publishing: [UInt64: [UInt8]] = [:]
 

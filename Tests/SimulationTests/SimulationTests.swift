@@ -31,6 +31,7 @@ struct SimulationTests {
     #expect(coverage.acknowledged > seeds.count, "\(coverage)")
     #expect(coverage.refused > 0 && coverage.recovered > 0 && coverage.notRecovered > 0, "\(coverage)")
     #expect(coverage.lostPositions > 0 && coverage.gaps > 0 && coverage.resets > 0, "\(coverage)")
+    #expect(coverage.deferred > 0 && coverage.tooLarge > 0, "\(coverage)")
     #expect(coverage.refilled > 0 && coverage.brokerCrashes > 0 && coverage.gatewayCrashes > 0, "\(coverage)")
   }
 
@@ -53,6 +54,7 @@ struct SimulationTests {
       world.coverage.resets += node.link.counters.resets
       world.coverage.refilled += node.link.counters.channelsRefilled
     }
+    world.coverage.deferred += world.broker?.counters.requestsDeferred ?? 0
     world.violations += world.oracle.verdict(disk: world.disk.channels)
     for client in world.clients {
       if client.state != .live { world.violations.append("\(client.name) never came back: \(client.state)") }

@@ -92,7 +92,11 @@ extension World {
 
   func subscribe(_ client: SimulatedClient) {
     let since = client.position
-    let tag = request(.subscribe(.init(channel: client.channel, since: since, member: client.info)), from: client)
+    // As a gateway does that has no room for large answers now, and asks again where the answer is one.
+    let answer = client.triesSmall && faults && random.chance(50) ? AnswerLimit(bytes: 500, isTry: true) : .most
+    let subscribe = BrokerRequest.SubscribeRequest(
+      channel: client.channel, since: since, member: client.info, answer: answer)
+    let tag = request(.subscribe(subscribe), from: client)
     client.state = .subscribing(tag: tag, since: since)
   }
 
@@ -154,11 +158,16 @@ extension World {
     switch response {
     case .subscribed(let subscribed):
       if since != nil { if subscribed.recovered { coverage.recovered += 1 } else { coverage.notRecovered += 1 } }
+      client.triesSmall = true
       if let complaint = client.subscribed(subscribed, since: since) { fail(complaint) }
       for publication in subscribed.publications {
         if let complaint = oracle.seen(client.channel, subscribed.position.epoch, publication) { fail(complaint) }
       }
     case .failed: client.state = .idle
+    case .tooLarge:
+      coverage.tooLarge += 1
+      client.triesSmall = false
+      client.state = .idle
     default: fail("\(client.name): a subscribe was answered with \(response)")
     }
   }

@@ -90,6 +90,7 @@ final class World {
     for (name, channel) in disk.channels {
       if let complaint = oracle.survived(name, channel) { fail(complaint) }
     }
+    coverage.deferred += broker?.counters.requestsDeferred ?? 0
     broker = nil
     for index in gateways.indices {
       gateways[index].toBroker = []
