@@ -18,7 +18,7 @@ struct CostlyReadTests {
     let open = ["subscribe", "publish", "history"].map { #""allow_\#($0)_for_anonymous":true"# }.joined(separator: ",")
     return """
       {"server":{"event_loops":2,"header_timeout":"1m"},
-       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"32MiB","history_max_bytes":"256KiB",
+       "client":{"allow_anonymous_connect_without_token":true,"history_max_bytes":"256KiB",
                  "recovery_max_bytes":"2MiB","connect_timeout":"10m","request_timeout":"10m","ping_interval":"10m"},
        "backbone":{"heartbeat_interval":"10s"},
        "broker":{"gateway_timeout":"1m","link_window_bytes":"8MiB"},
