@@ -7,8 +7,9 @@ public struct BrokerConfiguration: Sendable {
   public var instance: UInt64
   /// How long an idempotency key is held.
   public var idempotencyWindow: Int64 = 5 * 60 * 1000
-  /// What may be under way to one gateway, sent and not yet worked off by its event loops. Over it the link is reset
-  /// and the gateway catches up from the log.
+  /// What may be under way to one gateway, sent and not yet worked off by its event loops. Answers wait where they would
+  /// fill more than half of it; where what is published goes beyond it, the link is reset and the gateway catches up
+  /// from the log.
   public var linkWindowBytes: UInt64 = 64 << 20
   public var heartbeatInterval: Int64 = 1000
   /// Silence after which a gateway is forgotten, with its presence.
@@ -17,7 +18,8 @@ public struct BrokerConfiguration: Sendable {
   public var pendingBytes = 64 << 20
   /// Most publications of one answer, whoever asks.
   public var maximumPageSize: UInt32 = 10_000
-  /// Most payload bytes of one answer: a history page ends there, and a recovery that would need more is not whole.
+  /// Most bytes of one answer, whatever the request says: a page ends there, and a recovery that would need more is not
+  /// whole. See ``answerBytes``.
   public var maximumPageBytes = 16 << 20
   /// Largest payload of a publication.
   public var maximumPayloadBytes = 1 << 20
@@ -33,6 +35,10 @@ public struct BrokerConfiguration: Sendable {
     self.namespaces = namespaces
     self.instance = instance
   }
+
+  /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerLink``), and one alone
+  /// must find room there.
+  var answerBytes: Int { min(maximumPageBytes, Int(clamping: linkWindowBytes / 4)) }
 }
 
 /// The time of one input: the broker itself never looks at a clock, so that a simulation can be it.

@@ -92,8 +92,11 @@ extension BrokerCore {
   func settle(
     _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    if case .gateway(let gateway, let request) = requester { links[gateway]?.remember(response, for: request) }
-    answer(requester, response, at: time, into: &effects)
+    guard case .gateway(let gateway, let request) = requester else {
+      return answer(requester, response, at: time, into: &effects)
+    }
+    links[gateway]?.remember(response, for: request)
+    reply(LinkReply(id: request, response: response).bytes, to: gateway, at: time, into: &effects)
   }
 
   /// A gateway asks again for something whose answer it never got.

@@ -15,15 +15,19 @@ extension BrokerCore {
     let audience = try admit(request.member?.user, to: state, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
-      switch try read(map, since: request.since, of: state, limit: request.recoveryLimit, at: time) {
+      switch try read(map, for: request, of: state, at: time) {
       case .page(var page):
         page.entries = shown(page.entries, of: state, to: request.member, audience)
         page.changes = shown(page.changes, of: state, to: request.member, audience)
         return answer(requester, .mapPage(page), at: time, into: &effects)
       case .live(let live): subscribed = live
+      case .tooLarge: return answer(requester, .tooLarge, at: time, into: &effects)
       }
     } else {
-      subscribed = try recover(request, in: state, at: time)
+      guard let recovered = try recover(request, in: state, at: time) else {
+        return answer(requester, .tooLarge, at: time, into: &effects)
+      }
+      subscribed = recovered
     }
     subscribed.audience = audience
     if state.options.app != nil {
@@ -62,9 +66,10 @@ extension BrokerCore {
     }
   }
 
+  /// Nil: what was missed is more than the first try may hold.
   private func recover(
     _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, at time: BrokerTime
-  ) throws(ClientError) -> BrokerResponse.Subscribed {
+  ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
     guard var since = request.since else { return .init(position: top) }
     #if DEBUG
@@ -77,11 +82,10 @@ extension BrokerCore {
     case .read(let offset, let count):
       let range = LogRange(
         since: offset, through: top.offset, limit: Int(clamping: count), notBefore: oldest(in: state, at: time))
-      let publications = try read(range, of: state)
-      guard isWhole(publications, after: offset, through: top.offset),
-        withinPageBytes(publications).count == publications.count
-      else { return .init(position: top) }
-      return .init(position: top, recovered: true, publications: publications)
+      let found = try read(range, within: request.answer, of: state)
+      if found.isCut && request.answer.isTry { return nil }
+      guard isWhole(found.publications, after: offset, through: top.offset) else { return .init(position: top) }
+      return .init(position: top, recovered: true, publications: found.publications)
     }
   }
 
@@ -122,23 +126,25 @@ extension BrokerCore {
 
   // MARK: History
 
-  func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> HistoryPage {
+  func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     let state = try channel(request.channel, at: time)
     let audience = try admit(request.viewer, to: state, at: time)
     let top = state.sequencer.top
     if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
       throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
     }
-    guard request.limit > 0, state.options.keepsHistory else { return HistoryPage(position: top) }
+    guard request.limit > 0, state.options.keepsHistory else { return .history(HistoryPage(position: top)) }
     let range = LogRange(
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
       notBefore: oldest(in: state, at: time))
-    var publications = Array(withinPageBytes(try read(range, of: state)))
+    let found = try read(range, within: request.answer, of: state)
+    if found.isCut && request.answer.isTry { return .tooLarge }
+    var publications = found.publications
     if state.options.app != nil, let viewer = request.viewer {
       publications = shown(publications, of: state, to: ClientInfo(user: viewer, client: ""), audience)
     }
-    return HistoryPage(position: top, publications: publications)
+    return .history(HistoryPage(position: top, publications: publications))
   }
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
@@ -146,30 +152,6 @@ extension BrokerCore {
     if state.options.app != nil { throw Self.refusal(of: state) }
     do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
     return .done
-  }
-
-  func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
-    do { return try state.store.read(state.name, range) } catch { throw clientError(for: error) }
-  }
-
-  /// As many of the first publications as one answer may hold, at least one.
-  func withinPageBytes(_ publications: [Publication]) -> ArraySlice<Publication> {
-    var bytes = 0
-    for (index, publication) in publications.enumerated() {
-      bytes += Self.pageBytes(of: publication)
-      if bytes > configuration.maximumPageBytes && index > 0 { return publications[..<index] }
-    }
-    return publications[...]
-  }
-
-  /// What a publication takes of an answer, roughly.
-  private static func pageBytes(of publication: Publication) -> Int {
-    var bytes = 256 + publication.data.count
-    if let info = publication.info {
-      bytes += info.user.utf8.count + (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
-    }
-    for (key, value) in publication.tags { bytes += 16 + key.utf8.count + value.utf8.count }
-    return bytes
   }
 
   func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {

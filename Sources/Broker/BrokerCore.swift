@@ -104,10 +104,10 @@ public final class BrokerCore {
         return try self.subscribe(subscribe, for: requester, isResync: isResync, at: time, into: &effects)
       case .unsubscribe(let unsubscribe):
         response = self.unsubscribe(unsubscribe, for: requester, at: time, into: &effects)
-      case .history(let history): response = .history(try page(history, at: time))
+      case .history(let history): response = try page(history, at: time)
       case .historyRemove(let channel): response = try removeHistory(of: channel, at: time)
-      case .presence(let channel, let viewer):
-        response = .presence(try members(of: channel, for: viewer, at: time))
+      case .presence(let channel, let viewer, let answer):
+        response = try presence(on: channel, for: viewer, within: answer, at: time)
       case .presenceStats(let channel, let viewer):
         let members = try members(of: channel, for: viewer, at: time)
         let users = Set(members.lazy.map { IdentifierKey($0.user) }).count

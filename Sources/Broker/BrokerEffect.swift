@@ -70,6 +70,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var linkGaps: UInt64 = 0
   /// Links that were reset: a gap, a full pipe or a closed window.
   public var linkResets: UInt64 = 0
+  /// Requests and answers that waited for room on a link.
+  public var requestsDeferred: UInt64 = 0
   /// Channels that a gateway caught up on after a reset, whole and not whole.
   public var channelsRefilled: UInt64 = 0
   public var channelsLost: UInt64 = 0

@@ -62,6 +62,8 @@ struct Presence {
   }
 
   private(set) var byClient: [String: Member] = [:]
+  /// What a list of all of them weighs.
+  private(set) var bytes = 0
   /// How many of them came through each gateway, so that nobody walks 100,000 members to learn that one is left.
   private var countByGateway: [UInt64: Int] = [:]
 
@@ -76,14 +78,19 @@ struct Presence {
   /// - Returns: true where the member was not there before.
   mutating func enter(_ member: Member) -> Bool {
     let before = byClient.updateValue(member, forKey: member.info.client)
-    if let before { count(before.gateway, -1) }
+    if let before {
+      count(before.gateway, -1)
+      bytes -= before.info.cost
+    }
     count(member.gateway, 1)
+    bytes += member.info.cost
     return before == nil
   }
 
   mutating func leave(client: String) -> ClientInfo? {
     guard let member = byClient.removeValue(forKey: client) else { return nil }
     count(member.gateway, -1)
+    bytes -= member.info.cost
     return member.info
   }
 
@@ -97,6 +104,13 @@ struct Presence {
   private mutating func count(_ gateway: UInt64, _ change: Int) {
     let count = (countByGateway[gateway] ?? 0) + change
     countByGateway[gateway] = count > 0 ? count : nil
+  }
+}
+
+extension ClientInfo {
+  /// What it takes of an answer, roughly.
+  fileprivate var cost: Int {
+    64 + user.utf8.count + client.utf8.count + (connectionInfo?.count ?? 0) + (channelInfo?.count ?? 0)
   }
 }
 

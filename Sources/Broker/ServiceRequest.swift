@@ -201,7 +201,7 @@ enum ServiceReply {
     var status = ok
     switch response {
     case .published(let position): write(position, &writer)
-    case .done, .subscribed: break
+    case .done, .subscribed, .tooLarge: break
     case .history(let page):
       write(page.position, &writer)
       writer.list("publications") { writer in

@@ -27,6 +27,10 @@ public struct GatewayConfiguration: Sendable {
   public var requestTimeout: Int64 = 10_000
   /// Bytes under way to the broker before client sockets are read later.
   public var uplinkWindowBytes = 1 << 20
+  /// Bytes of answers to one client's reads that may be under way; more reads wait.
+  public var clientReadWindowBytes = 2 << 20
+  /// The same of all clients together: each event loop has its part.
+  public var readWindowBytes = 16 << 20
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing = true
 
@@ -78,7 +82,10 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: verifier, revocations: revocations, rules: rules, uplink: uplink,
-          windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, egress: egress[index],
+          windowBytes: configuration.uplinkWindowBytes,
+          reads: .init(
+            connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
+          requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
@@ -204,8 +211,14 @@ final class GatewayConnection: ConnectionDelegate {
   func connection(_ connection: Connection, received message: ByteBuffer) { driver.received(message) }
   func connectionReadComplete(_ connection: Connection) { driver.readCompleted() }
   func connectionDrained(_ connection: Connection) { shard.drained(driver) }
-  func connectionRelieved(_ connection: Connection) { driver.outputChanged() }
-  func connectionClosed(_ connection: Connection) { driver.closed() }
+  func connectionRelieved(_ connection: Connection) {
+    driver.outputChanged()
+    shard.relieved(driver)
+  }
+  func connectionClosed(_ connection: Connection) {
+    driver.closed()
+    shard.closed(driver)
+  }
 }
 
 extension Connection: SessionTransport {}

@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// A publication in memory.
 struct KeptPublication {
@@ -85,18 +85,34 @@ struct KeptPublications {
     return ring[Int(offset - first)].ticket
   }
 
-  /// Appends what lies within `span` to `result`, in the order of reading, until it holds `range.limit` publications.
-  func read(_ span: ClosedRange<UInt64>, _ range: LogRange, into result: inout [Publication]) {
+  /// Adds what lies within `span` to `found`, in the order of reading, until that is full.
+  func read(_ span: ClosedRange<UInt64>, into found: inout FoundPublications) {
     guard let first = firstOffset, let last = lastOffset else { return }
     guard span.lowerBound <= last, span.upperBound >= first else { return }
     let low = Int(max(span.lowerBound, first) - first)
     let high = Int(min(span.upperBound, last) - first)
-    var index = range.reverse ? high : low
-    while index >= low, index <= high, result.count < range.limit {
-      let publication = ring[index].publication
-      if publication.time >= range.notBefore { result.append(publication) }
-      index += range.reverse ? -1 : 1
+    var index = found.range.reverse ? high : low
+    while index >= low, index <= high, !found.isFull {
+      let kept = ring[index]
+      if kept.publication.time >= found.range.notBefore { found.add(kept.publication, cost: kept.cost) }
+      index += found.range.reverse ? -1 : 1
     }
+  }
+}
+
+/// What a read has found so far.
+struct FoundPublications {
+  let range: LogRange
+  private(set) var publications: [Publication] = []
+  private var bytes = 0
+
+  init(_ range: LogRange) { self.range = range }
+
+  var isFull: Bool { publications.count >= range.limit || bytes > range.bytes }
+
+  mutating func add(_ publication: Publication, cost: Int) {
+    publications.append(publication)
+    bytes += cost
   }
 }
 
@@ -125,7 +141,7 @@ extension LogRange {
 
 extension Publication {
   /// What a publication costs in memory, roughly: its bytes and 128 for the values and buffers around them.
-  var cost: Int {
+  public var cost: Int {
     var cost = 128 + data.count
     if let info {
       cost += 64 + info.user.utf8.count + info.client.utf8.count

@@ -201,13 +201,19 @@ public struct LogRange: Sendable, Equatable {
   public var reverse: Bool
   /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
   public var notBefore: Int64
+  /// Reading ends with the publication with which they weigh more than this (``Publication/cost``): the reader sees from
+  /// it that there was no room for all, and no store holds more than this and one publication at a time.
+  public var bytes: Int
 
-  public init(since: UInt64?, through: UInt64, limit: Int, reverse: Bool = false, notBefore: Int64 = 0) {
+  public init(
+    since: UInt64?, through: UInt64, limit: Int, reverse: Bool = false, notBefore: Int64 = 0, bytes: Int = .max
+  ) {
     self.since = since
     self.through = through
     self.limit = limit
     self.reverse = reverse
     self.notBefore = notBefore
+    self.bytes = bytes
   }
 }
 

@@ -108,9 +108,9 @@ public final class MemoryStore: TransactionalStore {
   public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
     if isClosed { throw .closed }
     guard let channel = channels[name], let span = range.span(above: 0, through: channel.top) else { return [] }
-    var result: [Publication] = []
-    channel.kept.read(span, range, into: &result)
-    return result
+    var found = FoundPublications(range)
+    channel.kept.read(span, into: &found)
+    return found.publications
   }
 
   public func removeHistory(of name: ChannelName) throws(LogError) {

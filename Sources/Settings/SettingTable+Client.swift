@@ -24,6 +24,17 @@ extension SettingTable {
     SettingKey(
       "client.history_max_publications", .integer(1...100_000), .int(1000), "Publications that one history call gives."),
     SettingKey(
+      "client.history_max_bytes", .bytes(kibibytes(64)...mebibytes(32)), .int(mebibytes(1)),
+      "Bytes of one history answer or page of a map, which ends there; ask for the rest from its last publication or cursor."
+    ),
+    SettingKey(
+      "client.recovery_max_bytes", .bytes(kibibytes(64)...mebibytes(32)), .int(mebibytes(16)),
+      "Bytes of an answer that comes whole or not at all: a recovery, who is present, an ephemeral map."),
+    SettingKey(
+      "client.read_window_bytes", .bytes(kibibytes(64)...mebibytes(1024)), .int(mebibytes(2)),
+      "Bytes of answers to one client's reads that may be under way; more reads wait, and go one at a time where one alone is larger."
+    ),
+    SettingKey(
       "client.max_commands_per_message", .integer(128...4096), .int(1000),
       "Commands in one message from a client; SDKs send all their subscribes in one after a reconnect."),
     SettingKey(

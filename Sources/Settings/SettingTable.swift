@@ -103,7 +103,8 @@ enum SettingTable {
       "Time for which an idempotency key is remembered."),
     SettingKey(
       "broker.link_window_bytes", .bytes(mebibytes(1)...mebibytes(4096)), .int(mebibytes(64)),
-      "Bytes on their way to one gateway before the broker sends it no more."),
+      "Bytes on their way to one gateway before the broker sends it no more; answers wait where they would fill half of it."
+    ),
     SettingKey(
       "broker.gateway_timeout", .duration(seconds(1)...minutes(10)), .int(seconds(10)),
       "Silence after which a gateway counts as gone."),
@@ -154,6 +155,10 @@ enum SettingTable {
     SettingKey(
       "gateway.max_filters_per_channel", .integer(1...1_000_000), .int(1000),
       "Different filters of clients on one channel, for each event loop; one more is refused with error 106."),
+    SettingKey(
+      "gateway.read_window_bytes", .bytes(kibibytes(256)...mebibytes(1024)), .int(mebibytes(16)),
+      "The same as client.read_window_bytes for all clients together, large answers and small ones each; every event loop has an equal part."
+    ),
     SettingKey(
       "gateway.io_uring", .bool, .bool(true),
       "Send in batches through io_uring where the kernel allows it; the start-up log says whether it does."),

@@ -42,6 +42,9 @@ public struct Settings: Sendable, Equatable {
     public var queueBytes: Int
     public var recoveryMaxPublications: Int
     public var historyMaxPublications: Int
+    public var historyMaxBytes: Int
+    public var recoveryMaxBytes: Int
+    public var readWindowBytes: Int
     public var maxCommandsPerMessage: Int
     public var maxPendingRequests: Int
     public var allowAnonymousConnectWithoutToken: Bool
@@ -116,6 +119,7 @@ public struct Settings: Sendable, Equatable {
   public struct Gateway: Sendable, Equatable {
     public var uplinkWindowBytes: Int
     public var egressBytes: Int
+    public var readWindowBytes: Int
     public var maximumFiltersPerChannel: Int
     public var ioUring: Bool
   }

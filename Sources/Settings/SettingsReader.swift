@@ -18,6 +18,7 @@ struct SettingsReader {
       server: server, client: client, token: token, channels: table, broker: broker, backbone: backbone,
       gateway: .init(
         uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
+        readWindowBytes: int("gateway.read_window_bytes"),
         maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
       clique: clique, state: state, data: .init(directory: string("data.directory")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
@@ -64,6 +65,8 @@ struct SettingsReader {
       pingInterval: duration("client.ping_interval"), pongTimeout: duration("client.pong_timeout"),
       queueBytes: int("client.queue_bytes"), recoveryMaxPublications: int("client.recovery_max_publications"),
       historyMaxPublications: int("client.history_max_publications"),
+      historyMaxBytes: int("client.history_max_bytes"), recoveryMaxBytes: int("client.recovery_max_bytes"),
+      readWindowBytes: int("client.read_window_bytes"),
       maxCommandsPerMessage: int("client.max_commands_per_message"),
       maxPendingRequests: int("client.max_pending_requests"),
       allowAnonymousConnectWithoutToken: bool("client.allow_anonymous_connect_without_token"),

@@ -115,6 +115,8 @@ struct SettingsRules {
     }
     if broker.linkWindowBytes < broker.services.maxMessageBytes {
       report("broker.link_window_bytes", "is smaller than broker.services.max_message_bytes; make it larger")
+    } else {
+      checkAnswers()
     }
     guard broker.services.enabled else { return }
     for (key, text) in [("commands", broker.services.commands), ("tap", broker.services.tap)] {
@@ -132,6 +134,18 @@ struct SettingsRules {
     }
     if broker.services.commands == broker.services.tap, !broker.services.tap.hasSuffix(":*") {
       report("broker.services.tap", "is the endpoint of broker.services.commands; write another")
+    }
+  }
+
+  private mutating func checkAnswers() {
+    let client = settings.client
+    for (key, bytes) in [
+      ("history_max_bytes", client.historyMaxBytes), ("recovery_max_bytes", client.recoveryMaxBytes),
+    ] where bytes > settings.broker.linkWindowBytes / 4 {
+      report(
+        "client.\(key)",
+        "is more than a quarter of broker.link_window_bytes, so such an answer would find no room; lower it or raise the window"
+      )
     }
   }
 

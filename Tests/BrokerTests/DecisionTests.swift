@@ -133,9 +133,27 @@ struct PeerLinkTests {
     #expect(link.header(.publication, bodyBytes: 83, window: 200, now: 0)?.sequence == 1)
     #expect(link.header(.publication, bodyBytes: 83, window: 200, now: 0)?.sequence == 2)
     #expect(link.header(.publication, bodyBytes: 0, window: 200, now: 0) == nil)
-    #expect(link.state == .overflowed)
+    #expect(link.header(.reply, bodyBytes: 0, window: 200, now: 0)?.sequence == 3)
+    #expect(link.header(.publication, bodyBytes: 0, window: 200, now: 0) == nil)
     link.reopen(session: 2, now: 0)
     #expect(link.header(.welcome, bodyBytes: 8, window: 200, now: 0)?.sequence == 0)
+  }
+
+  @Test("answers find room in half of the window, late ones in all of it")
+  func answers() {
+    let link = PeerLink(gateway: 1, session: 1, now: 0)
+    #expect(link.hasRoom(forAnswerOf: 500, window: 1000))
+    #expect(!link.hasRoom(forAnswerOf: 501, window: 1000))
+    _ = link.header(.publication, bodyBytes: 583, window: 1000, now: 0)
+    #expect(!link.hasRoom(forAnswerOf: 0, window: 1000))
+    for size in [183, 183, 83] { link.reply(later: Array(repeating: 0, count: size)) }
+    #expect(link.takeLateReplies(window: 1000).map(\.count) == [183, 183])
+    #expect(link.takeLateReplies(window: 650).isEmpty)
+    #expect(link.takeLateReplies(window: 700).map(\.count) == [83])
+    link.consumed(.max)
+    link.reply(later: Array(repeating: 0, count: 2000))
+    #expect(link.takeLateReplies(window: 1000).count == 1)
+    #expect(link.lateReplies.isEmpty)
   }
 
   @Test("a gateway that claims more than it was sent, or takes back what it said, is believed neither")

@@ -82,11 +82,11 @@ struct MapReadTests {
     #expect(!page.cursor.isEmpty)
   }
 
-  @Test("an ephemeral map comes in one page, however large")
+  @Test("an ephemeral map comes in one page, or not at all where that would be too large")
   func ephemeral() {
     let scene = scene(broker: {
       $0.maximumPageSize = 2
-      $0.maximumPageBytes = 10
+      $0.maximumPageBytes = 4000
     })
     for index in 0..<9 { scene.write("e:1", "k\(index)", "1") }
     guard case .subscribed(let answer)? = subscribe(scene, "e:1", MapRead(phase: .state, limit: 1)) else {
@@ -94,6 +94,9 @@ struct MapReadTests {
       return
     }
     #expect(answer.entries.count == 9)
+    for index in 0..<20 { scene.write("e:1", "l\(index)", "1") }
+    #expect(subscribe(scene, "e:1", MapRead(phase: .state))?.errorCode == 106)
+    #expect(scene.ask(.readMap(.init(channel: "e:1", read: .init(phase: .state))))?.errorCode == 106)
   }
 
   @Test("who reads the whole map at once is live; who reads pages catches up from the position of the first")

@@ -86,11 +86,16 @@ final class ScriptedStore: TransactionalStore {
 
   func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
     if let readError { throw readError }
-    let kept = written(channel).filter { $0.offset <= range.through }
-    if range.reverse {
-      return Array(kept.filter { $0.offset < range.since ?? .max }.reversed().prefix(range.limit))
+    var kept = written(channel).filter { $0.offset <= range.through }
+    kept =
+      range.reverse
+      ? kept.filter { $0.offset < range.since ?? .max }.reversed() : kept.filter { $0.offset > range.since ?? 0 }
+    var bytes = 0
+    let fitting = kept.prefix { publication in
+      defer { bytes += publication.cost }
+      return bytes <= range.bytes
     }
-    return Array(kept.filter { $0.offset > range.since ?? 0 }.prefix(range.limit))
+    return Array(fitting.prefix(range.limit))
   }
 
   func entries(of channel: ChannelName) throws(LogError) -> [Publication] {

@@ -257,6 +257,17 @@ struct LinkStateTests {
     #expect(later == consumed)
   }
 
+  @Test("a narrow window of the broker's is told of often")
+  func narrowWindow() {
+    let scene = LinkScene()
+    _ = scene.sends()
+    scene.receive(.welcome, LinkWelcome(broker: 1, windowBytes: 1600).bytes)
+    _ = scene.sends()
+    for _ in 0..<6 { scene.receive(.brokerHeartbeat) }
+    scene.perform { scene.link.acknowledge(queuedBytes: 0, at: scene.now, into: &$0) }
+    #expect(scene.sends() == [.gatewayHeartbeat])
+  }
+
   @Test("the end is said to a broker that is there")
   func goodbye() {
     let scene = LinkScene()

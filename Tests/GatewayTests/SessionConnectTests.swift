@@ -183,9 +183,9 @@ struct SessionConnectTests {
     let tags = asked.compactMap { if case .request(let tag, _) = $0 { tag } else { nil } }
     #expect(asked.requests.map(\.channel) == [channel("a"), channel("b")])
     #expect(asked.replies.isEmpty)
-    #expect(bench.feed(.brokerAnswered(tag: tags[1], .at(4))) == [.attach(channel("b"), .held)])
+    #expect(bench.feed(.brokerAnswered(tag: tags[1], .at(4))) == [.attach(channel("b"), [.held, .toldOfLoss])])
     let last = bench.feed(.brokerAnswered(tag: tags[0], .at(2)))
-    #expect(last.first == .attach(channel("a"), .held))
+    #expect(last.first == .attach(channel("a"), [.held, .toldOfLoss]))
     #expect(last.dropFirst().first == .send(last.replies[0]))
     #expect(last.last == .releaseHeld)
     #expect(last.connectResult?.subs.keys.sorted() == ["a", "b"])

@@ -25,7 +25,7 @@ struct SessionSubscribeTests {
     result.wasRecovering = true
     result.recovered = true
     result.publications = [missed]
-    #expect(actions == [.send(.subscribe(id: 7, result)), .attach(channel("a"), .positioned)])
+    #expect(actions == [.send(.subscribe(id: 7, result)), .attach(channel("a"), .toldOfLoss)])
   }
 
   @Test("a filter goes to the link with the request, and to the hub with what the broker lets be seen")
@@ -40,7 +40,7 @@ struct SessionSubscribeTests {
     #expect(request.channel == channel("a"))
     let answer = BrokerResponse.subscribed(.init(position: .init(epoch: "e", offset: 0), audience: users))
     let actions = bench.feed(.brokerAnswered(tag: tag, answer))
-    #expect(actions.last == .attach(channel("a"), [], HubFilters(own: red, audience: users)))
+    #expect(actions.last == .attach(channel("a"), .toldOfLoss, HubFilters(own: red, audience: users)))
   }
 
   @Test("a filter that makes no sense is answered with 107, and nothing is subscribed to")
@@ -133,7 +133,7 @@ struct SessionSubscribeTests {
     var bench = SessionBench.live(.shut)
     let actions = bench.joinWithToken(name)
     #expect(actions.subscribeResult != nil)
-    #expect(actions.last == .attach(channel(name), []))
+    #expect(actions.last == .attach(channel(name), .toldOfLoss))
   }
 
   static let refusals: [(Result<SubscriptionClaims, TokenError>, UInt32)] = [
@@ -222,7 +222,8 @@ struct SessionSubscribeTests {
     #expect(result.recoverable == recoverable)
     #expect(result.positioned == positioned)
     #expect(result.epoch == (positioned ? "e" : ""))
-    #expect(actions.contains(.attach(channel("a"), positioned ? .positioned : [])))
+    // With a position or without: only in low lanes gaps are meant.
+    #expect(actions.contains(.attach(channel("a"), options.lane == .publications ? .toldOfLoss : [])))
   }
 
   @Test("nobody counts offsets in a low lane, whatever their token says")
@@ -295,7 +296,9 @@ struct SessionSubscribeTests {
       $0.forcePushJoinLeave = forces
     }
     var bench = SessionBench.live(options)
-    #expect(bench.join("a") { $0.joinLeave = asks }.last == .attach(channel("a"), gets ? .joinLeave : []))
+    #expect(
+      bench.join("a") { $0.joinLeave = asks }.last
+        == .attach(channel("a"), gets ? [.joinLeave, .toldOfLoss] : .toldOfLoss))
   }
 
   @Test("who subscribes is told to the broker only where presence or joins are on")
@@ -402,16 +405,20 @@ struct SessionSubscribeTests {
     #expect(bench.answer(asked, .at(0)).unsubscribes == ["b"])
   }
 
-  @Test("a lost channel ends a positioned subscription with 2500, and leaves others alone")
+  @Test("a lost channel ends each subscription with 2500, with a position or without, but in low lanes")
   func channelLost() {
-    var bench = SessionBench.live()
+    let low = ChannelOptions.open.with { $0.lane = .typing }
+    var bench = SessionBench.live(namespaces: ["low": low])
     bench.join("a") { $0.positioned = true }
     bench.join("b")
-    let actions = bench.feed(.channelLost(channel("a")))
-    #expect(actions.first == .detach(channel("a")))
-    #expect(actions.unsubscribes == ["a"])
-    #expect(actions.last == .send(.push(.unsubscribe(channel: "a", .insufficient))))
-    #expect(bench.feed(.channelLost(channel("b"))).isEmpty)
+    bench.join("low:c")
+    for name in ["a", "b"] {
+      let actions = bench.feed(.channelLost(channel(name)))
+      #expect(actions.first == .detach(channel(name)))
+      #expect(actions.unsubscribes == [name])
+      #expect(actions.last == .send(.push(.unsubscribe(channel: name, .insufficient))))
+    }
+    #expect(bench.feed(.channelLost(channel("low:c"))).isEmpty)
     #expect(bench.feed(.channelLost(channel("nobody"))).isEmpty)
   }
 

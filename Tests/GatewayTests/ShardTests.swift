@@ -3,9 +3,9 @@ import NIOCore
 import NIOEmbedded
 import Testing
 import Wire
-import ZeroMQ
 
 @testable import Gateway
+@testable import ZeroMQ
 
 @Suite("Shard")
 struct ShardTests {
@@ -114,6 +114,50 @@ struct ShardTests {
     }
   }
 
+  @Test("reads beyond what one connection may have under way wait, and its socket is read later until they go")
+  func reads() throws {
+    let scene = try ShardScene(members: 0)
+    let transport = RecordingTransport(eventLoop: scene.egress.loop)
+    let driver = scene.shard.open(transport)
+    let most = UInt64((2 << 20) / ReadAdmission.smallBytes)
+    for tag in 1...(most + 3) {
+      scene.shard.request(.history(.init(channel: Fixed.channel, limit: 1)), tag: tag, filter: nil, from: driver)
+      #expect(transport.isPaused == (tag > most))
+    }
+    let ending = BrokerRequest.unsubscribe(.init(channel: Fixed.channel, member: nil, keepsInterest: false))
+    scene.shard.request(ending, tag: 90, filter: nil, from: driver)
+    scene.shard.request(.publish(.init(channel: Fixed.channel, data: [1])), tag: 91, filter: nil, from: driver)
+    func answer(_ tag: UInt64, _ response: BrokerResponse) {
+      scene.shard.take([.answer(connection: driver.id, tag: tag, response)])
+    }
+    let page = BrokerResponse.history(.init(position: .init(epoch: "e", offset: 0)))
+    answer(1, page)
+    answer(2, .tooLarge)
+    // The second is asked again, as a large one, and the others wait behind it.
+    #expect(transport.isPaused)
+    for tag in 3...most { answer(tag, page) }
+    #expect(!transport.isPaused)
+    #expect(scene.posted() == Array(1...most) + [90, most + 1, 2, most + 2, most + 3, 91])
+  }
+
+  @Test("what a connection asked for before it was cut goes nowhere")
+  func cut() throws {
+    let scene = try ShardScene(members: 0)
+    let transport = RecordingTransport(eventLoop: scene.egress.loop)
+    let driver = scene.shard.open(transport)
+    for tag in 1...99 as ClosedRange<UInt64> {
+      scene.shard.request(.presence(Fixed.channel), tag: tag, filter: nil, from: driver)
+    }
+    let under = scene.posted()
+    #expect(under.count == (2 << 20) / ReadAdmission.smallBytes)
+    driver.closed()
+    scene.shard.closed(driver)
+    for tag in under {
+      scene.shard.take([.answer(connection: driver.id, tag: tag, tag % 2 == 0 ? .presence([]) : .tooLarge)])
+    }
+    #expect(scene.posted() == [])
+  }
+
   @Test("whoever asks faster than the backbone thread takes is read later, until it has taken half of it")
   func ahead() throws {
     let scene = try ShardScene(members: 0, windowBytes: 4 * (256 + 1000))
@@ -220,6 +264,7 @@ private final class ShardScene {
   let members: [EgressMember]
   let load: ShardLoad
   private let turn: TurnEnds
+  private let uplink: Mailbox<UplinkMessage>
 
   init(members count: Int, windowBytes: Int = 1 << 20, mailboxBytes: Int = 1 << 20, filters: Int = 1000) throws {
     var now: UInt64 = 0
@@ -228,6 +273,7 @@ private final class ShardScene {
       return now
     }
     let uplink = Mailbox<UplinkMessage>(capacity: mailboxBytes)
+    self.uplink = uplink
     load = ShardLoad(uplink: uplink)
     let turn = TurnEnds()
     self.turn = turn
@@ -257,7 +303,14 @@ private final class ShardScene {
   }
 
   func publish() {
-    shard.request(.presence(Fixed.channel), tag: 1, filter: nil, from: members[0].driver)
+    shard.request(.presenceStats(Fixed.channel), tag: 1, filter: nil, from: members[0].driver)
+  }
+
+  /// The tags of what the backbone thread was asked since this was asked last.
+  func posted() -> [UInt64] {
+    var batch: [UplinkMessage] = []
+    uplink.take(&batch)
+    return batch.compactMap { if case .request(let request) = $0 { request.source.tag } else { nil } }
   }
 
   func reached() -> Int {

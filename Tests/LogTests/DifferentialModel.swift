@@ -94,7 +94,8 @@ struct DifferentialModel {
       since: offsets.randomElement(using: &generator) ?? nil,
       through: Bool.random(using: &generator) ? top : .random(in: 0...top + 2, using: &generator),
       limit: [1, 5, 100, .max].randomElement(using: &generator) ?? 1, reverse: .random(using: &generator),
-      notBefore: Bool.random(using: &generator) ? 0 : now - .random(in: 0...20_000, using: &generator))
+      notBefore: Bool.random(using: &generator) ? 0 : now - .random(in: 0...20_000, using: &generator),
+      bytes: Bool.random(using: &generator) ? .max : .random(in: 0...20_000, using: &generator))
     let name = try channel(Self.names[index])
     let expected = try memory.read(name, range)
     let found = try sqlite.store.read(name, range)

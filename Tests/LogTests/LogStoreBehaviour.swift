@@ -92,10 +92,10 @@ final class Subject {
 
   func read(
     _ name: ChannelName, since: UInt64? = nil, through: UInt64 = .max, limit: Int = .max, reverse: Bool = false,
-    notBefore: Int64 = 0
+    notBefore: Int64 = 0, bytes: Int = .max
   ) throws -> [UInt64] {
     try store.read(
-      name, LogRange(since: since, through: through, limit: limit, reverse: reverse, notBefore: notBefore)
+      name, LogRange(since: since, through: through, limit: limit, reverse: reverse, notBefore: notBefore, bytes: bytes)
     ).map(\.offset)
   }
 }
@@ -127,6 +127,32 @@ final class Subject {
         Publication(offset: 1, time: -5, data: [], info: info, tags: ["a": "", "": "b"]),
         Publication(offset: 2, time: 7, data: [0, 255, 0]),
       ])
+  }
+
+  @Test("Reading ends with the publication that goes beyond the bytes, hot or cold", arguments: StoreKind.allCases)
+  func bytes(_ kind: StoreKind) throws {
+    let subject = try Subject(kind)
+    let name = try channel("a")
+    try subject.open(name)
+    // More than a tail holds in memory, so that SQLite has to be asked for a part of it.
+    for _ in 1...400 { try subject.publish(name, size: 1000, data: Array(repeating: 7, count: 2000)) }
+    let cost = try #require(try subject.store.read(name, LogRange(since: nil, through: 1, limit: 1)).first).cost
+    #expect(cost >= 2000)
+    for reverse in [false, true] {
+      for wanted in [1, 2, 7, 399] as [UInt64] {
+        // Exactly full is not beyond.
+        let found = try subject.read(name, reverse: reverse, bytes: Int(wanted) * cost - 1)
+        let isAsWanted = found == (1...wanted).map { reverse ? 401 - $0 : $0 }
+        #expect(isAsWanted, "\(found.count) instead of \(wanted)")
+        #expect(try subject.read(name, reverse: reverse, bytes: Int(wanted) * cost).count == Int(wanted) + 1)
+      }
+      #expect(try subject.read(name, reverse: reverse, bytes: 0).count == 1)
+      #expect(try subject.read(name, reverse: reverse, bytes: 400 * cost).count == 400)
+      #expect(try subject.read(name, limit: 3, reverse: reverse, bytes: 400 * cost).count == 3)
+    }
+    // From what SQLite holds into what is in memory.
+    #expect(try subject.read(name, since: 350, bytes: 20 * cost) == Array(351...371))
+    #expect(try subject.read(name, since: 371, reverse: true, bytes: 5 * cost) == [370, 369, 368, 367, 366, 365])
   }
 
   @Test("A range is cut by since, through and limit, in both directions", arguments: StoreKind.allCases)

@@ -210,6 +210,9 @@ struct CombinationTests {
     let services = #"{"broker": {"services": {"max_message_bytes": "64MiB"}, "#
     #expect(refused(services + #""pending_bytes": "1MiB"}}"#, "broker.pending_bytes", "is smaller than"))
     #expect(refused(services + #""link_window_bytes": "1MiB"}}"#, "broker.link_window_bytes", "is smaller than"))
+    let window = #"{"broker": {"link_window_bytes": "8MiB"}, "client": {"recovery_max_bytes": "#
+    #expect(refused(window + #""3MiB"}}"#, "client.recovery_max_bytes", "is more than a quarter"))
+    #expect(problems(window + #""2MiB"}}"#) == ["accepted"])
   }
 
   @Test("A secret that is short, a PEM or given twice")

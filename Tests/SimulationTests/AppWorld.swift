@@ -100,7 +100,7 @@ final class AppWorld {
     brokerLives += 1
     log = SimulatedLog(disk: disk, now: { [unowned self] in wall })
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: brokerLives)
-    configuration.linkWindowBytes = random.chance(30) ? 8192 : 1 << 20
+    configuration.linkWindowBytes = random.chance(30) ? 65_536 : 1 << 20
     configuration.gatewayTimeout = 3000
     configuration.idleChannelTimeout = 2000
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))

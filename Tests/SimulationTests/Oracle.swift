@@ -162,6 +162,10 @@ struct Coverage {
   var gaps: UInt64 = 0
   var resets: UInt64 = 0
   var refilled: UInt64 = 0
+  /// Requests and answers that waited for room on a link.
+  var deferred: UInt64 = 0
+  /// First tries that would have held more.
+  var tooLarge = 0
 
   mutating func add(_ other: Coverage) {
     acknowledged += other.acknowledged
@@ -182,6 +186,8 @@ struct Coverage {
     gaps += other.gaps
     resets += other.resets
     refilled += other.refilled
+    deferred += other.deferred
+    tooLarge += other.tooLarge
   }
 
   /// What never happened.

@@ -33,6 +33,8 @@ final class SimulatedClient {
   private(set) var lastCommand: UInt32 = 0
   /// Where it stands; nil until the first answer.
   var position: StreamPosition?
+  /// Subscribes that were tried with a small answer: asked again whole where it does not do.
+  var tries: [UInt64: BrokerRequest.SubscribeRequest] = [:]
   /// Publications under way, by tag.
   var publishing: [UInt64: Publishing] = [:]
   /// What it publishes just now.
@@ -54,6 +56,7 @@ final class SimulatedClient {
     state = .connecting
     isAttached = false
     publishing = [:]
+    tries = [:]
     unanswered = []
     session = Session(
       rules: rules, identity: SessionIdentity(client: info.client, session: "s\(connection)"), format: format,

@@ -124,10 +124,16 @@ final class SimulatedLog: TransactionalStore {
     var kept = disk.channels[channel]?.kept ?? []
     kept += (tails[channel] ?? []).map(\.publication)
     kept = kept.filter { $0.offset <= range.through && $0.time >= range.notBefore }
-    if range.reverse {
-      return Array(kept.reversed().filter { range.since == nil || $0.offset < range.since ?? 0 }.prefix(range.limit))
+    kept =
+      range.reverse
+      ? kept.reversed().filter { range.since == nil || $0.offset < range.since ?? 0 }
+      : kept.filter { $0.offset > range.since ?? 0 }
+    var bytes = 0
+    let fitting = kept.prefix { publication in
+      defer { bytes += publication.cost }
+      return bytes <= range.bytes
     }
-    return Array(kept.filter { $0.offset > range.since ?? 0 }.prefix(range.limit))
+    return Array(fitting.prefix(range.limit))
   }
 
   func entries(of channel: ChannelName) throws(LogError) -> [Publication] {

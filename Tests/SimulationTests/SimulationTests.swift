@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import TestSupport
 import Testing
@@ -61,6 +62,7 @@ struct SimulationTests {
       world.coverage.resets += node.link.counters.resets
       world.coverage.refilled += node.link.counters.channelsRefilled
     }
+    world.coverage.deferred += world.broker?.counters.requestsDeferred ?? 0
     // The disk, as the next broker would find it.
     var tops: [ChannelName: StreamPosition] = [:]
     for name in World.channels { tops[name] = try? world.log?.store.open(name, durability: .durable).position }

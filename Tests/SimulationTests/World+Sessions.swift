@@ -44,7 +44,7 @@ extension World {
     case .close(let code): fail("\(client.name) was closed with \(code.code), \(code.reason)")
     case .request(let tag, let request):
       if case .publish = request, let publishes = client.publishes { client.publishing[tag] = publishes }
-      submit(request, tag: tag, from: client)
+      submit(trying(request, tag: tag, client), tag: tag, from: client)
     case .checkConnectionToken(let tag, let token):
       feed(.connectionTokenChecked(tag: tag, .success(ConnectionClaims(user: token))), to: client)
     case .attach(let channel, _, _):
@@ -54,6 +54,14 @@ extension World {
     case .subscribe, .checkSubscriptionToken, .releaseHeld, .discardHeld:
       fail("\(client.name): nobody asked for \(action)")
     }
+  }
+
+  /// As an event loop does that has no room for large answers now.
+  private func trying(_ request: BrokerRequest, tag: UInt64, _ client: SimulatedClient) -> BrokerRequest {
+    guard case .subscribe(var subscribe) = request, faults, random.chance(50) else { return request }
+    client.tries[tag] = subscribe
+    subscribe.answer = AnswerLimit(bytes: 500, isTry: true)
+    return .subscribe(subscribe)
   }
 
   private func hears(_ reply: ClientReply, _ client: SimulatedClient) {
@@ -156,6 +164,10 @@ extension World {
       else { return }
       if let publishing = client.publishing.removeValue(forKey: source.tag), case .published(let position) = response {
         acknowledged(publishing, position, client)
+      }
+      if let whole = client.tries.removeValue(forKey: source.tag), response == .tooLarge {
+        coverage.tooLarge += 1
+        return submit(.subscribe(whole), tag: source.tag, from: client)
       }
       feed(.brokerAnswered(tag: source.tag, response), to: client)
     }

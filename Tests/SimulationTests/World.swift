@@ -175,6 +175,7 @@ final class World {
       _ = log.step(Int.random(in: 0...3, using: &random))
       disk = stop == .killed ? disk.killed() : disk.powerCut(seed: random.next())
     }
+    coverage.deferred += broker?.counters.requestsDeferred ?? 0
     broker = nil
     self.log = nil
     for index in gateways.indices {

@@ -43,7 +43,7 @@ struct LinkMessageTests {
       .subscribed(.init(position: position, entries: publications, audience: filter)),
       .mapPage(MapPage(phase: .state, position: position, entries: publications, cursor: "3:k")),
       .mapPage(MapPage(phase: .stream, position: position, changes: publications)),
-      .unread([0, .max]), .unread([]), .result([]), .result(Array("{}".utf8)),
+      .unread([0, .max]), .unread([]), .result([]), .result(Array("{}".utf8)), .tooLarge,
       .failed(.tooManyRequests), .failed(.badRequest.saying("\u{0}\n")),
     ]
     for (index, response) in responses.enumerated() {
@@ -81,7 +81,10 @@ struct LinkMessageTests {
         .init(
           channel: channel, member: full, isPresent: false,
           map: MapRead(phase: .state, cursor: "3:k", limit: .max, isReversed: true))),
-      .history(.init(channel: channel, limit: 1, viewer: "u")),
+      .history(.init(channel: channel, limit: 1, viewer: "u", answer: .init(bytes: 65_536, isTry: true))),
+      .presence(channel, viewer: nil, answer: .init(bytes: 0)),
+      .subscribe(.init(channel: channel, since: position, answer: .init(bytes: 1, isTry: true))),
+      .readMap(.init(channel: channel, read: MapRead(phase: .state), answer: .init(bytes: 7, isTry: true))),
       .edit(.init(channel: channel, offset: .max, data: nil, editor: full)),
       .edit(.init(channel: channel, offset: 1, data: [], editor: nil)),
       .readMap(.init(channel: channel, key: "k", read: MapRead(phase: .stream), viewer: "u")),
@@ -110,7 +113,8 @@ struct LinkMessageTests {
         try LinkHello(bytes: bytes).bytes
       })
     examples.append(
-      Example(name: "welcome", bytes: LinkWelcome(broker: 1).bytes) { (bytes) throws(MalformedMessage) in
+      Example(name: "welcome", bytes: LinkWelcome(broker: 1, windowBytes: 1 << 30).bytes) {
+        (bytes) throws(MalformedMessage) in
         try LinkWelcome(bytes: bytes).bytes
       })
     examples.append(

@@ -32,25 +32,68 @@ extension BrokerCore {
   ) throws(MalformedMessage) {
     switch message.header.kind {
     case .request:
-      try handle(try LinkRequest(bytes: message.body), from: link, at: time, into: &effects)
+      let request = try LinkRequest(bytes: message.body)
+      link.forgetResults(before: request.oldestPending)
+      begin(.request(request), bytes: message.byteCount, of: link, at: time, into: &effects)
     case .gatewayHeartbeat:
       link.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
-    case .resynced:
-      finishResync(of: link.gateway, at: time, into: &effects)
+      goOn(link, at: time, into: &effects)
+    case .resynced: begin(.resynced, bytes: message.byteCount, of: link, at: time, into: &effects)
     case .obeyed:
       obeyed(try LinkObeyed(bytes: message.body).id, by: link.gateway, at: time, into: &effects)
-    case .goodbye:
-      depart(link.gateway, at: time, into: &effects)
+    case .goodbye: begin(.goodbye, bytes: message.byteCount, of: link, at: time, into: &effects)
     case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard,
       .order:
       throw MalformedMessage()
     }
   }
 
-  private func handle(
-    _ request: LinkRequest, from link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) throws(MalformedMessage) {
-    link.forgetResults(before: request.oldestPending)
+  // MARK: Requests
+
+  /// At once, or when there is room for the answer.
+  private func begin(
+    _ work: LinkBacklog.Work, bytes: Int, of link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    if link.backlog.isEmpty && hasRoom(for: work, on: link) { return perform(work, of: link, at: time, into: &effects) }
+    counters.requestsDeferred += 1
+    link.backlog.append(work, bytes: bytes)
+    // A gateway bounds what it asks for by a window of its own.
+    if link.backlog.bytes > Self.backlogBytes { overflow(link.gateway, into: &effects) }
+  }
+
+  private static let backlogBytes = 256 << 20
+
+  /// The gateway has worked something off: what waited for room goes on.
+  private func goOn(_ link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    if !link.lateReplies.isEmpty {
+      for body in link.takeLateReplies(window: configuration.linkWindowBytes) {
+        send(.reply, body, to: link.gateway, at: time, into: &effects)
+      }
+    }
+    while link.state == .open, link.lateReplies.isEmpty, let work = link.backlog.first, hasRoom(for: work, on: link) {
+      link.backlog.removeFirst()
+      perform(work, of: link, at: time, into: &effects)
+    }
+  }
+
+  private func hasRoom(for work: LinkBacklog.Work, on link: PeerLink) -> Bool {
+    guard case .request(let request) = work, let answer = request.request.answerLimit else { return true }
+    return link.hasRoom(forAnswerOf: bytes(of: answer), window: configuration.linkWindowBytes)
+  }
+
+  private func perform(
+    _ work: LinkBacklog.Work, of link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    switch work {
+    case .request(let request): perform(request, of: link, at: time, into: &effects)
+    case .resynced: finishResync(of: link.gateway, at: time, into: &effects)
+    case .goodbye: depart(link.gateway, at: time, into: &effects)
+    }
+  }
+
+  private func perform(
+    _ request: LinkRequest, of link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
     let requester = Requester.gateway(link.gateway, request: request.id)
     guard request.request.isRemembered else {
       return perform(request.request, for: requester, isResync: request.isResync, at: time, into: &effects)
@@ -82,7 +125,8 @@ extension BrokerCore {
     } else {
       links.add(PeerLink(gateway: gateway, session: session, now: time.monotonic))
     }
-    send(.welcome, LinkWelcome(broker: configuration.instance).bytes, to: gateway, at: time, into: &effects)
+    let welcome = LinkWelcome(broker: configuration.instance, windowBytes: configuration.linkWindowBytes)
+    send(.welcome, welcome.bytes, to: gateway, at: time, into: &effects)
     // Before anything else that the gateway hands on to its clients.
     tellRevocations(to: gateway, at: time, into: &effects)
     repeatOrders(to: gateway, at: time, into: &effects)
@@ -117,9 +161,9 @@ extension BrokerCore {
 
   /// The link can be trusted no more: nothing is sent, and the gateway is told to begin anew.
   private func overflow(_ gateway: UInt64, into effects: inout [BrokerEffect]) {
-    guard let link = links[gateway], !link.resetIsSent else { return }
-    links[gateway]?.state = .overflowed
-    links[gateway]?.resetIsSent = true
+    guard let link = links[gateway], link.state == .open else { return }
+    link.state = .overflowed
+    link.forgetWaiting()
     clearInterest(of: gateway)
     counters.linkResets += 1
     reset(gateway, session: link.session, into: &effects)
@@ -135,6 +179,7 @@ extension BrokerCore {
     guard let link = links[gateway] else { return }
     let names = link.channels.sorted()
     link.state = .departed(since: time.monotonic)
+    link.forgetWaiting()
     link.lostItsMembers = true
     link.channels = []
     counters.gatewaysForgotten += 1
@@ -179,6 +224,19 @@ extension BrokerCore {
 
   // MARK: Sending
 
+  /// The answer to something that was begun a while ago. Nobody minds what comes before it, so it waits where there is no
+  /// room.
+  func reply(
+    _ body: [UInt8], to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    guard let link = links[gateway], link.state == .open else { return }
+    if link.lateReplies.isEmpty && link.hasRoom(for: body.count, window: configuration.linkWindowBytes) {
+      return send(.reply, body, to: gateway, at: time, into: &effects)
+    }
+    counters.requestsDeferred += 1
+    link.reply(later: body)
+  }
+
   func send(
     _ kind: LinkHeader.Kind, _ body: [UInt8], to gateway: UInt64, at time: BrokerTime,
     into effects: inout [BrokerEffect]
@@ -208,7 +266,7 @@ extension BrokerCore {
     guard let link = links[gateway] else { return nil }
     let window = configuration.linkWindowBytes
     let header = link.header(kind, bodyBytes: bodyBytes, window: window, now: time.monotonic)
-    if header == nil && link.state == .overflowed { overflow(gateway, into: &effects) }
+    if header == nil { overflow(gateway, into: &effects) }
     return header
   }
 }

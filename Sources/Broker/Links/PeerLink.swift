@@ -4,11 +4,15 @@ import Wire
 ///
 /// States:
 /// - open: messages flow. Can transition to: overflowed, departed, open in a new session (hello).
-/// - overflowed: the window closed or the pipe was full; nothing is sent any more, and the gateway is told to open a
-///   new session, again and again until it does. Can transition to: open (hello), departed.
+/// - overflowed: more was published than the window holds, or the pipe was full; nothing is sent any more, and the gateway
+///   is told to open a new session, again and again until it does. Can transition to: open (hello), departed.
 /// - departed: nothing was heard for the timeout, or the gateway said goodbye. Its interest and presence are gone; what
 ///   it published stays known for a while, in case it comes back and asks again. Can transition to: open (hello), and is
 ///   forgotten after as long again.
+///
+/// **The window** holds what was sent and is not known to be worked off. Answers keep to half of it: a request whose
+/// answer might not find room there is begun later (``backlog``). The other half is for what nobody asked for, and that
+/// alone can overflow the link.
 ///
 /// A class, because a link is changed several times for each message, and changing a value inside a dictionary takes
 /// memory for each of the accesses on the way to it.
@@ -30,8 +34,10 @@ final class PeerLink {
   var lastSent: Int64
   /// Its members were announced as gone: when they come back, they are announced again.
   var lostItsMembers = false
-  /// The overflow was acted upon: later messages that find it are simply not sent.
-  var resetIsSent = false
+  /// Requests that wait for room.
+  var backlog = LinkBacklog()
+  /// Answers to publications, calls and their like, which were done a while ago and found no room.
+  private(set) var lateReplies: [[UInt8]] = []
   /// Channels in whose interest set the gateway stands, or which hold members of it.
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
@@ -47,7 +53,7 @@ final class PeerLink {
   func reopen(session: UInt64, now: Int64) {
     self.session = session
     state = .open
-    resetIsSent = false
+    forgetWaiting()
     nextReceived = 1
     nextSent = 0
     sentBytes = 0
@@ -62,14 +68,44 @@ final class PeerLink {
     return true
   }
 
-  /// The header of the next message, if it may be sent; a window that closes overflows the link.
-  func header(_ kind: LinkHeader.Kind, bodyBytes: Int, window: UInt64, now: Int64) -> LinkHeader? {
-    guard state == .open else { return nil }
-    let size = UInt64(LinkHeader.length + bodyBytes)
-    guard sentBytes - consumedBytes + size <= window || sentBytes == consumedBytes else {
-      state = .overflowed
-      return nil
+  /// The session is over: the gateway asks again for what was not answered.
+  func forgetWaiting() {
+    backlog = LinkBacklog()
+    lateReplies = []
+  }
+
+  // MARK: The window
+
+  private var underWay: UInt64 { sentBytes - consumedBytes }
+
+  /// Whether one more message may go out. One alone always may.
+  func hasRoom(for bodyBytes: Int, window: UInt64) -> Bool {
+    underWay == 0 || underWay + UInt64(LinkHeader.length + bodyBytes) <= window
+  }
+
+  /// Whether something may be begun whose answer holds up to so many bytes.
+  func hasRoom(forAnswerOf bytes: Int, window: UInt64) -> Bool { underWay + UInt64(bytes) <= window / 2 }
+
+  func reply(later body: [UInt8]) { lateReplies.append(body) }
+
+  /// Those for which there is room now.
+  func takeLateReplies(window: UInt64) -> ArraySlice<[UInt8]> {
+    var left = window > underWay ? window - underWay : 0
+    let fitting = lateReplies.prefix { body in
+      let size = UInt64(LinkHeader.length + body.count)
+      guard size <= left || underWay == 0 && left == window else { return false }
+      left -= min(size, left)
+      return true
     }
+    lateReplies.removeFirst(fitting.count)
+    return fitting
+  }
+
+  /// The header of the next message, if it may be sent. What is owed is: answers, for which room was found before, and
+  /// signs of life. Nil in an open link: there is no room left.
+  func header(_ kind: LinkHeader.Kind, bodyBytes: Int, window: UInt64, now: Int64) -> LinkHeader? {
+    guard state == .open, kind.isOwed || hasRoom(for: bodyBytes, window: window) else { return nil }
+    let size = UInt64(LinkHeader.length + bodyBytes)
     defer { nextSent += 1 }
     sentBytes += size
     lastSent = now
@@ -85,4 +121,15 @@ final class PeerLink {
   func forgetResults(before request: UInt64) { results.forget(before: request) }
   func startedPublish(_ request: UInt64) { results.started(request) }
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
+}
+
+extension LinkHeader.Kind {
+  fileprivate var isOwed: Bool {
+    switch self {
+    case .reply, .welcome, .brokerHeartbeat: true
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .publication, .join, .leave, .reset,
+      .audience, .discard, .order:
+      false
+    }
+  }
 }

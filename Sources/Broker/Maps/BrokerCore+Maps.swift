@@ -77,49 +77,61 @@ extension BrokerCore {
     case page(MapPage)
     /// The client is up to date, and gets what comes from now on.
     case live(BrokerResponse.Subscribed)
+    /// More than the first try may hold.
+    case tooLarge
   }
 
   func read(
-    _ read: MapRead, since: StreamPosition?, of state: ChannelState, limit: UInt32, at time: BrokerTime
+    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState, at time: BrokerTime
   ) throws(ClientError) -> MapAnswer {
+    let since = request.since
     guard let map = state.map else {
       throw .badRequest.saying("\"\(state.name)\" is not a map channel; subscribe to it without a type")
     }
     switch read.phase {
     case .state:
       let top = state.sequencer.top
-      let (entries, cursor) = page(read, of: map, in: state)
-      if read.cursor.isEmpty && cursor.isEmpty { return .live(.init(position: top, entries: entries)) }
+      let page = try page(read, of: map, in: state, within: request.answer)
+      if page.isCut && request.answer.isTry { return .tooLarge }
+      if read.cursor.isEmpty && page.cursor.isEmpty { return .live(.init(position: top, entries: page.entries)) }
       // Every page goes by the position of the first: what changed since then comes with the stream.
       let position = read.cursor.isEmpty ? top : since ?? top
       guard position.epoch.hasSameBytes(as: top.epoch) else { throw .unrecoverablePosition }
-      return .page(MapPage(phase: .state, position: position, entries: entries, cursor: cursor))
+      return .page(MapPage(phase: .state, position: position, entries: page.entries, cursor: page.cursor))
     case .stream:
       guard let since else { throw .badRequest.saying("the stream of a map is read from a position; send one") }
       // It may have been worked out anew since, without a change that somebody was told of.
       if state.options.app != nil, state.options.mapMode == .ephemeral {
         throw .unrecoverablePosition.saying("this map is kept in memory alone; read it from its start")
       }
-      return try stream(since: since, read, of: state, limit: limit, at: time)
+      return try stream(since: since, read, for: request, of: state, at: time)
     }
   }
 
-  func page(_ read: MapRead, of map: MapState, in state: ChannelState) -> (entries: [Publication], cursor: String) {
+  func page(
+    _ read: MapRead, of map: MapState, in state: ChannelState, within answer: AnswerLimit
+  ) throws(ClientError) -> MapState.Page {
     // Without a stream nobody could catch up on what changes between two pages: one page it is.
     let isWhole = state.options.mapMode == .ephemeral
     let most = configuration.maximumPageSize
     let limit = isWhole ? UInt32.max : read.limit == 0 ? most : min(read.limit, most)
-    return map.page(
-      after: isWhole ? "" : read.cursor, limit: Int(limit),
-      bytes: isWhole ? .max : configuration.maximumPageBytes,
+    let page = map.page(
+      after: isWhole ? "" : read.cursor, limit: Int(limit), bytes: bytes(of: answer),
       isDescending: (state.options.mapOrder == .descending) != read.isReversed)
+    if isWhole && !page.cursor.isEmpty && !answer.isTry {
+      throw .limitExceeded.saying(
+        "\"\(state.name)\" is ephemeral and so comes in one piece, which is more than one answer holds; keep less in it"
+      )
+    }
+    return page
   }
 
   private func stream(
-    since: StreamPosition, _ read: MapRead, of state: ChannelState, limit: UInt32, at time: BrokerTime
+    since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState,
+    at time: BrokerTime
   ) throws(ClientError) -> MapAnswer {
     let top = state.sequencer.top
-    let most = min(limit, configuration.maximumPageSize)
+    let most = min(request.recoveryLimit, configuration.maximumPageSize)
     let size = read.limit == 0 ? most : min(read.limit, most)
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: .max) {
     case .impossible:
@@ -129,7 +141,9 @@ extension BrokerCore {
       let range = LogRange(
         since: offset, through: top.offset, limit: Int(min(count, UInt64(size))), notBefore: oldest(in: state, at: time)
       )
-      let found = Array(withinPageBytes(try self.read(range, of: state)))
+      let read = try self.read(range, within: request.answer, of: state)
+      if read.isCut && request.answer.isTry { return .tooLarge }
+      let found = read.publications
       guard let last = found.last, isWhole(found, after: offset, through: last.offset) else {
         throw .unrecoverablePosition.saying("what changed since is not kept any more; read the map from its start")
       }
@@ -152,9 +166,10 @@ extension BrokerCore {
           phase: .state, position: position,
           entries: shown(map.entry(key).map { [$0] } ?? [], of: state, to: viewer, audience)))
     }
-    let (found, cursor) = page(request.read, of: map, in: state)
-    let entries = shown(found, of: state, to: viewer, audience)
-    return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: cursor))
+    let page = try page(request.read, of: map, in: state, within: request.answer)
+    if page.isCut && request.answer.isTry { return .tooLarge }
+    let entries = shown(page.entries, of: state, to: viewer, audience)
+    return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: page.cursor))
   }
 }
 

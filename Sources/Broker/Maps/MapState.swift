@@ -1,3 +1,4 @@
+import Log
 import Wire
 
 /// The entries of a map channel that is in use: of each key the publication that wrote it last.
@@ -73,28 +74,37 @@ final class MapState {
     if underWay[key]?.publication.offset == publication.offset { underWay[key] = nil }
   }
 
-  /// A page of the entries, and where the next one begins; empty: there is none.
-  ///
+  struct Page {
+    var entries: [Publication] = []
+    /// Where the next page begins; empty: there is none.
+    var cursor = ""
+    /// The bytes did not hold all that the limit allows, or not even the first entry.
+    var isCut = false
+  }
+
   /// - Parameters:
   ///   - cursor: of the page before; one that is not ours begins anew.
-  ///   - bytes: of the payloads in a page; at least one entry is in it.
-  func page(
-    after cursor: String, limit: Int, bytes: Int, isDescending: Bool
-  ) -> (entries: [Publication], cursor: String) {
+  ///   - bytes: of the entries in a page; at least one entry is in it.
+  func page(after cursor: String, limit: Int, bytes: Int, isDescending: Bool) -> Page {
     let places = self.places ?? sorted()
     self.places = places
     var index = Self.place(of: cursor).map { start(after: $0, in: places, isDescending) } ?? 0
-    var page: [Publication] = []
+    var page = Page()
     var size = 0
     while index < places.count {
       let place = places[isDescending ? places.count - 1 - index : index]
       guard let entry = entries[IdentifierKey(place.key)] else { preconditionFailure("the order lost a key") }
-      size += 64 + entry.data.count
-      if !page.isEmpty, page.count >= limit || size > bytes { return (page, Self.cursor(after: page)) }
-      page.append(entry)
+      let isFull = page.entries.count >= limit
+      size += entry.cost
+      if !isFull && size > bytes { page.isCut = true }
+      if !page.entries.isEmpty, isFull || page.isCut {
+        page.cursor = Self.cursor(after: page.entries)
+        return page
+      }
+      page.entries.append(entry)
       index += 1
     }
-    return (page, "")
+    return page
   }
 
   private func sorted() -> [Place] {

@@ -30,7 +30,7 @@ import Wire
     static let held = SeatState(rawValue: 1)
     /// Stands in its outlet's list of tapes that it lags on.
     static let lagging = SeatState(rawValue: 2)
-    /// Counts on every offset, and is told where the channel loses one.
+    /// Is told where the channel loses a publication.
     static let positioned = SeatState(rawValue: 4)
 
     /// What keeps it from the short way.

@@ -33,5 +33,6 @@ struct EncodedFrames: Sendable {
 
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
 
-  var byteCount: Int { (json?.count ?? 0) + (protobuf?.count ?? 0) }
+  /// Of the message, whose two encodings are one to the link's window.
+  var byteCount: Int { max(json?.count ?? 0, protobuf?.count ?? 0) }
 }

@@ -44,7 +44,7 @@ final class Hub {
     var entry = channels[channel] ?? HubChannel()
     let seat = FilteredTapes.Seat(own: filter, audience: audience)
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
-    tape.sit(session, held: isHeld, positioned: flags.contains(.positioned))
+    tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
     if flags.contains(.joinLeave) {
       let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)
@@ -189,7 +189,7 @@ final class Hub {
     }
   }
 
-  /// Tells those who count on every offset.
+  /// Tells those who were promised every publication.
   func lose(_ channel: ChannelName) {
     guard let entry = channels[channel] else { return }
     for session in entry.positionedSessions { session.channelLost(channel) }

@@ -1,4 +1,5 @@
 import Auth
+import Metrics
 import NIOCore
 import Wire
 import ZeroMQ
@@ -17,6 +18,11 @@ final class Shard: SessionHost {
   private let egress: LoopEgress?
   private let clock: @Sendable () -> SessionTime
   private(set) var sessions: [UInt64: SessionDriver] = [:]
+  /// What may be answered with much, and so waits for its turn.
+  private var reads: ReadAdmission
+  private let costs: ReadCosts
+  private let requestTimeout: Int64
+  private let deferredReads = Counter(label: "fanfare_gateway_reads_deferred_total")
   /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
   private var heldDrivers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
@@ -36,11 +42,14 @@ final class Shard: SessionHost {
 
   init(
     loopIndex: Int, verifier: any TokenVerifier, revocations: Revocations = Revocations(), rules: SessionRules,
-    uplink: Mailbox<UplinkMessage>,
-    windowBytes: Int, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
+    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.egress = egress
+    self.reads = ReadAdmission(limits: reads)
+    self.requestTimeout = requestTimeout
+    costs = ReadCosts(rules)
     self.loopIndex = loopIndex
     self.verifier = verifier
     self.revocations = revocations
@@ -75,6 +84,7 @@ final class Shard: SessionHost {
   func sessionEnded(_ driver: SessionDriver) {
     sessions[driver.id] = nil
     heldDrivers[driver.id] = nil
+    _ = reads.ended(driver.id)
     if sessions.isEmpty { onEmpty?() }
   }
 
@@ -94,9 +104,73 @@ final class Shard: SessionHost {
   // MARK: To the broker
 
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
+    let most = costs.most(for: request)
+    if most == nil, !reads.isWaiting(driver.id) || request.endsSubscription {
+      return post(request, tag: tag, filter: filter, from: driver)
+    }
+    var ask = ReadAdmission.Ask(
+      request: request, tag: tag, filter: filter, cost: most ?? 0, askedAt: time.monotonic)
+    if let most, request.answerLimit != nil {
+      let bytes = min(most, ReadAdmission.smallBytes)
+      if bytes < most { ask.wholeCost = most }
+      ask.cost = bytes
+      ask.request = request.limited(to: AnswerLimit(bytes: UInt32(clamping: bytes), isTry: bytes < most))
+    }
+    guard reads.ask(ask, of: driver.id, isBehind: driver.isBehind) else {
+      return driver.brokerAnswered(
+        tag: tag, .failed(.tooManyRequests.saying("too many reads wait on this server; try again in a moment")))
+    }
+    askNext()
+    guard reads.isWaiting(driver.id) else { return }
+    deferredReads.increment()
+    driver.holdInput(true)
+  }
+
+  /// The reads for which there is room go to the broker.
+  private func askNext() {
+    while let (connection, ask) = reads.next() {
+      guard let driver = sessions[connection], driver.phase != .closed else {
+        reads.answered(ask.tag, of: connection, isBehind: false)
+        sessions[connection]?.brokerAnswered(tag: ask.tag, .failed(.internalError))
+        continue
+      }
+      post(ask.request, tag: ask.tag, filter: ask.filter, from: driver)
+      if !reads.isWaiting(connection) { driver.holdInput(heldDrivers[connection] != nil) }
+    }
+  }
+
+  /// What nobody can wait for any longer. Looked for when answers come: whatever waits, waits for one.
+  private func giveUpReads() {
+    guard reads.waitingCount > 0 else { return }
+    for (connection, ask) in reads.expired(before: time.monotonic - requestTimeout) {
+      let error = ClientError.internalError.saying("other reads of this connection took too long; try again later")
+      guard let driver = sessions[connection] else { continue }
+      driver.brokerAnswered(tag: ask.tag, .failed(error))
+      if !reads.isWaiting(connection) { driver.holdInput(heldDrivers[connection] != nil) }
+    }
+  }
+
+  private func answer(_ connection: UInt64, _ tag: UInt64, _ response: BrokerResponse) {
+    if connection == GatewayCalls.connection {
+      calls?.take(tag: tag, response)
+      return
+    }
+    if case .tooLarge = response, reads.isTooLarge(tag, of: connection) {
+      hub.filters.end(connection: connection, tag: tag)
+      return
+    }
+    let driver = sessions[connection]
+    if let driver, driver.takeAnswer(tag: tag, response) { answered.append(driver) }
+    // Behind the session, which has taken its place on the channel by now or never will.
+    hub.filters.end(connection: connection, tag: tag)
+    reads.answered(tag, of: connection, isBehind: driver?.isBehind ?? false)
+  }
+
+  private func post(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
     if let filter, case .subscribe(let subscribe) = request {
       guard hub.filters.begin(source, subscribe.channel, filter) else {
+        reads.answered(tag, of: driver.id, isBehind: false)
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
@@ -116,6 +190,7 @@ final class Shard: SessionHost {
       // request of each client at most, for whoever asks now is read later.
       guard uplink.post(message, cost: 0, wakes: true) else {
         hub.filters.end(connection: driver.id, tag: tag)
+        reads.answered(tag, of: driver.id, isBehind: false)
         return driver.brokerAnswered(tag: tag, .failed(.internalError.saying("the server ends; connect again")))
       }
       hold(driver)
@@ -158,14 +233,7 @@ final class Shard: SessionHost {
     for handover in batch {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
-      case .answer(let connection, let tag, let response):
-        if connection == GatewayCalls.connection {
-          calls?.take(tag: tag, response)
-        } else if let driver = sessions[connection], driver.takeAnswer(tag: tag, response) {
-          answered.append(driver)
-        }
-        // Behind the session, which has taken its place on the channel by now or never will.
-        hub.filters.end(connection: connection, tag: tag)
+      case .answer(let connection, let tag, let response): answer(connection, tag, response)
       case .filteredFrames(let channel, let frames, let publication):
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
@@ -187,6 +255,8 @@ final class Shard: SessionHost {
         releaseClients()
       }
     }
+    giveUpReads()
+    askNext()
     // A slice for each hand-over would let those that wait in line have all of the event loop between two looks at its
     // sockets, and would send each alone what could go out together.
     if !fanOut.awaitsTurn { runSlice() }
@@ -207,13 +277,26 @@ final class Shard: SessionHost {
   func drained(_ driver: SessionDriver) {
     fanOut.catchUp(driver.outlet)
     egress?.tapesKeep(fanOut.keptBytes)
+    relieved(driver)
+  }
+
+  /// The connection has taken most of the answers that it got: it may have more.
+  func relieved(_ driver: SessionDriver) {
+    reads.drained(driver.id)
+    askNext()
+    wakeBackbone()
+  }
+
+  /// Nobody waits any longer for what the connection asked for.
+  func closed(_ driver: SessionDriver) {
+    for ask in reads.ended(driver.id) { driver.brokerAnswered(tag: ask.tag, .failed(.internalError)) }
   }
 
   private func releaseClients() {
     guard !isHolding && account.mayGoOn else { return }
     let held = heldDrivers
     heldDrivers = [:]
-    for driver in held.values { driver.holdInput(false) }
+    for driver in held.values { driver.holdInput(reads.isWaiting(driver.id)) }
   }
 
   // MARK: Orders
@@ -278,4 +361,15 @@ final class Shard: SessionHost {
     }
     return String(decoding: text, as: UTF8.self)
   }
+}
+
+extension BrokerRequest {
+  /// Never waits: a broker that is not told believes in a subscriber who is gone. Nothing of the same subscription can be
+  /// waiting, for a session ends none before its answer.
+  fileprivate var endsSubscription: Bool { if case .unsubscribe = self { true } else { false } }
+}
+
+extension SessionDriver {
+  /// So much of what the client asked for waits for its socket that it gets no more answers for now.
+  fileprivate var isBehind: Bool { outlet.isFull }
 }

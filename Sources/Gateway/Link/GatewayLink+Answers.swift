@@ -67,8 +67,7 @@ extension GatewayLink {
   func catchUp(
     _ name: ChannelName, _ channel: LinkChannel, with position: StreamPosition, into effects: inout [GatewayLinkEffect]
   ) {
-    guard let index = channelsBehind.firstIndex(of: name) else { return }
-    channelsBehind.remove(at: index)
+    guard channelsBehind.remove(name) != nil else { return }
     if let old = channel.position, old != position { lose(name, channel, into: &effects) }
   }
 
@@ -128,8 +127,8 @@ extension GatewayLink {
         // Asking again would not help: those who count on the channel subscribe anew, and hear why it fails.
         channel.position = nil
         lose(subscribe.channel, channel, into: &effects)
-      } else if !channelsBehind.contains(subscribe.channel) {
-        channelsBehind.append(subscribe.channel)
+      } else {
+        channelsBehind.insert(subscribe.channel)
       }
       return
     }
@@ -158,7 +157,7 @@ extension GatewayLink {
       changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
     default:
       // Nobody knows what they may see now: what was missed has to wait until somebody does.
-      if !channelsBehind.contains(channel) { channelsBehind.append(channel) }
+      channelsBehind.insert(channel)
     }
   }
 }

@@ -48,6 +48,8 @@ public final class GatewayLink {
   var nextReceived: UInt64 = 0
   var receivedBytes: UInt64 = 0
   var acknowledgedBytes: UInt64 = 0
+  /// So much is worth a message: often enough for the broker's window never to wait for it.
+  private var acknowledgeBytes: UInt64
   var lastHeard: Int64 = 0
   var lastSent: Int64 = 0
   var isHolding = false
@@ -58,7 +60,7 @@ public final class GatewayLink {
   /// All of them, while they come in parts.
   var incomingRevocations: RevocationTable?
   /// Channels that the broker refused to bring up to date: asked again with the next tick.
-  var channelsBehind: [ChannelName] = []
+  var channelsBehind: Set<ChannelName> = []
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -66,6 +68,7 @@ public final class GatewayLink {
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
     self.configuration = configuration
     session = firstSession
+    acknowledgeBytes = configuration.acknowledgeBytes
     helloPatience = configuration.heartbeatInterval
   }
 
@@ -173,7 +176,8 @@ public final class GatewayLink {
   ) throws(MalformedMessage) {
     switch message.header.kind {
     case .welcome:
-      _ = try LinkWelcome(bytes: message.body)
+      let window = try LinkWelcome(bytes: message.body).windowBytes
+      acknowledgeBytes = min(configuration.acknowledgeBytes, max(1, window / 16))
       helloPatience = configuration.heartbeatInterval
       state = .open
       counters.sessions += 1
@@ -248,7 +252,8 @@ public final class GatewayLink {
       if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }
       let behind = channelsBehind
       channelsBehind = []
-      for name in behind {
+      // Sorted, so that a seed replays to the same end.
+      for name in behind.sorted() {
         if let channel = channels[name], channel.position != nil { resync(name, channel, at: now, into: &effects) }
       }
       if now - lastSent >= configuration.heartbeatInterval { sendHeartbeat(queuedBytes, at: now, into: &effects) }
@@ -257,7 +262,7 @@ public final class GatewayLink {
 
   /// Tells the broker what the event loops have worked off, once it is worth a message.
   public func acknowledge(queuedBytes: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    guard state == .open, consumedBytes(queuedBytes) >= acknowledgedBytes + configuration.acknowledgeBytes else {
+    guard state == .open, consumedBytes(queuedBytes) >= acknowledgedBytes + acknowledgeBytes else {
       return
     }
     sendHeartbeat(queuedBytes, at: now, into: &effects)

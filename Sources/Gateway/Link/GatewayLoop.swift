@@ -44,6 +44,11 @@ final class GatewayLoop: LoopParticipant {
   private var frames: [[UInt8]] = []
   private var batches: [[Handover]]
   private var batchBytes: [Int]
+  /// The same, of what goes to several loops each one's part.
+  private var batchShares: [Int]
+  private var account: HandoverAccount
+  /// Of the message in hand: what its answer is charged.
+  private var replyBytes = 0
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
   private var nextTick: UInt64 = 0
@@ -68,6 +73,8 @@ final class GatewayLoop: LoopParticipant {
     self.logger = logger
     batches = Array(repeating: [], count: shards.count)
     batchBytes = Array(repeating: 0, count: shards.count)
+    batchShares = batchBytes
+    account = HandoverAccount(loops: shards.count)
     var options = Socket.Options()
     options.routingID = LinkIdentity.bytes(of: link.configuration.gateway)
     options.lingerMilliseconds = 1000
@@ -97,8 +104,11 @@ final class GatewayLoop: LoopParticipant {
         guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
           continue
         }
-        link.receive(LinkMessage(header: header, body: frames[1]), at: now, into: &effects)
+        let message = LinkMessage(header: header, body: frames[1])
+        replyBytes = header.kind == .reply ? message.byteCount : 0
+        link.receive(message, at: now, into: &effects)
         perform()
+        replyBytes = 0
       }
     } catch {
       loop.fail(error)
@@ -123,7 +133,9 @@ final class GatewayLoop: LoopParticipant {
       switch effect {
       case .send(let message): send(message)
       case .answer(let source, let response):
-        add(.answer(connection: source.connection, tag: source.tag, response), bytes: 64, to: source.loop)
+        add(
+          .answer(connection: source.connection, tag: source.tag, response), bytes: max(64, replyBytes), to: source.loop
+        )
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .filteredPublication(let channel, let publication, let audience):
         encode(publication, on: channel, filteredFor: audience)
@@ -186,24 +198,35 @@ final class GatewayLoop: LoopParticipant {
   }
 
   private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
-    for shard in shards.indices where audience.includes(loop: shard) { add(handover, bytes: bytes, to: shard) }
+    if audience.loops == 0 { return }
+    let share = bytes / audience.loops.nonzeroBitCount
+    for shard in shards.indices where audience.includes(loop: shard) {
+      add(handover, bytes: bytes, share: share, to: shard)
+    }
   }
 
   private func add(_ handover: Handover, bytes: Int, to shard: Int) {
+    add(handover, bytes: bytes, share: bytes, to: shard)
+  }
+
+  private func add(_ handover: Handover, bytes: Int, share: Int, to shard: Int) {
     batches[shard].append(handover)
     batchBytes[shard] += bytes
+    batchShares[shard] += share
   }
 
   // MARK: Time
 
   func tick(now: UInt64) -> UInt64? {
     for shard in shards.indices where !batches[shard].isEmpty {
+      account.hand(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
       shards[shard].hand(over: batches[shard], bytes: batchBytes[shard])
       batches[shard].removeAll(keepingCapacity: true)
       batchBytes[shard] = 0
+      batchShares[shard] = 0
     }
     let milliseconds = Int64(now / 1_000_000)
-    let queued = shards.reduce(0) { $0 + $1.queuedBytes }
+    let queued = account.heldBytes { shards[$0].queuedBytes }
     link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
     if now >= nextTick {
       nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000

@@ -40,10 +40,11 @@ extension Session {
     }
   }
 
-  /// Publications of the channel may be missing. Whoever counts on offsets is sent to recover; others were never
-  /// promised anything. A subscription still under way is not concerned: its answer brings a fresh position.
+  /// Publications of the channel are missing, though they were acknowledged. Whoever was promised all of them is made to
+  /// subscribe anew: with a position to recover, without one to hear of it. A subscription still under way is not
+  /// concerned: its answer brings a fresh position.
   mutating func channelLost(_ channel: ChannelName) {
-    guard let subscription = subscriptions[channel], subscription.isLive, subscription.traits.contains(.positioned)
+    guard let subscription = subscriptions[channel], subscription.isLive, subscription.traits.contains(.toldOfLoss)
     else { return }
     if subscription.traits.contains(.serverSide) { return end(.insufficientState) }
     remove(channel, subscription, telling: .internalError)

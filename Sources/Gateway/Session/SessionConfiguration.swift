@@ -15,6 +15,11 @@ public struct SessionConfiguration: Sendable {
   public var maximumHistoryLimit: UInt32 = 300
   /// Publications in one recovery; where more are missing, nothing is recovered.
   public var recoveryLimit: UInt32 = 300
+  /// Bytes of publications in one history answer, and of entries in one page of a map: the page ends earlier.
+  public var historyBytes = 1 << 20
+  /// Bytes of answers that come whole or not at all: a recovery that would need more recovers nothing; a list of who is
+  /// present, or an ephemeral map: error 106.
+  public var recoveryBytes = 16 << 20
   /// Bytes of UTF-8: error 107.
   public var maximumIdempotencyKeyLength = 255
   /// Different filters of clients on one channel and event loop, each of which every publication is held against: error

@@ -79,8 +79,8 @@ public struct HubFlags: OptionSet, Sendable, Hashable {
 
   /// Joins and leaves are wanted too.
   public static let joinLeave = HubFlags(rawValue: 1)
-  /// The subscriber counts on every offset: tell the session when the channel is lost.
-  public static let positioned = HubFlags(rawValue: 2)
+  /// Tell the session when publications of the channel are lost. Left out where gaps are meant.
+  public static let toldOfLoss = HubFlags(rawValue: 2)
   /// Keep the frames until ``SessionAction/releaseHeld``.
   ///
   /// The server-side subscriptions of a connect are answered one by one, and the client learns of all of them in one

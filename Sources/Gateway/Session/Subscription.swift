@@ -23,8 +23,8 @@ struct Subscription {
   struct Traits: OptionSet {
     let rawValue: UInt8
     static let serverSide = Traits(rawValue: 1)
-    /// The subscriber is told of a lost position.
-    static let positioned = Traits(rawValue: 2)
+    /// The subscriber is told where publications are lost.
+    static let toldOfLoss = Traits(rawValue: 2)
     /// The broker knows who subscribed, so the unsubscribe names them again.
     static let member = Traits(rawValue: 4)
     /// The broker knows, but shows nobody.
@@ -71,6 +71,10 @@ struct SubscribeOrder {
   var serverSide: Bool
   var recoverable: Bool
   var positioned: Bool
+  /// Publications that are lost on the way to this gateway are no gap that was meant: the subscriber hears of it, with a
+  /// position or without. In a low lane gaps are meant, but whoever holds a map there would keep for ever what was
+  /// removed meanwhile.
+  var toldOfLoss: Bool
   var sendsMember: Bool
   var pushesJoinLeave: Bool
   /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
@@ -110,6 +114,7 @@ struct SubscribeOrder {
     // Whoever holds a map must hear when changes of it are missing, also where there is no stream to recover from.
     let holdsMap = options.kind == .map && ask.type != 0
     positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned || holdsMap || options.app != nil)
+    toldOfLoss = hasNoGaps || options.kind == .map
     filter = ask.filter
     isApps = options.app != nil
     map = holdsMap ? MapRead(ask) : nil
@@ -128,7 +133,7 @@ struct SubscribeOrder {
   var hubFlags: HubFlags {
     var flags: HubFlags = []
     if pushesJoinLeave { flags.insert(.joinLeave) }
-    if positioned { flags.insert(.positioned) }
+    if toldOfLoss { flags.insert(.toldOfLoss) }
     if serverSide { flags.insert(.held) }
     return flags
   }
@@ -136,7 +141,7 @@ struct SubscribeOrder {
   func subscription(_ phase: Subscription.Phase) -> Subscription {
     var traits: Subscription.Traits = []
     if serverSide { traits.insert(.serverSide) }
-    if positioned { traits.insert(.positioned) }
+    if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
     return Subscription(
       phase: phase, traits: traits, grant: Subscription.Grant(info: grant.info, token: token),

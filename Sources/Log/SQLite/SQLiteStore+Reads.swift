@@ -7,25 +7,28 @@ extension SQLiteStore {
     guard let span = range.span(above: channel.floor, through: channel.top) else { return [] }
     if !covers(channel, span) { try warm(channel) }
     guard let span = range.span(above: channel.floor, through: channel.top) else { return [] }
-    var result: [Publication] = []
+    var found = FoundPublications(range)
     guard !covers(channel, span), let id = try rowID(of: channel) else {
-      hot.use(channel) { channel.tail.read(span, range, into: &result) }
-      return result
+      hot.use(channel) { channel.tail.read(span, into: &found) }
+      return found.publications
     }
     // Older than the tail from SQLite, the rest from the tail; all from SQLite where the tail ends too early.
     let usesTail = channel.tail.lastOffset.map { $0 >= span.upperBound } ?? false
     let firstHot = usesTail ? (channel.tail.firstOffset ?? .max) : .max
-    if range.reverse, usesTail { channel.tail.read(span, range, into: &result) }
+    if range.reverse, usesTail { channel.tail.read(span, into: &found) }
+    if found.isFull { return found.publications }
     let cold = span.lowerBound...max(span.lowerBound, min(span.upperBound, firstHot - 1))
     coldReadCount += 1
     try reader.publications(
-      of: id, in: cold, limit: range.limit - result.count, reverse: range.reverse, notBefore: range.notBefore
+      of: id, in: cold, limit: range.limit - found.publications.count, reverse: range.reverse,
+      notBefore: range.notBefore
     ) { publication in
-      result.append(channel.shown(publication))
-      return true
+      let shown = channel.shown(publication)
+      found.add(shown, cost: shown.cost)
+      return !found.isFull
     }
-    if !range.reverse, usesTail { channel.tail.read(span, range, into: &result) }
-    return result
+    if !range.reverse, usesTail { channel.tail.read(span, into: &found) }
+    return found.publications
   }
 
   private func covers(_ channel: HotChannel, _ span: ClosedRange<UInt64>) -> Bool {

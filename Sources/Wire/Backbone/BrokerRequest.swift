@@ -5,7 +5,7 @@ public enum BrokerRequest: Sendable, Equatable {
   case unsubscribe(UnsubscribeRequest)
   case history(HistoryRequest)
   case historyRemove(ChannelName)
-  case presence(ChannelName, viewer: String? = nil)
+  case presence(ChannelName, viewer: String? = nil, answer: AnswerLimit = .most)
   case presenceStats(ChannelName, viewer: String? = nil)
   /// Channels with a subscriber. `prefix` empty: all of them.
   case channels(prefix: String)
@@ -66,12 +66,16 @@ public enum BrokerRequest: Sendable, Equatable {
     public var read: MapRead
     /// For whom; nil for a service.
     public var viewer: String?
+    public var answer: AnswerLimit
 
-    public init(channel: ChannelName, key: String? = nil, read: MapRead, viewer: String? = nil) {
+    public init(
+      channel: ChannelName, key: String? = nil, read: MapRead, viewer: String? = nil, answer: AnswerLimit = .most
+    ) {
       self.channel = channel
       self.key = key
       self.read = read
       self.viewer = viewer
+      self.answer = answer
     }
   }
 
@@ -141,10 +145,12 @@ public enum BrokerRequest: Sendable, Equatable {
     public var isPresent: Bool
     /// On map channels: what to read along with it.
     public var map: MapRead?
+    /// A recovery that would hold more is not whole.
+    public var answer: AnswerLimit
 
     public init(
       channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil,
-      isPresent: Bool = true, map: MapRead? = nil
+      isPresent: Bool = true, map: MapRead? = nil, answer: AnswerLimit = .most
     ) {
       self.channel = channel
       self.since = since
@@ -152,6 +158,7 @@ public enum BrokerRequest: Sendable, Equatable {
       self.member = member
       self.isPresent = isPresent
       self.map = map
+      self.answer = answer
     }
   }
 
@@ -179,15 +186,19 @@ public enum BrokerRequest: Sendable, Equatable {
     public var reverse: Bool
     /// For whom; nil for a service.
     public var viewer: String?
+    /// The page ends before it holds more, with one publication at least.
+    public var answer: AnswerLimit
 
     public init(
-      channel: ChannelName, limit: UInt32, since: StreamPosition? = nil, reverse: Bool = false, viewer: String? = nil
+      channel: ChannelName, limit: UInt32, since: StreamPosition? = nil, reverse: Bool = false, viewer: String? = nil,
+      answer: AnswerLimit = .most
     ) {
       self.channel = channel
       self.limit = limit
       self.since = since
       self.reverse = reverse
       self.viewer = viewer
+      self.answer = answer
     }
   }
 
@@ -198,7 +209,7 @@ public enum BrokerRequest: Sendable, Equatable {
     case .subscribe(let r): r.channel
     case .unsubscribe(let r): r.channel
     case .history(let r): r.channel
-    case .historyRemove(let c), .presence(let c, _), .presenceStats(let c, _): c
+    case .historyRemove(let c), .presence(let c, _, _), .presenceStats(let c, _): c
     case .edit(let r): r.channel
     case .readMap(let r): r.channel
     case .receipt(let r): r.channel
@@ -236,6 +247,8 @@ public enum BrokerResponse: Sendable, Equatable {
   case unread([UInt64])
   /// What an app answers, JSON.
   case result([UInt8])
+  /// To a first try (``AnswerLimit/isTry``): the answer holds more, and nothing was done.
+  case tooLarge
   case failed(ClientError)
 
   public struct Subscribed: Sendable, Equatable {

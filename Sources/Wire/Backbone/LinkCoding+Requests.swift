@@ -43,6 +43,7 @@ extension LinkRequest: ByteEncodable {
       writer.write(flag: subscribe.isPresent)
       writer.write(flag: subscribe.map != nil)
       if let map = subscribe.map { writer.write(map) }
+      writer.write(subscribe.answer)
     case .unsubscribe(let unsubscribe):
       writer.write(byte: RequestKind.unsubscribe.rawValue)
       writer.write(unsubscribe.channel)
@@ -55,13 +56,15 @@ extension LinkRequest: ByteEncodable {
       writer.write(optional: history.since)
       writer.write(flag: history.reverse)
       writer.write(optional: history.viewer)
+      writer.write(history.answer)
     case .historyRemove(let channel):
       writer.write(byte: RequestKind.historyRemove.rawValue)
       writer.write(channel)
-    case .presence(let channel, let viewer):
+    case .presence(let channel, let viewer, let answer):
       writer.write(byte: RequestKind.presence.rawValue)
       writer.write(channel)
       writer.write(optional: viewer)
+      writer.write(answer)
     case .presenceStats(let channel, let viewer):
       writer.write(byte: RequestKind.presenceStats.rawValue)
       writer.write(channel)
@@ -88,6 +91,7 @@ extension LinkRequest: ByteEncodable {
       writer.write(optional: read.key)
       writer.write(read.read)
       writer.write(optional: read.viewer)
+      writer.write(read.answer)
     case .receipt(let receipt):
       writer.write(byte: RequestKind.receipt.rawValue)
       writer.write(receipt.channel)
@@ -165,7 +169,7 @@ extension LinkRequest: ByteEncodable {
           channel: try reader.readChannel(), since: try reader.readOptionalPosition(),
           recoveryLimit: try reader.readLimit(), member: try reader.readOptionalInfo(),
           isPresent: try reader.readFlag(),
-          map: try reader.readFlag() ? try reader.readMapRead() : nil))
+          map: try reader.readFlag() ? try reader.readMapRead() : nil, answer: try reader.readAnswerLimit()))
     case .unsubscribe:
       return .unsubscribe(
         .init(
@@ -175,9 +179,12 @@ extension LinkRequest: ByteEncodable {
       return .history(
         .init(
           channel: try reader.readChannel(), limit: try reader.readLimit(), since: try reader.readOptionalPosition(),
-          reverse: try reader.readFlag(), viewer: try reader.readOptionalString()))
+          reverse: try reader.readFlag(), viewer: try reader.readOptionalString(),
+          answer: try reader.readAnswerLimit()))
     case .historyRemove: return .historyRemove(try reader.readChannel())
-    case .presence: return .presence(try reader.readChannel(), viewer: try reader.readOptionalString())
+    case .presence:
+      return .presence(
+        try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
     case .edit, .readMap, .receipt, .unread, .call: return try readRare(kind, from: &reader)
@@ -198,7 +205,7 @@ extension LinkRequest: ByteEncodable {
       return .readMap(
         .init(
           channel: try reader.readChannel(), key: try reader.readOptionalString(), read: try reader.readMapRead(),
-          viewer: try reader.readOptionalString()))
+          viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit()))
     case .receipt:
       return .receipt(
         .init(
@@ -260,6 +267,11 @@ extension BackboneSink {
     if let time { write(UInt64(bitPattern: time)) }
   }
 
+  fileprivate mutating func write(_ limit: AnswerLimit) {
+    write(UInt64(limit.bytes))
+    write(flag: limit.isTry)
+  }
+
   fileprivate mutating func write(optional text: String?) {
     write(flag: text != nil)
     if let text { write(text) }
@@ -280,6 +292,10 @@ extension ByteReader {
 
   fileprivate mutating func readOptionalTime() throws(MalformedMessage) -> Int64? {
     try readFlag() ? Int64(bitPattern: try readNumber()) : nil
+  }
+
+  fileprivate mutating func readAnswerLimit() throws(MalformedMessage) -> AnswerLimit {
+    AnswerLimit(bytes: try readLimit(), isTry: try readFlag())
   }
 
   mutating func readPhase() throws(MalformedMessage) -> MapRead.Phase {

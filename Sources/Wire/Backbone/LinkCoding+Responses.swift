@@ -2,7 +2,7 @@
 
 private enum ResponseKind: UInt8 {
   case published = 1
-  case subscribed, done, history, presence, presenceStats, channels, failed, mapPage, unread, result
+  case subscribed, done, history, presence, presenceStats, channels, failed, mapPage, unread, result, tooLarge
 }
 
 extension LinkReply: ByteEncodable {
@@ -58,6 +58,8 @@ extension LinkReply: ByteEncodable {
     case .result(let data):
       writer.write(byte: ResponseKind.result.rawValue)
       writer.write(data)
+    case .tooLarge:
+      writer.write(byte: ResponseKind.tooLarge.rawValue)
     case .failed(let error):
       writer.write(byte: ResponseKind.failed.rawValue)
       writer.write(UInt64(error.code))
@@ -106,6 +108,7 @@ extension LinkReply: ByteEncodable {
       for _ in 0..<(try reader.readCount()) { counts.append(try reader.readNumber()) }
       return .unread(counts)
     case .result: return .result(try reader.readBytes())
+    case .tooLarge: return .tooLarge
     case .failed:
       return .failed(
         ClientError(

@@ -99,18 +99,24 @@ public struct LinkHello: Sendable, Equatable {
 public struct LinkWelcome: Sendable, Equatable {
   /// Drawn at the broker's start: tells a broker that came back from one that was replaced.
   public var broker: UInt64
+  /// What may be under way to the gateway: it says what it has worked off often enough for that.
+  public var windowBytes: UInt64
 
-  public init(broker: UInt64) { self.broker = broker }
+  public init(broker: UInt64, windowBytes: UInt64 = .max) {
+    self.broker = broker
+    self.windowBytes = windowBytes
+  }
 
   public var bytes: [UInt8] {
     var writer = ByteWriter()
     writer.write(fixed: broker)
+    writer.write(windowBytes)
     return writer.bytes
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
     var reader = ByteReader(bytes)
-    self.init(broker: try reader.readFixed())
+    self.init(broker: try reader.readFixed(), windowBytes: try reader.readNumber())
     try reader.requireEnd()
   }
 }

@@ -66,6 +66,8 @@ enum BrokerSetup {
     configuration.idempotencyWindow = settings.broker.idempotencyWindow.milliseconds
     configuration.linkWindowBytes = UInt64(settings.broker.linkWindowBytes)
     configuration.gatewayTimeout = settings.broker.gatewayTimeout.milliseconds
+    configuration.maximumPageBytes = max(
+      configuration.maximumPageBytes, settings.client.historyMaxBytes, settings.client.recoveryMaxBytes)
     configuration.pendingBytes = settings.broker.pendingBytes
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
     configuration.maximumPayloadBytes = max(settings.client.maxMessageBytes, settings.broker.services.maxMessageBytes)

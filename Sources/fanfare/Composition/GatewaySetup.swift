@@ -14,6 +14,8 @@ enum GatewaySetup {
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
     configuration.requestTimeout = settings.client.requestTimeout.milliseconds
     configuration.uplinkWindowBytes = settings.gateway.uplinkWindowBytes
+    configuration.clientReadWindowBytes = settings.client.readWindowBytes
+    configuration.readWindowBytes = settings.gateway.readWindowBytes
     configuration.usesIOURing = settings.gateway.ioUring
     return configuration
   }
@@ -51,6 +53,8 @@ enum GatewaySetup {
     session.maximumPendingCommands = client.maxPendingRequests
     session.maximumFiltersPerChannel = settings.gateway.maximumFiltersPerChannel
     session.maximumHistoryLimit = UInt32(clamping: client.historyMaxPublications)
+    session.historyBytes = client.historyMaxBytes
+    session.recoveryBytes = client.recoveryMaxBytes
     session.recoveryLimit = UInt32(clamping: client.recoveryMaxPublications)
     session.connectTimeoutMilliseconds = client.connectTimeout.milliseconds
     session.pingIntervalMilliseconds = client.pingInterval.milliseconds

@@ -1,0 +1,55 @@
+/// How much the answer to a read may hold.
+///
+/// What a request costs to answer has nothing to do with what it weighs itself: 57 bytes can ask for megabytes. So every
+/// read says how much it has room for, and nothing beyond that is read, encoded or sent.
+public struct AnswerLimit: Sendable, Equatable {
+  /// Of the publications, entries or members in the answer, as they weigh in memory. The broker's own limit stands
+  /// beside it.
+  public var bytes: UInt32
+  /// A first try. An answer that would hold more is neither cut nor refused: ``BrokerResponse/tooLarge`` says that it has
+  /// to be asked for again, when there is room for it. So the many small answers need not wait for room that only the few
+  /// large ones take.
+  public var isTry: Bool
+
+  /// As much as the broker gives.
+  public static let most = AnswerLimit(bytes: .max)
+
+  public init(bytes: UInt32, isTry: Bool = false) {
+    self.bytes = bytes
+    self.isTry = isTry
+  }
+}
+
+extension BrokerRequest {
+  /// How much the answer may hold; nil where it is small whatever there is, and cannot be limited.
+  public var answerLimit: AnswerLimit? {
+    switch self {
+    case .history(let history): history.limit > 0 ? history.answer : nil
+    case .subscribe(let subscribe): subscribe.since != nil || subscribe.map != nil ? subscribe.answer : nil
+    case .readMap(let read): read.answer
+    case .presence(_, _, let answer): answer
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .edit, .receipt, .unread, .call,
+      .disconnect, .endSubscriptions, .revoke:
+      nil
+    }
+  }
+
+  /// The same request with another limit. Only where it has one.
+  public func limited(to limit: AnswerLimit) -> BrokerRequest {
+    switch self {
+    case .history(var history):
+      history.answer = limit
+      return .history(history)
+    case .subscribe(var subscribe):
+      subscribe.answer = limit
+      return .subscribe(subscribe)
+    case .readMap(var read):
+      read.answer = limit
+      return .readMap(read)
+    case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .edit, .receipt, .unread, .call,
+      .disconnect, .endSubscriptions, .revoke:
+      return self
+    }
+  }
+}
