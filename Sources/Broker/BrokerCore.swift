@@ -261,7 +261,7 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     var deadlines = hosts.compactMap(\.nextTime)
     if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
-    for host in hosts { if let due = host.nextDue { deadlines.append(time.deadline(ofWall: due)) } }
+    for host in hosts { if let due = host.timetable.next { deadlines.append(time.deadline(ofWall: due)) } }
     return deadlines.min()
   }
 

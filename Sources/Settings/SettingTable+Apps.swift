@@ -63,5 +63,20 @@ extension SettingTable {
       "state.picture_lifetime", .duration(seconds(1)...hours(24)), .int(hours(1)),
       "Time for which a picture is kept that nobody sends."),
     SettingKey("state.picture_bytes", .bytes(1024...mebibytes(64)), .int(mebibytes(8)), "Largest picture."),
+    SettingKey(
+      "state.max_recorders", .integer(1...1000), .int(20),
+      "Recorders that one user has open at a time; one more is error 106."),
+    SettingKey(
+      "state.max_threads", .integer(1...10_000), .int(256),
+      "Threads in which one user waits for an answer; one more is error 106."),
+    SettingKey(
+      "state.max_blocks", .integer(1...10_000), .int(1000), "People that one user blocks; one more is error 106."),
+    SettingKey(
+      "state.max_unsent_pictures", .integer(2...1000), .int(16),
+      "Pictures that one user has uploaded, or uploads, and not sent; one more is status 429."),
+    SettingKey(
+      "state.max_changes_per_minute", .integer(1...60_000), .int(120),
+      "Recorders opened, blocks set and lifted, and settings changed by one user in a minute, all of which may come at "
+        + "once; more is error 111."),
   ]
 }

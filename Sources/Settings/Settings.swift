@@ -151,6 +151,11 @@ public struct Settings: Sendable, Equatable {
     public var uploadGrace: Duration
     public var pictureLifetime: Duration
     public var pictureBytes: Int
+    public var maxRecorders: Int
+    public var maxThreads: Int
+    public var maxBlocks: Int
+    public var maxUnsentPictures: Int
+    public var maxChangesPerMinute: Int
   }
 
   public struct Data: Sendable, Equatable {

@@ -54,7 +54,10 @@ struct SettingsReader {
       enabled: bool("state.enabled"), lifetime: duration("state.lifetime"),
       revealLifetime: duration("state.reveal_lifetime"), recordLimit: duration("state.record_limit"),
       uploadGrace: duration("state.upload_grace"), pictureLifetime: duration("state.picture_lifetime"),
-      pictureBytes: int("state.picture_bytes"))
+      pictureBytes: int("state.picture_bytes"), maxRecorders: int("state.max_recorders"),
+      maxThreads: int("state.max_threads"), maxBlocks: int("state.max_blocks"),
+      maxUnsentPictures: int("state.max_unsent_pictures"),
+      maxChangesPerMinute: int("state.max_changes_per_minute"))
   }
 
   private var client: Settings.Client {

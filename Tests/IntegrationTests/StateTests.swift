@@ -6,6 +6,9 @@ import Testing
 @Suite("State end to end", .ownThread)
 struct StateTests {
   private static let caption = "a caption that nobody may read before its time"
+  private static let answerCaption = "another one, which came along with the answer"
+  /// In whatever form a file could hold them.
+  private static let captions = [caption, answerCaption].flatMap(ByteSearch.forms)
 
   /// Somebody's phone, and their pictures.
   private struct Person {
@@ -86,10 +89,12 @@ struct StateTests {
   /// What has to be done before a State expires is done again with a longer life where the machine was too slow for it.
   ///
   /// - Parameter body: returns false where it was.
-  private func withLifetime(_ body: (PhoneHall) async throws -> Bool) async throws {
+  private func withLifetime(
+    _ setting: String = "state.lifetime", _ body: (PhoneHall) async throws -> Bool
+  ) async throws {
     for seconds in [6, 24, 96] {
       var wasInTime = false
-      try await PhoneHall.with(["state.lifetime=\(seconds)s"]) { wasInTime = try await body($0) }
+      try await PhoneHall.with(["\(setting)=\(seconds)s"]) { wasInTime = try await body($0) }
       if wasInTime { return }
     }
     Issue.record("96 s were too short for what takes less than one")
@@ -113,7 +118,7 @@ struct StateTests {
       try FileManager.default.copyItem(at: hall.data, to: copy)
       guard isBefore(sent["until"]) else { return false }
       #expect(try search.files(in: copy) == [])
-      #expect(try ByteSearch.files(in: copy, holding: [Self.caption]) == [:])
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
       let keys = try ByteSearch.boxes(in: copy)
       #expect(keys.count >= 4, "the wrapped keys of two pictures and a caption, and the caption: \(keys.count)")
       // It would be found.
@@ -125,6 +130,43 @@ struct StateTests {
       #expect(heard?["data"]["event"].string == "received" && heard?["data"]["with"].string == "ada")
       try await isClean(hall, search, keys)
       for person in [ada, bob] { for picture in ada.pictures { #expect(try person.http.get(picture).status == 404) } }
+      return true
+    }
+  }
+
+  @Test(
+    "While a State is revealed the data folder holds no byte of it that can be read, and none of its keys afterwards")
+  func revealedBytes() async throws {
+    try await withLifetime("state.reveal_lifetime") { hall in
+      let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      let search = ByteSearch(for: (ada.pictures + bob.pictures).map(\.bytes))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      try await bob.begin("ada")
+      try bob.upload()
+      let answered = try await bob.send(to: "ada", ",\"caption\":\"\(Self.answerCaption)\"")
+      let isShown = await eventually(within: .seconds(60)) {
+        ada.thread("bob")["theirs"]["caption"].string == Self.answerCaption
+          && bob.thread("ada")["theirs"]["caption"].string == Self.caption
+      }
+      let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
+      try FileManager.default.copyItem(at: hall.data, to: copy)
+      guard isBefore(answered["until"]) else { return false }
+      #expect(isShown, "both see what the other wrote")
+      #expect(try search.files(in: copy) == [])
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
+      // They would be found, also where they are encoded.
+      try Data(Data("..\(Self.caption)..".utf8).base64EncodedString().utf8)
+        .write(to: copy.appendingPathComponent("stolen"))
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions).values.contains(["stolen"]))
+      let keys = try ByteSearch.boxes(in: hall.data)
+      #expect(keys.count >= 6, "the wrapped keys of four pictures and two captions: \(keys.count)")
+      #expect(
+        await eventually(within: .seconds(180)) {
+          ada.thread("bob")["phase"].string == nil && bob.thread("ada")["phase"].string == nil
+        })
+      try await isClean(hall, search, keys)
       return true
     }
   }
@@ -212,6 +254,6 @@ struct StateTests {
     }
     #expect(await eventually(within: .seconds(60)) { files().isEmpty }, "pictures are there: \(files())")
     #expect(try search.files(in: folder) == [])
-    #expect(try ByteSearch.files(in: folder, holding: [Self.caption]) == [:])
+    #expect(try ByteSearch.files(in: folder, holding: Self.captions) == [:])
   }
 }

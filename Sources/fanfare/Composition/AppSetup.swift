@@ -45,6 +45,11 @@ enum AppSetup {
     rules.recordLimit = settings.state.recordLimit.milliseconds
     rules.uploadGrace = settings.state.uploadGrace.milliseconds
     rules.pictureLifetime = settings.state.pictureLifetime.milliseconds
+    rules.openRecorders = settings.state.maxRecorders
+    rules.waitingThreads = settings.state.maxThreads
+    rules.blocks = settings.state.maxBlocks
+    rules.unsentPictures = settings.state.maxUnsentPictures
+    rules.changesPerMinute = settings.state.maxChangesPerMinute
     return rules
   }
 

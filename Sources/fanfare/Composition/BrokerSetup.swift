@@ -24,14 +24,9 @@ enum BrokerSetup {
     let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
     try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
-    var vault: FileKeyVault?
-    if settings.state.enabled {
-      let rules = AppSetup.stateRules(settings)
-      do { vault = try FileKeyVault(folder: settings.data.directory, rules: rules) } catch {
-        throw Complaint("\(error)")
-      }
-      if let vault { try core.install(StateApp(rules: rules, vault: vault)) }
-    }
+    let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
+    let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
+    if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
     var endpoints = BrokerEndpoints(backbone: address)
     endpoints.curve = curve
     if settings.broker.services.enabled {
@@ -41,15 +36,29 @@ enum BrokerSetup {
     }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
-      index: index(in: settings.data.directory, logger: logger), logger: logger)
+      resumptions: resumptions, index: index(in: settings.data.directory, logger: logger), logger: logger)
     if let vault {
-      broker.everyMinute = { now in
-        do { try vault.destroyExpiredKeys(at: now) } catch {
-          logger.error("keys whose time is over could not be destroyed: \(error)")
-        }
-      }
+      vault.prepareSoon(at: BrokerTime.ofMachine().wall)
+      broker.everyMinute = { now in vault.prepareSoon(at: now) }
     }
     return broker
+  }
+
+  private static func vault(
+    for settings: Settings, telling resumptions: Mailbox<AppResumption>, logger: Logger
+  ) throws -> FileKeyVault {
+    do throws(VaultFault) {
+      return try FileKeyVault(folder: settings.data.directory, rules: AppSetup.stateRules(settings)) { error in
+        var news = AppResumption(app: "state")
+        if let error {
+          logger.error("the keys of hours could not be made or destroyed: \(error)")
+          news.error = .internalError.saying("the server's disk takes no keys now; try again later")
+        }
+        _ = resumptions.post(news)
+      }
+    } catch {
+      throw Complaint("\(error)")
+    }
   }
 
   /// Nil where there can be none: everything but searching goes on.
