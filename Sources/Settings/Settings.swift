@@ -162,6 +162,13 @@ public struct Settings: Sendable, Equatable {
     public var directory: String
   }
 
+  public struct Clock: Sendable, Equatable {
+    public enum AfterRestart: String, Sendable { case synchronized, always }
+
+    public var maxStep: Duration
+    public var afterRestart: AfterRestart
+  }
+
   public struct Shutdown: Sendable, Equatable {
     public var deadline: Duration
   }
@@ -185,6 +192,7 @@ public struct Settings: Sendable, Equatable {
   public var clique: Clique
   public var state: State
   public var data: Data
+  public var clock: Clock
   public var shutdown: Shutdown
   public var log: Log
 }

@@ -20,6 +20,7 @@ struct SettingsReader {
         uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
         maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
       clique: clique, state: state, data: .init(directory: string("data.directory")),
+      clock: .init(maxStep: duration("clock.max_step"), afterRestart: choice("clock.after_restart")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))
   }

@@ -209,6 +209,82 @@ struct StateTests {
     }
   }
 
+  /// What the server takes for certain of the time is set back by an hour while it is down: as if its clock had jumped
+  /// ahead meanwhile.
+  private func jumpAhead(_ hall: PhoneHall) throws {
+    let file = hall.data.appendingPathComponent("clock.seen")
+    var mark = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any] ?? [:]
+    mark["wall"] = (mark["wall"] as? Int64 ?? 0) - 3_600_000
+    try JSONSerialization.data(withJSONObject: mark).write(to: file)
+  }
+
+  /// Kills the server, lets its clock jump ahead by an hour and the time pass, and starts it again.
+  ///
+  /// - Returns: false where the time had passed before.
+  private func killAndJump(_ hall: PhoneHall, until: JSON) async throws -> Bool {
+    let file = hall.data.appendingPathComponent("clock.seen").path
+    #expect(await eventually(within: .seconds(60)) { FileManager.default.fileExists(atPath: file) })
+    await hall.server.kill()
+    guard isBefore(until) else { return false }
+    try jumpAhead(hall)
+    #expect(await eventually(within: .seconds(180)) { !isBefore(until) })
+    try await hall.killAndRestart()
+    #expect(await eventually(within: .seconds(60)) { hall.server.errorOutput.contains("fanfare clock confirm") })
+    return true
+  }
+
+  private func confirmClock(_ hall: PhoneHall) async throws {
+    let confirmed = try await Tool.run(
+      ["clock", "confirm", "--set", "data.directory=\(hall.data.path)"], in: hall.data.deletingLastPathComponent())
+    #expect(confirmed.status == 0, "\(confirmed.tool.errors)")
+  }
+
+  @Test("A clock that jumped ahead ends nothing and destroys nothing before a person confirms it, and then it does")
+  func clockJumps() async throws {
+    try await withLifetime { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      let keys = try ByteSearch.boxes(in: hall.data)
+      guard try await killAndJump(hall, until: sent["until"]) else { return false }
+      (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      // The answer comes after whatever was due before it.
+      try await bob.phone.call("state.settings", "{\"limit\":60000}")
+      #expect(ada.thread("bob")["phase"].string == "sent" && bob.thread("ada")["phase"].string == "received")
+      let left = try ByteSearch.files(in: hall.data, holding: Array(keys))
+      #expect(!left.isEmpty, "its keys are there")
+      try await confirmClock(hall)
+      #expect(await ada.isIn("expired", with: "bob"))
+      #expect(await bob.isIn("expired", with: "ada"))
+      try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+      return true
+    }
+  }
+
+  @Test("While nobody knows whether a reveal has ended, its pictures and captions are not shown")
+  func clockInDoubt() async throws {
+    try await withLifetime("state.reveal_lifetime") { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      try await bob.begin("ada")
+      try bob.upload()
+      let answered = try await bob.send(to: "ada")
+      guard try await killAndJump(hall, until: answered["until"]) else { return false }
+      (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      #expect(bob.thread("ada")["phase"].string == "revealed")
+      #expect(bob.thread("ada")["theirs"]["front"].string == ada.pictures[0].id)
+      #expect(bob.thread("ada")["theirs"]["caption"].string == nil)
+      #expect(try bob.http.get(ada.pictures[0]).status == 503)
+      try await confirmClock(hall)
+      #expect(await eventually(within: .seconds(60)) { bob.thread("ada")["phase"].string == nil })
+      #expect(try bob.http.get(ada.pictures[0]).status == 404)
+      return true
+    }
+  }
+
   @Test("Pictures that expire while their gateway is down are deleted when it is back, and no others")
   func gatewayAway() async throws {
     try await Deployment.with(.ipc, settings: ["state.lifetime=6s"]) { deployment in

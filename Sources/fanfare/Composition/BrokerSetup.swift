@@ -12,12 +12,14 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, logger: Logger
+    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, clock: ClockKeeper,
+    logger: Logger
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     var options = SQLiteStore.Options()
     options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
+    options.now = { clock.wall() }
     let disk = try SQLiteStore(folder: settings.data.directory, options: options, logger: logger) {
       _ = completions.post($0)
     }
@@ -36,9 +38,10 @@ enum BrokerSetup {
     }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
-      resumptions: resumptions, index: index(in: settings.data.directory, logger: logger), logger: logger)
+      resumptions: resumptions, index: index(in: settings.data.directory, clock: clock, logger: logger),
+      clock: { clock.brokerTime() }, logger: logger)
     if let vault {
-      vault.prepareSoon(at: BrokerTime.ofMachine().wall)
+      vault.prepareSoon(at: clock.wall())
       broker.everyMinute = { now in vault.prepareSoon(at: now) }
     }
     return broker
@@ -62,8 +65,10 @@ enum BrokerSetup {
   }
 
   /// Nil where there can be none: everything but searching goes on.
-  private static func index(in folder: String, logger: Logger) -> MessageIndex? {
-    do { return try MessageIndex(folder: folder, logger: logger) } catch {
+  private static func index(in folder: String, clock: ClockKeeper, logger: Logger) -> MessageIndex? {
+    var options = MessageIndex.Options()
+    options.now = { clock.wall() }
+    do { return try MessageIndex(folder: folder, options: options, logger: logger) } catch {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
     }
