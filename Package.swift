@@ -160,7 +160,11 @@ let package = Package(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
       swiftSettings: base),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix],
+      name: "GatewayTests",
+      dependencies: [
+        "Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: base),
     .testTarget(
       name: "ClientTests",

@@ -150,11 +150,15 @@ public struct Settings: Sendable, Equatable {
     public var recordLimit: Duration
     public var uploadGrace: Duration
     public var pictureLifetime: Duration
+    public var pictureDirectory: String
     public var pictureBytes: Int
     public var maxRecorders: Int
     public var maxThreads: Int
     public var maxBlocks: Int
     public var maxUnsentPictures: Int
+    public var maxPictureBytesPerUser: Int
+    public var maxPictureRequests: Int
+    public var maxPictureRequestsPerUser: Int
     public var maxChangesPerMinute: Int
   }
 

@@ -55,9 +55,13 @@ struct SettingsReader {
       enabled: bool("state.enabled"), lifetime: duration("state.lifetime"),
       revealLifetime: duration("state.reveal_lifetime"), recordLimit: duration("state.record_limit"),
       uploadGrace: duration("state.upload_grace"), pictureLifetime: duration("state.picture_lifetime"),
-      pictureBytes: int("state.picture_bytes"), maxRecorders: int("state.max_recorders"),
+      pictureDirectory: string("state.picture_directory"), pictureBytes: int("state.picture_bytes"),
+      maxRecorders: int("state.max_recorders"),
       maxThreads: int("state.max_threads"), maxBlocks: int("state.max_blocks"),
       maxUnsentPictures: int("state.max_unsent_pictures"),
+      maxPictureBytesPerUser: int("state.max_picture_bytes_per_user"),
+      maxPictureRequests: int("state.max_picture_requests"),
+      maxPictureRequestsPerUser: int("state.max_picture_requests_per_user"),
       maxChangesPerMinute: int("state.max_changes_per_minute"))
   }
 

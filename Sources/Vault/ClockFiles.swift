@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What the trusted clock keeps in the data folder: the last time seen, and what a person has confirmed.
 ///

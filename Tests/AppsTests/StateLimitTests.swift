@@ -99,6 +99,24 @@ struct StateLimitTests {
     #expect(scene.discarded.count == 2 && scene.recordCount == 0)
   }
 
+  @Test("bytes of one user's pictures are counted while they are kept, whatever becomes of them")
+  func pictureBytes() throws {
+    let scene = StateScene { $0.pictureBytes = 4000 }
+    try scene.send("eve", to: "ada")
+    try scene.send("eve", to: "bob")
+    #expect(try #require(try scene.person("eve")).bytes == 4000)
+    let error = try #require(
+      scene.refusal("eve", "state.picture.added", Self.upload(0), source: .gateway))
+    #expect(error.code == 106 && error.message.contains("4000 bytes"))
+    // Answered, revealed and ended; or not answered; or not sent: each gives its bytes back.
+    try scene.send("ada", to: "eve")
+    try scene.advance(24 * Self.hour)
+    #expect(try scene.person("eve")?.bytes ?? 0 == 0 && scene.person("ada")?.bytes ?? 0 == 0)
+    _ = try scene.upload("eve")
+    try scene.advance(Self.hour)
+    #expect(try scene.person("eve")?.bytes ?? 0 == 0)
+  }
+
   private static func upload(_ number: Int, _ more: String = "", upload: UInt8 = 1) -> String {
     let key = Data(repeating: 9, count: 32).base64EncodedString()
     let name = Data(repeating: upload, count: 16).base64EncodedString()

@@ -192,6 +192,13 @@ final class StateScene: AppView {
     return (records.values.map { String(decoding: $0.data, as: UTF8.self) } + lists).joined(separator: "\n")
   }
 
+  /// Bytes of the pictures of a user that are kept.
+  func pictureBytes(of user: String) throws -> Int64 {
+    try records.filter { $0.key.starts(with: Array(StateKeys.picture.utf8)) }
+      .map { try JSONDecoder().decode(StatePicture.self, from: $0.value.data) }
+      .reduce(0) { $0 + ($1.owner.hasSameBytes(as: user) ? $1.bytes : 0) }
+  }
+
   /// What is kept of a user.
   func person(_ user: String) throws -> StatePerson? { try record(StatePerson.self, StateKeys.person + user) }
 

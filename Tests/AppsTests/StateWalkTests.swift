@@ -153,6 +153,7 @@ private struct StateWalk {
       }
       let person = try scene.person(me) ?? StatePerson()
       #expect(person.blocks == threads.count { $0.blocks[$1] })
+      #expect(person.bytes == (try scene.pictureBytes(of: me)))
       #expect(person.waiting == threads.count { $0.isWaiting($1) })
     }
   }

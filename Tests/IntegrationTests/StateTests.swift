@@ -285,6 +285,45 @@ struct StateTests {
     }
   }
 
+  @Test("With one folder for all gateways a picture goes on, is sent and is seen through whichever is asked")
+  func twoGateways() async throws {
+    try await withTemporaryDirectory { directory in
+      let folder = directory.appendingPathComponent("shared").path
+      try await Deployment.with(.ipc, settings: ["state.picture_directory=\(folder)"], in: directory) { deployment in
+        let (a, b) = (URL(string: deployment.a)?.port ?? 0, URL(string: deployment.b)?.port ?? 0)
+        func client(_ user: String, at port: Int) throws -> PictureClient {
+          PictureClient(port: port, token: try deployment.token(user))
+        }
+        let mine = [PictureClient.Picture(bytes: 300_000), .init(bytes: 2000)]
+        let theirs = [PictureClient.Picture(bytes: 1000), .init(bytes: 70_000)]
+        #expect(try client("ada", at: a).put(mine[0], 0..<131_072) == 202)
+        #expect(try client("ada", at: b).offset(of: mine[0]) == 131_072)
+        // The one that has its key is killed, and another one starts meanwhile.
+        await deployment.gateway("a").kill()
+        try await deployment.startGateway(
+          "c", settings: ["backbone.endpoint=\(deployment.broker.endpoints.backbone ?? "")"])
+        #expect(try client("ada", at: b).put(mine[0], 131_072..<300_000) == 201)
+        let c = URL(string: deployment.gateway("c").endpoints.websocket ?? "")?.port ?? 0
+        #expect(try client("ada", at: c).put(mine[1]) == 201)
+        for picture in theirs { #expect(try client("bob", at: c).put(picture) == 201) }
+        for (user, other, pictures) in [("ada", "bob", mine), ("bob", "ada", theirs)] {
+          let phone = try Phone(deployment.b)
+          try await phone.connect(deployment.token(user))
+          try await phone.call("state.begin", "{\"to\":\"\(other)\"}")
+          try await phone.call(
+            "state.send", "{\"to\":\"\(other)\",\"front\":\"\(pictures[0].id)\",\"rear\":\"\(pictures[1].id)\"}")
+        }
+        for (user, port) in [("ada", b), ("ada", c), ("bob", b), ("bob", c)] {
+          for picture in mine + theirs {
+            let answer = try client(user, at: port).get(picture)
+            let isSame = answer.body == picture.bytes
+            #expect(answer.status == 200 && isSame)
+          }
+        }
+      }
+    }
+  }
+
   @Test("Pictures that expire while their gateway is down are deleted when it is back, and no others")
   func gatewayAway() async throws {
     try await Deployment.with(.ipc, settings: ["state.lifetime=6s"]) { deployment in

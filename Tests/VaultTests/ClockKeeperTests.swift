@@ -26,12 +26,7 @@ struct ClockKeeperTests {
       set {}
     }
 
-    func log(
-      level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-      function: String, line: UInt
-    ) {
-      lines.withLock { $0.append("\(level): \(message)") }
-    }
+    func log(event: LogEvent) { lines.withLock { $0.append("\(event.level): \(event.message)") } }
 
     func take() -> [String] {
       lines.withLock { lines in
@@ -120,7 +115,7 @@ struct ClockKeeperTests {
       #expect(keeper.now().ahead == Self.day && !keeper.files.isConfirmationWaiting)
       #expect(lines.take().contains { $0.contains("when it said another time") })
       for nonsense in ["", "soon", "99999999999999999999", "\(Int64.min)"] {
-        FileManager.default.createFile(
+        _ = FileManager.default.createFile(
           atPath: folder + "/clock.confirmed", contents: Data(nonsense.utf8), attributes: [.posixPermissions: 0o600])
         keeper.look()
         #expect(keeper.now().ahead == Self.day && !keeper.files.isConfirmationWaiting)

@@ -27,7 +27,8 @@ extension StateApp {
       request.upload?.bytes.count ?? 0 <= 64, request.type.map({ (1...64).contains($0.utf8.count) }) ?? true
     else { throw .badRequest }
     let recordKey = StateKeys.picture + request.id
-    if let earlier = try view.record(StatePicture.self, recordKey) {
+    let earlier = try view.record(StatePicture.self, recordKey)
+    if let earlier {
       // Again after a lost answer, with the key of the new upload; but never in place of one that was sent, and no
       // upload that has just begun in place of one that is whole: a client that sends one picture twice would lose it.
       guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil,
@@ -52,6 +53,13 @@ extension StateApp {
       }
       person.unsent.append(request.id)
     }
+    person.add(-(earlier?.bytes ?? 0))
+    guard request.bytes <= rules.pictureBytes, person.bytes <= rules.pictureBytes - request.bytes else {
+      throw .limitExceeded.saying(
+        "your pictures that are kept here have \(rules.pictureBytes) bytes, which is as many as are allowed; wait until "
+          + "some are gone")
+    }
+    person.add(request.bytes)
     return AppDecision(
       [.write(key: recordKey, record)] + [try change(of: call.user, to: person, view)].compactMap(\.self))
   }
@@ -117,14 +125,15 @@ extension StateApp {
     }
     return AppDecision(
       [.erase(key: key), .discardPictures([picture.id]), .scrub]
-        + [try withoutUnsent(picture.id, of: picture.owner, view)].compactMap(\.self))
+        + [try withoutUnsent(picture, view)].compactMap(\.self))
   }
 
   private func withoutUnsent(
-    _ id: String, of user: String, _ view: any AppView
+    _ picture: StatePicture, _ view: any AppView
   ) throws(ClientError) -> AppEffect? {
-    var person = try person(user, view)
-    person.unsent.removeAll { $0 == id }
-    return try change(of: user, to: person, view)
+    var person = try person(picture.owner, view)
+    person.unsent.removeAll { $0 == picture.id }
+    person.add(-picture.bytes)
+    return try change(of: picture.owner, to: person, view)
   }
 }

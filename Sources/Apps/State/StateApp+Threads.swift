@@ -156,10 +156,10 @@ extension StateApp {
     var thread = thread
     thread.due = thread.nextDue
     let people = thread.people
-    var effects = try counted(from: before, to: thread, view, own: own)
+    let gone = before.pictures.filter { !thread.pictures.contains($0) }
+    var effects = try counted(from: before, to: thread, without: gone, view, own: own)
     if thread == before { return effects }
     effects.append(thread.isEmpty ? .erase(key: people.key) : .write(key: people.key, thread))
-    let gone = before.pictures.filter { !thread.pictures.contains($0) }
     if !gone.isEmpty {
       effects += gone.map { .erase(key: StateKeys.picture + $0) }
       effects.append(.discardPictures(gone))
@@ -181,19 +181,28 @@ extension StateApp {
 
   /// What the change adds to and takes from what is counted of the two.
   private func counted(
-    from before: StateThread, to thread: StateThread, _ view: any AppView, own: (side: StateSide, person: StatePerson)?
+    from before: StateThread, to thread: StateThread, without gone: [String], _ view: any AppView,
+    own: (side: StateSide, person: StatePerson)?
   ) throws(ClientError) -> [AppEffect] {
     var effects: [AppEffect] = []
+    var freed = Both<Int64>(0)
+    for id in gone {
+      guard let picture = try view.record(StatePicture.self, StateKeys.picture + id),
+        let owner = thread.people.side(of: picture.owner)
+      else { continue }
+      freed[owner] = freed[owner].saturatingAdd(picture.bytes)
+    }
     for side in StateSide.allCases {
       let waiting = (thread.isWaiting(side) ? 1 : 0) - (before.isWaiting(side) ? 1 : 0)
       let blocks = (thread.blocks[side] ? 1 : 0) - (before.blocks[side] ? 1 : 0)
       let isOwn = own?.side == side
-      guard isOwn || waiting != 0 || blocks != 0 else { continue }
+      guard isOwn || waiting != 0 || blocks != 0 || freed[side] != 0 else { continue }
       let user = thread.people[side]
       var person = if isOwn, let own { own.person } else { try person(user, view) }
       // What an earlier version began was not counted.
       person.waiting = max(0, person.waiting + waiting)
       person.blocks = max(0, person.blocks + blocks)
+      person.add(-freed[side])
       if let effect = try change(of: user, to: person, view) { effects.append(effect) }
     }
     return effects

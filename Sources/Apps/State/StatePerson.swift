@@ -18,6 +18,8 @@ struct StatePerson: AppRecord {
   var limit: Int64?
   /// Pictures that are uploaded, or are being, and not sent.
   var unsent: [String] = []
+  /// Of their pictures that are kept, as far as they are counted.
+  var bytes: Int64 = 0
   /// Oldest first. Those that are over are remembered for a while, to say why a send comes too late.
   var recordings: [Recording] = []
   /// People whom they block.
@@ -32,13 +34,14 @@ struct StatePerson: AppRecord {
   var lane: AppLane { .upkeep }
 
   var isEmpty: Bool {
-    limit == nil && unsent.isEmpty && recordings.isEmpty && blocks == 0 && waiting == 0 && paidUntil == nil
+    limit == nil && unsent.isEmpty && bytes == 0 && recordings.isEmpty && blocks == 0 && waiting == 0
+      && paidUntil == nil
   }
 }
 
 extension StatePerson {
   private enum CodingKeys: String, CodingKey {
-    case limit, unsent, recordings, blocks, waiting, paidUntil, due
+    case limit, unsent, bytes, recordings, blocks, waiting, paidUntil, due
   }
 
   /// What earlier versions did not count begins at nothing.
@@ -46,12 +49,16 @@ extension StatePerson {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     limit = try values.decodeIfPresent(Int64.self, forKey: .limit)
     unsent = try values.decodeIfPresent([String].self, forKey: .unsent) ?? []
+    bytes = try values.decodeIfPresent(Int64.self, forKey: .bytes) ?? 0
     recordings = try values.decodeIfPresent([Recording].self, forKey: .recordings) ?? []
     blocks = try values.decodeIfPresent(Int.self, forKey: .blocks) ?? 0
     waiting = try values.decodeIfPresent(Int.self, forKey: .waiting) ?? 0
     paidUntil = try values.decodeIfPresent(Int64.self, forKey: .paidUntil)
     due = try values.decodeIfPresent(Int64.self, forKey: .due)
   }
+
+  /// Counts bytes that come or go. What an earlier version took in was not counted.
+  mutating func add(_ change: Int64) { bytes = max(0, bytes.saturatingAdd(change)) }
 
   /// Forgets what is over.
   mutating func settle(at now: Int64, _ rules: StateRules) {

@@ -17,6 +17,8 @@ public struct StateRules: Sendable, Equatable {
   public var pictureLifetime: Int64 = 3_600_000
   /// Pictures of one user that are uploaded and not sent; one more is refused.
   public var unsentPictures = 16
+  /// Bytes of one user's pictures, sent and not sent, that are kept at a time.
+  public var pictureBytes: Int64 = 1 << 30
   /// Of a caption, as a reader counts them.
   public var captionCharacters = 280
   /// Of a caption, in UTF-8: one character can be made of very many.

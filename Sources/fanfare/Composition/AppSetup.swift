@@ -49,6 +49,7 @@ enum AppSetup {
     rules.waitingThreads = settings.state.maxThreads
     rules.blocks = settings.state.maxBlocks
     rules.unsentPictures = settings.state.maxUnsentPictures
+    rules.pictureBytes = Int64(settings.state.maxPictureBytesPerUser)
     rules.changesPerMinute = settings.state.maxChangesPerMinute
     return rules
   }
@@ -56,8 +57,11 @@ enum AppSetup {
   /// Nil where the app is off.
   static func pictures(_ settings: Settings) -> PictureConfiguration? {
     guard settings.state.enabled else { return nil }
-    var configuration = PictureConfiguration(folder: settings.data.directory + "/pictures")
+    let folder = settings.state.pictureDirectory
+    var configuration = PictureConfiguration(folder: folder.isEmpty ? settings.data.directory + "/pictures" : folder)
     configuration.maximumBytes = settings.state.pictureBytes
+    configuration.maximumRequests = settings.state.maxPictureRequests
+    configuration.maximumRequestsPerUser = settings.state.maxPictureRequestsPerUser
     return configuration
   }
 }
