@@ -11,6 +11,9 @@ public import Wire
 public final class BrokerCore {
   public let configuration: BrokerConfiguration
   public internal(set) var counters = BrokerCounters()
+  var refusals = RefusalLedger()
+  /// What is to be logged of them.
+  var refusalLines: [RefusalLedger.Line] = []
   let memory: any LogStore
   let disk: any TransactionalStore
   /// In the order in which they were given, and by name.

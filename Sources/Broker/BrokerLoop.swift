@@ -207,16 +207,24 @@ public final class BrokerLoop: LoopParticipant {
     core.tick(at: time, ingressPaused: isPaused, into: &effects)
     perform(at: time)
     report()
-    if time.monotonic - lastMinute >= 60_000 {
+    let isMinuteOver = time.monotonic - lastMinute >= 60_000
+    if isMinuteOver {
       lastMinute = time.monotonic
       everyMinute?(time.wall)
     }
+    for line in core.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
     return wakeUp(by: core.nextDeadline(at: time) ?? .max)
   }
 
   private func wakeUp(by deadline: Int64) -> UInt64 {
     if isPaused { return min(nextTick, MonotonicClock.now() + Self.pauseLook) }
     return deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
+  }
+
+  private func tell(_ line: RefusalLedger.Line) {
+    logger.info(
+      "\(line.cause.sentence)",
+      metadata: ["count": "\(line.count)", "most": "\(line.source)", "of_these": "\(line.sourceCount)"])
   }
 
   /// What an operator should hear of when it happens, not only find in a metric.

@@ -23,6 +23,7 @@ extension BrokerCore {
     } catch {
       if error.code == ClientError.limitExceeded.code || error.code == ClientError.tooManyRequests.code {
         counters.callsOverLimit += 1
+        note(.appCalls, from: request.caller.user)
       }
       throw error
     }

@@ -206,8 +206,9 @@ extension BrokerCore {
     _ decision: AppDecision, _ parts: Assembly, of host: AppHost, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
-    let outcome =
-      parts.entries.count == 1 ? disk.append(parts.entries[0].asKept) : disk.append(parts.entries.map(\.asKept))
+    let isShownOtherwise = parts.entries.contains { $0.publication.change?.kept != nil }
+    let entries = isShownOtherwise ? parts.entries.map(\.asKept) : parts.entries
+    let outcome = entries.count == 1 ? disk.append(entries[0]) : disk.append(entries)
     let pendingDecision = try pendingDecision(
       decision, count: parts.entries.count, parts.records, outcome, of: host, for: parts.requester)
     for index in parts.entries.indices {

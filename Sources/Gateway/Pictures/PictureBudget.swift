@@ -1,4 +1,5 @@
 import Synchronization
+import Wire
 
 /// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the disk
 /// now and then, and of an upload a chunk and what waits behind it.
@@ -78,16 +79,42 @@ final class PicturePlace {
   deinit { budget.leave(user, bytes: bytesWaiting) }
 }
 
-/// Requests that were refused because too many were under way.
-public final class PictureRefusals: Sendable {
-  private let all = Atomic<Int>(0)
-  private let user = Atomic<Int>(0)
+/// Requests that were refused because too many were under way: counted, and told to the operator.
+final class PictureRefusals: Sendable {
+  private struct State {
+    var all = 0
+    var user = 0
+    var ledger = RefusalLedger()
+  }
 
-  /// As many were under way as are allowed in all.
-  public var ofAll: Int { all.load(ordering: .relaxed) }
-  /// As many of one user were.
-  public var ofUser: Int { user.load(ordering: .relaxed) }
+  private static let inAll = RefusalCause(
+    "picture_requests",
+    "requests for pictures were refused, as many were under way as state.max_picture_requests allows")
+  private static let ofOneUser = RefusalCause(
+    "picture_requests_of_user",
+    "requests for pictures were refused, as many of their user were under way as state.max_picture_requests_per_user allows"
+  )
 
-  func countAll() { all.add(1, ordering: .relaxed) }
-  func countUser() { user.add(1, ordering: .relaxed) }
+  private let state = Mutex(State())
+
+  var ofAll: Int { state.withLock(\.all) }
+  var ofUser: Int { state.withLock(\.user) }
+
+  /// - Returns: what is to be logged now.
+  func countAll(from address: String) -> RefusalLedger.Line? {
+    state.withLock { state in
+      state.all += 1
+      return state.ledger.note(Self.inAll, from: address)
+    }
+  }
+
+  func countUser(_ user: String) -> RefusalLedger.Line? {
+    state.withLock { state in
+      state.user += 1
+      return state.ledger.note(Self.ofOneUser, from: user)
+    }
+  }
+
+  /// What was summed up; to be called once a minute.
+  func drain() -> [RefusalLedger.Line] { state.withLock { $0.ledger.drain() } }
 }

@@ -74,7 +74,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     if case .preflight = request.action { return answer(.picturePreflight) }
     place = service.budget.enter()
     guard place != nil else {
-      service.refusals.countAll()
+      tell(service.refusals.countAll(from: context.remoteAddress?.ipAddress ?? ""))
       return answer(.pictureUnavailable)
     }
     if case .put = request.action { setReading(false) }
@@ -187,6 +187,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     finishOutput()
   }
 
+  private func tell(_ line: RefusalLedger.Line?) {
+    if let line { listener.logger.info("\(line.cause.sentence)", metadata: ["most": "\(line.source)"]) }
+  }
+
   private func finishOutput() {
     guard let context else { return }
     setReading(true)
@@ -248,7 +252,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .success(let claims):
       if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
       guard place?.belongs(to: claims.user) ?? false else {
-        service.refusals.countUser()
+        tell(service.refusals.countUser(claims.user))
         return answer(.pictureBusy)
       }
       perform(for: claims.user)

@@ -158,6 +158,13 @@ public final class PictureService: Sendable {
     }
   }
 
+  /// Logs who was refused since the last time; the listener asks every minute.
+  func tellRefusals(_ logger: Logger) {
+    for line in refusals.drain() {
+      logger.info("\(line.cause.sentence)", metadata: ["count": "\(line.count)", "most": "\(line.source)"])
+    }
+  }
+
   /// Ends the threads, after the listener.
   public func stop() async { try? await pool.shutdownGracefully() }
 
