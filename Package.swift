@@ -86,9 +86,10 @@ let package = Package(
     // The rules of the two apps, pure.
     .target(
       name: "Apps", dependencies: ["Wire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: hot),
-    // The keys of what is sealed, in files apart from the log.
+    // The keys of what is sealed, in files apart from the log, and the clock by which they are destroyed.
     .target(
-      name: "Vault", dependencies: ["Apps", "Wire", .product(name: "Crypto", package: "swift-crypto")],
+      name: "Vault",
+      dependencies: ["Apps", "Wire", "CLinuxIO", logging, .product(name: "Crypto", package: "swift-crypto")],
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
@@ -154,12 +155,16 @@ let package = Package(
       dependencies: ["Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
-    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps"], swiftSettings: base),
+    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: base),
     .testTarget(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
       swiftSettings: base),
     .testTarget(
-      name: "GatewayTests", dependencies: ["Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix],
+      name: "GatewayTests",
+      dependencies: [
+        "Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix,
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
       swiftSettings: base),
     .testTarget(
       name: "ClientTests",

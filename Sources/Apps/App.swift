@@ -40,6 +40,14 @@ public protocol App: Sendable {
 
   /// What a map channel of the app holds for a key, worked out from the records; nil: nothing.
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
+
+  /// What subscribers see of an entry, from what the log keeps of it (``AppEntry/kept``).
+  func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8]
+
+  /// An entry without what may have ended, while nobody knows for certain what time it is.
+  ///
+  /// - Parameter latest: the latest that it may be now.
+  func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
 }
 
 /// One command, by one of a user's devices.
@@ -91,6 +99,10 @@ extension App {
 
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] { [] }
 
+  public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
+
+  public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
+
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
   }
@@ -118,6 +130,9 @@ public struct AppEdit: Sendable {
 public protocol AppView: AnyObject {
   /// Milliseconds since 1970, by the broker's clock.
   var now: Int64 { get }
+  /// The latest that it may be now: later than ``now`` while the machine's clock waits to be confirmed. What has ended
+  /// by this is not shown; what has not ended by ``now`` is not destroyed.
+  var latest: Int64 { get }
 
   /// - Throws: where the log cannot be read.
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record?
@@ -134,6 +149,8 @@ public protocol AppView: AnyObject {
 }
 
 extension AppView {
+  public var latest: Int64 { now }
+
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
 }
 
@@ -141,6 +158,20 @@ extension AppView {
 public protocol AppRecord: Codable, Sendable, Equatable {
   /// When the app wants to look at it again, in milliseconds since 1970; nil: never. Survives restarts.
   var due: Int64? { get }
+  /// In which lane it waits for that.
+  var lane: AppLane { get }
+}
+
+extension AppRecord {
+  public var lane: AppLane { .endings }
+}
+
+/// The lanes in which records wait for their time: none of one lane ever waits behind any number of another's.
+public enum AppLane: Int64, Sendable, CaseIterable {
+  /// Something ends, for people or on the disk. Also what was written before there were lanes.
+  case endings = 0
+  /// Nothing but tidying up: nobody sees whether it comes a minute later.
+  case upkeep = 1
 }
 
 /// What is to be done. All of it happens in one transaction, or nothing.
@@ -201,6 +232,8 @@ public struct AppDecision: Sendable {
     case reply([UInt8])
     /// Answered when the search is done.
     case search(MessageSearch)
+    /// What the command needs is on its way to the disk: it is run again when that is there. Without effects.
+    case later
   }
 
   public var effects: [AppEffect]
@@ -252,12 +285,15 @@ public struct AppAdmission: Sendable, Equatable {
 public struct AppEntry: Sendable, Equatable {
   /// JSON.
   public var data: [UInt8]
+  /// What the log keeps in its place, where subscribers see what no file may hold; ``App/shown(_:of:)`` turns it back.
+  public var kept: [UInt8]?
   public var score: Int64
   /// Milliseconds since 1970; `Int64.max`: never.
   public var expires: Int64
 
-  public init(data: [UInt8], score: Int64, expires: Int64 = .max) {
+  public init(data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max) {
     self.data = data
+    self.kept = kept
     self.score = score
     self.expires = expires
   }

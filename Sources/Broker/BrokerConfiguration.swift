@@ -47,9 +47,18 @@ public struct BrokerTime: Sendable, Hashable {
   public var monotonic: Int64
   /// Milliseconds since 1970: for what people and stores see.
   public var wall: Int64
+  /// How much later it may be than ``wall``: 0, but while the machine's clock waits to be confirmed.
+  public var doubt: Int64
 
-  public init(monotonic: Int64, wall: Int64) {
+  public init(monotonic: Int64, wall: Int64, doubt: Int64 = 0) {
     self.monotonic = monotonic
     self.wall = wall
+    self.doubt = doubt
+  }
+
+  /// The latest that it may be.
+  var latest: Int64 {
+    let (latest, overflow) = wall.addingReportingOverflow(max(0, doubt))
+    return overflow ? .max : latest
   }
 }

@@ -76,7 +76,7 @@ extension BrokerCore {
     for requester: Requester, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) throws(ClientError) {
     let entry = entry(consume publication, record, edit: edit, of: state, for: requester)
-    switch state.store.append(entry) {
+    switch state.store.append(entry.publication.change?.kept == nil ? entry : entry.asKept) {
     case .kept:
       state.sequencer.kept()
       if let record { hold(record, upon: nil, in: state, at: time) }

@@ -11,6 +11,9 @@ public import Wire
 public final class BrokerCore {
   public let configuration: BrokerConfiguration
   public internal(set) var counters = BrokerCounters()
+  var refusals = RefusalLedger()
+  /// What is to be logged of them.
+  var refusalLines: [RefusalLedger.Line] = []
   let memory: any LogStore
   let disk: any TransactionalStore
   /// In the order in which they were given, and by name.
@@ -261,7 +264,7 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     var deadlines = hosts.compactMap(\.nextTime)
     if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
-    for host in hosts { if let due = host.nextDue { deadlines.append(time.deadline(ofWall: due)) } }
+    for host in hosts { if let due = host.timetable.next { deadlines.append(time.deadline(ofWall: due)) } }
     return deadlines.min()
   }
 

@@ -76,4 +76,6 @@ public struct BrokerCounters: Sendable, Equatable {
   public var channelsRefilled: UInt64 = 0
   public var channelsLost: UInt64 = 0
   public var gatewaysForgotten: UInt64 = 0
+  /// Calls of apps that were refused because of a limit.
+  public var callsOverLimit: UInt64 = 0
 }

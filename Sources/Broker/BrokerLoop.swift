@@ -1,7 +1,7 @@
 import Apps
 public import Log
 import Logging
-import Wire
+public import Wire
 public import ZeroMQ
 
 #if canImport(Glibc)
@@ -42,6 +42,7 @@ public final class BrokerLoop: LoopParticipant {
   private var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
   private let metrics = BrokerMetrics()
+  private let clock: @Sendable () -> BrokerTime
   /// What is looked after now and then, with the time in milliseconds since 1970.
   public var everyMinute: ((Int64) -> Void)?
   private var lastMinute: Int64 = 0
@@ -50,12 +51,16 @@ public final class BrokerLoop: LoopParticipant {
   ///
   /// - Parameters:
   ///   - completions: where the log's writer thread posts.
+  ///   - resumptions: where it is said that what commands wait for is there.
   ///   - index: finds messages; closed with the loop. Nil: searches are refused.
+  ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, context: Context, loop: Loop,
-    completions: Mailbox<[LogCompletion]>, index: MessageIndex? = nil, logger: Logger
+    completions: Mailbox<[LogCompletion]>, resumptions: Mailbox<AppResumption>? = nil, index: MessageIndex? = nil,
+    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
     self.core = core
+    self.clock = clock
     self.index = index
     self.loop = loop
     self.logger = logger
@@ -78,6 +83,7 @@ public final class BrokerLoop: LoopParticipant {
     if let services { watch(services) }
     loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
+    if let resumptions { loop.receive(from: resumptions, for: self) { broker, news in broker.resume(news) } }
   }
 
   /// Where services reach the broker, resolved: a configured port 0 is the one the system chose.
@@ -95,7 +101,7 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func readBackbone() {
-    let time = Self.now()
+    let time = clock()
     do {
       try ingress.read(backbone, limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
         core.receive(message, from: gateway, at: time, into: &effects)
@@ -108,7 +114,7 @@ public final class BrokerLoop: LoopParticipant {
 
   private func readCommands() {
     guard let services else { return }
-    let time = Self.now()
+    let time = clock()
     do {
       try services.readCommands(limit: loop.messagesPerRound, bytes: core.ingressRoom) { request, tag in
         core.serve(request, for: tag, at: time, into: &effects)
@@ -120,14 +126,20 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func complete(_ completions: [LogCompletion]) {
-    let time = Self.now()
+    let time = clock()
     core.complete(completions, at: time, into: &effects)
     perform(at: time)
   }
 
   private func searched(_ answer: SearchAnswer) {
-    let time = Self.now()
+    let time = clock()
     core.searched(answer.found, for: answer.requester, at: time, into: &effects)
+    perform(at: time)
+  }
+
+  private func resume(_ news: AppResumption) {
+    let time = clock()
+    core.resume(news.app, error: news.error, at: time, into: &effects)
     perform(at: time)
   }
 
@@ -184,7 +196,7 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   public func tick(now: UInt64) -> UInt64? {
-    let time = Self.now()
+    let time = clock()
     // Nobody tells that relaxed publications are on disk: it is looked for.
     if isPaused { pauseOrResume() }
     let deadline = core.nextDeadline(at: time) ?? .max
@@ -195,16 +207,24 @@ public final class BrokerLoop: LoopParticipant {
     core.tick(at: time, ingressPaused: isPaused, into: &effects)
     perform(at: time)
     report()
-    if time.monotonic - lastMinute >= 60_000 {
+    let isMinuteOver = time.monotonic - lastMinute >= 60_000
+    if isMinuteOver {
       lastMinute = time.monotonic
       everyMinute?(time.wall)
     }
+    for line in core.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
     return wakeUp(by: core.nextDeadline(at: time) ?? .max)
   }
 
   private func wakeUp(by deadline: Int64) -> UInt64 {
     if isPaused { return min(nextTick, MonotonicClock.now() + Self.pauseLook) }
     return deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
+  }
+
+  private func tell(_ line: RefusalLedger.Line) {
+    logger.info(
+      "\(line.cause.sentence)",
+      metadata: ["count": "\(line.count)", "most": "\(line.source)", "of_these": "\(line.sourceCount)"])
   }
 
   /// What an operator should hear of when it happens, not only find in a metric.
@@ -231,14 +251,6 @@ public final class BrokerLoop: LoopParticipant {
     index?.close()
     core.close()
   }
-
-  static func now() -> BrokerTime {
-    var wall = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    return BrokerTime(
-      monotonic: Int64(MonotonicClock.now() / 1_000_000),
-      wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
-  }
 }
 
 /// What comes back from the index's thread.
@@ -246,4 +258,27 @@ private struct SearchAnswer: Sendable {
   /// Nil: there is no index.
   var found: Result<[MessageIndex.Found], LogError>?
   var requester: Requester
+}
+
+/// What an app's commands wait for is there, or will not come.
+public struct AppResumption: Sendable {
+  public var app: String
+  /// What those are told who wait; nil: their commands are run again.
+  public var error: ClientError?
+
+  public init(app: String, error: ClientError? = nil) {
+    self.app = app
+    self.error = error
+  }
+}
+
+extension BrokerTime {
+  /// As the machine's clocks say.
+  public static func ofMachine() -> BrokerTime {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    return BrokerTime(
+      monotonic: Int64(MonotonicClock.now() / 1_000_000),
+      wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
+  }
 }

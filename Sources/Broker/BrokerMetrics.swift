@@ -11,6 +11,7 @@ struct BrokerMetrics {
   private let refilled = Counter(label: "fanfare_link_channels_refilled_total")
   private let lost = Counter(label: "fanfare_link_channels_lost_total")
   private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
+  private let callsOverLimit = Counter(label: "fanfare_app_calls_over_limit_total")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
   func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
@@ -23,6 +24,7 @@ struct BrokerMetrics {
     refilled.increment(by: new.channelsRefilled - old.channelsRefilled)
     lost.increment(by: new.channelsLost - old.channelsLost)
     forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
+    callsOverLimit.increment(by: new.callsOverLimit - old.callsOverLimit)
     pending.record(pendingBytes)
   }
 }

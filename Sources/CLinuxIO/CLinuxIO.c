@@ -16,6 +16,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/eventfd.h>
+#include <sys/timex.h>
 #endif
 
 int linuxio_accept(int listener) {
@@ -126,4 +127,15 @@ int linuxio_epoll_has_events(int epoll) {
 long long linuxio_file_size(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 ? (long long)status.st_size : -errno;
+}
+
+int linuxio_clock_is_synchronized(void) {
+#ifdef __linux__
+  struct timex state;
+  memset(&state, 0, sizeof state);  // No modes: it only asks.
+  int clock = adjtimex(&state);
+  return clock >= 0 && clock != TIME_ERROR && !(state.status & STA_UNSYNC);
+#else
+  return 0;
+#endif
 }

@@ -19,6 +19,12 @@ public struct GatewayConfiguration: Sendable {
   public var namespaces: NamespaceTable
   /// Nil: no pictures are taken in.
   public var pictures: PictureConfiguration?
+  /// Seconds since 1970, by which tokens end.
+  public var wallClock: @Sendable () -> Int64 = {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    return Int64(wall.tv_sec)
+  }
   /// Threads for clients; 0: one for each core but one, which the backbone thread has.
   public var eventLoops = 0
   /// Milliseconds.
@@ -86,7 +92,7 @@ public final class GatewayServer: Sendable {
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -191,10 +197,8 @@ public final class GatewayServer: Sendable {
     return min(max(1, System.coreCount - 1), 64)
   }
 
-  @Sendable private static func now() -> SessionTime {
-    var wall = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    return SessionTime(monotonic: Int64(MonotonicClock.now() / 1_000_000), wall: Int64(wall.tv_sec))
+  private static func clock(_ wall: @escaping @Sendable () -> Int64) -> @Sendable () -> SessionTime {
+    { SessionTime(monotonic: Int64(MonotonicClock.now() / 1_000_000), wall: wall()) }
   }
 }
 

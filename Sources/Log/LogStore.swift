@@ -48,8 +48,12 @@ public protocol TransactionalStore: LogStore {
   /// One of them; nil where there is none.
   func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication?
 
-  /// Keys of entries whose ``KeyChange/expires`` is `time` or earlier, the earliest first.
-  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey]
+  /// Keys of entries of one ``KeyChange/score`` whose ``KeyChange/expires`` is `time` or earlier, the earliest first.
+  ///
+  /// However many entries of other scores there are: what waits for its time in one lane never waits behind another's.
+  func keys(
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
+  ) throws(LogError) -> [ExpiringKey]
 
   /// Bytes of what was taken and is not on disk yet. Whoever reads requests stops doing so while it is much.
   var bytesWaiting: Int { get }
@@ -168,6 +172,16 @@ public struct LogEntry: Sendable, Equatable {
     self.origin = origin
     self.writesMap = writesMap
     self.edit = edit
+  }
+
+  /// As the log is to keep it.
+  public var asKept: LogEntry {
+    guard let change = publication.change, let kept = change.kept else { return self }
+    var entry = self
+    entry.publication.data = kept
+    entry.publication.change = KeyChange(
+      key: change.key, removed: change.removed, score: change.score, expires: change.expires)
+    return entry
   }
 }
 

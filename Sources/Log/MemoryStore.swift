@@ -94,9 +94,11 @@ public final class MemoryStore: TransactionalStore {
   }
 
   public func keys(
-    of channel: ChannelName, expiringBy time: Int64, limit: Int
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
   ) throws(LogError) -> [ExpiringKey] {
-    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time && $0.expires != .max }
+    let due = try entries(of: channel).compactMap(\.change).filter {
+      $0.score == score && $0.expires <= time && $0.expires != .max
+    }
     return due.sorted { $0.expires < $1.expires }.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 

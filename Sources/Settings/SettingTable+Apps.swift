@@ -62,6 +62,33 @@ extension SettingTable {
     SettingKey(
       "state.picture_lifetime", .duration(seconds(1)...hours(24)), .int(hours(1)),
       "Time for which a picture is kept that nobody sends."),
+    SettingKey(
+      "state.picture_directory", .string, .string(""),
+      "Folder of the pictures, which all gateways of a broker must share; empty: `pictures` in `data.directory`."),
     SettingKey("state.picture_bytes", .bytes(1024...mebibytes(64)), .int(mebibytes(8)), "Largest picture."),
+    SettingKey(
+      "state.max_recorders", .integer(1...1000), .int(20),
+      "Recorders that one user has open at a time; one more is error 106."),
+    SettingKey(
+      "state.max_threads", .integer(1...10_000), .int(256),
+      "Threads in which one user waits for an answer; one more is error 106."),
+    SettingKey(
+      "state.max_blocks", .integer(1...10_000), .int(1000), "People that one user blocks; one more is error 106."),
+    SettingKey(
+      "state.max_unsent_pictures", .integer(2...1000), .int(16),
+      "Pictures that one user has uploaded, or uploads, and not sent; one more is status 429."),
+    SettingKey(
+      "state.max_picture_bytes_per_user", .bytes(mebibytes(1)...mebibytes(1 << 20)), .int(mebibytes(1024)),
+      "Bytes of one user's pictures that are kept, sent and not sent; more is status 429."),
+    SettingKey(
+      "state.max_picture_requests", .integer(1...100_000), .int(256),
+      "Uploads and downloads of pictures under way through one gateway; one more is status 503."),
+    SettingKey(
+      "state.max_picture_requests_per_user", .integer(1...1000), .int(8),
+      "The same of one user; one more is status 429."),
+    SettingKey(
+      "state.max_changes_per_minute", .integer(1...60_000), .int(120),
+      "Recorders opened, blocks set and lifted, and settings changed by one user in a minute, all of which may come at "
+        + "once; more is error 111."),
   ]
 }

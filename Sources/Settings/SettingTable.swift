@@ -168,6 +168,14 @@ enum SettingTable {
     SettingKey(
       "data.directory", .string, .string("data"), "Folder for the log and the secret; made where it is missing."),
     SettingKey(
+      "clock.max_step", .duration(seconds(1)...hours(24)), .int(minutes(10)),
+      "By how much the machine's clock may be set within a day; a larger step is not followed before the clock is right "
+        + "again or a person confirms it with `fanfare clock confirm`."),
+    SettingKey(
+      "clock.after_restart", .choice(["synchronized", "always"]), .string("synchronized"),
+      "When the machine's clock counts after the machine was off for longer: if the kernel says that a time server keeps "
+        + "it, or a person confirms it; or always."),
+    SettingKey(
       "shutdown.deadline", .duration(100...minutes(10)), .int(seconds(10)),
       "Time to finish what is under way when the server is told to stop."),
     SettingKey(

@@ -154,11 +154,27 @@ public struct Settings: Sendable, Equatable {
     public var recordLimit: Duration
     public var uploadGrace: Duration
     public var pictureLifetime: Duration
+    public var pictureDirectory: String
     public var pictureBytes: Int
+    public var maxRecorders: Int
+    public var maxThreads: Int
+    public var maxBlocks: Int
+    public var maxUnsentPictures: Int
+    public var maxPictureBytesPerUser: Int
+    public var maxPictureRequests: Int
+    public var maxPictureRequestsPerUser: Int
+    public var maxChangesPerMinute: Int
   }
 
   public struct Data: Sendable, Equatable {
     public var directory: String
+  }
+
+  public struct Clock: Sendable, Equatable {
+    public enum AfterRestart: String, Sendable { case synchronized, always }
+
+    public var maxStep: Duration
+    public var afterRestart: AfterRestart
   }
 
   public struct Shutdown: Sendable, Equatable {
@@ -184,6 +200,7 @@ public struct Settings: Sendable, Equatable {
   public var clique: Clique
   public var state: State
   public var data: Data
+  public var clock: Clock
   public var shutdown: Shutdown
   public var log: Log
 }

@@ -21,6 +21,7 @@ struct SettingsReader {
         readWindowBytes: int("gateway.read_window_bytes"),
         maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
       clique: clique, state: state, data: .init(directory: string("data.directory")),
+      clock: .init(maxStep: duration("clock.max_step"), afterRestart: choice("clock.after_restart")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))
   }
@@ -55,7 +56,14 @@ struct SettingsReader {
       enabled: bool("state.enabled"), lifetime: duration("state.lifetime"),
       revealLifetime: duration("state.reveal_lifetime"), recordLimit: duration("state.record_limit"),
       uploadGrace: duration("state.upload_grace"), pictureLifetime: duration("state.picture_lifetime"),
-      pictureBytes: int("state.picture_bytes"))
+      pictureDirectory: string("state.picture_directory"), pictureBytes: int("state.picture_bytes"),
+      maxRecorders: int("state.max_recorders"),
+      maxThreads: int("state.max_threads"), maxBlocks: int("state.max_blocks"),
+      maxUnsentPictures: int("state.max_unsent_pictures"),
+      maxPictureBytesPerUser: int("state.max_picture_bytes_per_user"),
+      maxPictureRequests: int("state.max_picture_requests"),
+      maxPictureRequestsPerUser: int("state.max_picture_requests_per_user"),
+      maxChangesPerMinute: int("state.max_changes_per_minute"))
   }
 
   private var client: Settings.Client {

@@ -1,8 +1,12 @@
 public import Apps
 import Crypto
+import Dispatch
 import Synchronization
 
 /// The vault in two files of a folder: `seal.keys` holds the keys of hours, `state.key` the one that lasts.
+///
+/// The keys of this hour and of the next are on the disk before they are asked for (``prepare(at:)``, on a thread that may
+/// wait): whoever seals something never waits for the disk, and nothing is sealed with a key that could be lost.
 ///
 /// Whoever has the database and not these files sees nothing. Whoever copies the folder with its keys every hour can
 /// show what was sealed then: keep these files out of backups, or in another one (docs/STATE.md).
@@ -15,7 +19,17 @@ public final class FileKeyVault: KeyVault {
   private let lasting: SymmetricKey
   /// How long an hour's key may be needed, from the end of the hour, in milliseconds.
   private let keepFor: Int64
-  private let hours: Mutex<HourKeys>
+  private struct Contents {
+    var keys: HourKeys
+    /// The time for which the thread is to prepare keys next; nil: it has nothing to do.
+    var wanted: Int64?
+  }
+
+  private let contents: Mutex<Contents>
+  /// Writes files, one after another: held by whoever does.
+  private let writing = Mutex(())
+  private let thread = DispatchQueue(label: "fanfare.vault")
+  private let whenPrepared: @Sendable (KeyVaultError?) -> Void
 
   /// Opens the vault, or makes it.
   ///
@@ -23,7 +37,12 @@ public final class FileKeyVault: KeyVault {
   ///   - folder: must exist.
   ///   - rules: of the app: a key is kept for as long as a picture may wait to be sent, and what was sent for its
   ///     answer, and an hour more.
-  public init(folder: String, rules: StateRules = StateRules()) throws(VaultFault) {
+  ///   - whenPrepared: told on the vault's thread that keys were made that somebody had asked for, or why not.
+  public init(
+    folder: String, rules: StateRules = StateRules(),
+    whenPrepared: @escaping @Sendable (KeyVaultError?) -> Void = { _ in }
+  ) throws(VaultFault) {
+    self.whenPrepared = whenPrepared
     let folder = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
     sealFile = KeyFile(folder: folder, name: Self.sealFile)
     keepFor =
@@ -41,9 +60,9 @@ public final class FileKeyVault: KeyVault {
     }
     if let bytes = try sealFile.read() {
       guard let keys = HourKeys(bytes) else { throw .damaged(path: sealFile.path) }
-      hours = Mutex(keys)
+      contents = Mutex(Contents(keys: keys))
     } else {
-      hours = Mutex(HourKeys())
+      contents = Mutex(Contents(keys: HourKeys()))
     }
   }
 
@@ -51,13 +70,45 @@ public final class FileKeyVault: KeyVault {
   /// A hundred years: what is longer is for ever.
   private static let longest: Int64 = 100 * 366 * 24 * millisecondsPerHour
 
-  /// Destroys the keys whose time is over. To be called every few minutes; a new hour's first seal does it too.
+  /// Makes the keys of this hour and the next, and destroys those whose time is over. Waits for the disk.
   ///
-  /// - Returns: how many keys were destroyed.
+  /// - Returns: how many keys were made and destroyed.
   @discardableResult
-  public func destroyExpiredKeys(at now: Int64) throws(KeyVaultError) -> Int {
-    try change { keys in keys.destroy(before: self.oldestHour(at: now)) }
+  public func prepare(at now: Int64) throws(KeyVaultError) -> Int {
+    let hour = Self.hour(of: now)
+    return try change { keys in
+      var changes = keys.destroy(before: self.oldestHour(at: now))
+      for hour in [hour, hour + 1] where keys[hour] == nil {
+        keys[hour] = SymmetricKey(size: .bits256).bytes
+        changes += 1
+      }
+      return changes
+    }
   }
+
+  /// The same on the vault's thread: returns at once. To be called every minute.
+  public func prepareSoon(at now: Int64) {
+    let isIdle = contents.withLock { contents in
+      defer { contents.wanted = now }
+      return contents.wanted == nil
+    }
+    if isIdle { thread.async { [weak self] in self?.prepareWanted() } }
+  }
+
+  private func prepareWanted() {
+    guard let now = contents.withLock({ $0.wanted }) else { return }
+    do throws(KeyVaultError) {
+      try prepare(at: now)
+      contents.withLock { $0.wanted = nil }
+      whenPrepared(nil)
+    } catch {
+      contents.withLock { $0.wanted = nil }
+      whenPrepared(error)
+    }
+  }
+
+  /// Returns when the vault's thread has done what it was given.
+  public func settle() { thread.sync {} }
 
   private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
 
@@ -67,9 +118,18 @@ public final class FileKeyVault: KeyVault {
 
   // MARK: KeyVault
 
+  public func isReady(at now: Int64) -> Bool {
+    if contents.withLock({ $0.keys[Self.hour(of: now)] }) != nil { return true }
+    prepareSoon(at: now)
+    return false
+  }
+
   public func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey {
     let hour = Self.hour(of: now)
-    return SealedKey(hour: hour, box: try Self.wrap(key, under: try hourKey(hour, at: now), .sealedKey(hour)))
+    guard let hourKey = contents.withLock({ $0.keys[hour] }) else {
+      throw .unavailable("the key of the hour is not on the disk yet")
+    }
+    return SealedKey(hour: hour, box: try Self.wrap(key, under: SymmetricKey(data: hourKey), .sealedKey(hour)))
   }
 
   public func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey {
@@ -81,6 +141,8 @@ public final class FileKeyVault: KeyVault {
     try Self.unwrap(key.box, under: lasting, .releasedKey)
   }
 
+  public func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] { try unseal(key) }
+
   public func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
     let key = SymmetricKey(size: .bits256)
     return SealedText(key: try seal(key.bytes, at: now), box: try Self.wrap(text, under: key, .text))
@@ -91,33 +153,16 @@ public final class FileKeyVault: KeyVault {
   }
 
   private func unseal(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] {
-    guard let bytes = hours.withLock({ $0[key.hour] }) else { throw .destroyed }
+    guard let bytes = contents.withLock({ $0.keys[key.hour] }) else { throw .destroyed }
     return try Self.unwrap(key.box, under: SymmetricKey(data: bytes), .sealedKey(key.hour))
-  }
-
-  /// The key of the hour. A new one is on disk before anything is sealed with it.
-  private func hourKey(_ hour: Int64, at now: Int64) throws(KeyVaultError) -> SymmetricKey {
-    if let key = hours.withLock({ $0[hour] }) { return SymmetricKey(data: key) }
-    var made: [UInt8] = []
-    try change { keys in
-      // Somebody else may have been first.
-      let key = keys[hour] ?? SymmetricKey(size: .bits256).bytes
-      made = key
-      let destroyed = keys.destroy(before: self.oldestHour(at: now))
-      guard keys[hour] == nil else { return destroyed }
-      keys[hour] = key
-      return 1
-    }
-    return SymmetricKey(data: made)
   }
 
   /// Changes the keys in the file first, then in memory. A file that cannot be written changes nothing.
   ///
   /// - Parameter body: returns how many keys it changed; 0 writes nothing.
-  @discardableResult
   private func change(_ body: (inout HourKeys) -> Int) throws(KeyVaultError) -> Int {
-    let result = hours.withLock { keys -> Result<Int, KeyVaultError> in
-      var changed = keys
+    let result = writing.withLock { _ -> Result<Int, KeyVaultError> in
+      var changed = contents.withLock { $0.keys }
       let count = body(&changed)
       if count == 0 { return .success(0) }
       do throws(VaultFault) {
@@ -125,8 +170,10 @@ public final class FileKeyVault: KeyVault {
       } catch {
         return .failure(.unavailable("\(error)"))
       }
-      for hour in keys.keys.keys where changed[hour] == nil { keys.overwrite(hour) }
-      keys = changed
+      contents.withLock { contents in
+        for hour in contents.keys.keys.keys where changed[hour] == nil { contents.keys.overwrite(hour) }
+        contents.keys = changed
+      }
       return .success(count)
     }
     return try result.get()

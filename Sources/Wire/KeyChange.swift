@@ -10,12 +10,16 @@ public final class KeyChange: Sendable, Equatable {
   public let score: Int64
   /// When the key goes by itself, in milliseconds since 1970; `Int64.max`: never.
   public let expires: Int64
+  /// What the log keeps in place of the publication's data, where what subscribers see may stand in no file. It goes no
+  /// further than to the log, and makes no two changes different.
+  public let kept: [UInt8]?
 
-  public init(key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max) {
+  public init(key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max, kept: [UInt8]? = nil) {
     self.key = key
     self.removed = removed
     self.score = score
     self.expires = expires
+    self.kept = kept
   }
 
   public static func == (a: KeyChange, b: KeyChange) -> Bool {

@@ -45,6 +45,7 @@ final class CliqueScene: AppView {
       try #require(JSONSyntax.isValid(bytes))
       return String(decoding: bytes, as: UTF8.self)
     case .search(let search): return "search \(search.channels.map(\.string).sorted())"
+    case .later: throw ClientError.internalError
     }
   }
 

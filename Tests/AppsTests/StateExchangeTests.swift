@@ -16,6 +16,7 @@ struct StateExchangeTests {
     #expect(!scene.storedText.contains("at the sea"))
     let answer = try scene.send("bob", to: "ada", #","caption":"in the hills""#)
     #expect(answer["phase"] as? String == "revealed")
+    #expect(!scene.storedText.contains("at the sea") && !scene.storedText.contains("in the hills"))
     #expect(scene.writesOfLastDecision.filter { $0.hasPrefix("state.thread:") }.count == 1)
     #expect(scene.phases("ada", "bob") == "revealed/revealed")
     #expect(scene.entry("ada", "bob")?["unread"] as? Bool == true)

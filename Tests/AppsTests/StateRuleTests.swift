@@ -113,6 +113,7 @@ struct StateRuleTests {
     #expect(scene.discarded.count == 4)
     try scene.call("ada", "state.unblock", #"{"user":"bob"}"#)
     try scene.call("bob", "state.unblock", #"{"user":"ada"}"#)
+    try scene.advance(Self.hour)
     #expect(scene.recordCount == 0)
     #expect(scene.listedCount == 0)
   }

@@ -1,19 +1,28 @@
-import Apps
 import Foundation
 import Testing
 import Wire
+
+@testable import Apps
 
 /// A broker in memory that performs what the app decides, the way the real one does: all of it or nothing.
 final class StateScene: AppView {
   struct Failure: Error {}
 
   var now: Int64 = 1_700_000_000_000
+  /// Later than ``now`` while the clock waits to be confirmed.
+  var latest: Int64 {
+    get { max(now, doubt) }
+    set { doubt = newValue }
+  }
+  private var doubt: Int64 = 0
   let vault = StateFakeVault()
   let rules: StateRules
   private(set) var app: StateApp
   private var records: [[UInt8]: (data: Data, due: Int64?)] = [:]
   /// By channel, then by key: the JSON that a map channel holds.
   private(set) var lists: [String: [[UInt8]: [String: Any]]] = [:]
+  /// The same as the log keeps it.
+  private var kept: [String: [[UInt8]: [UInt8]]] = [:]
   private(set) var published: [(channel: String, data: [String: Any])] = []
   private(set) var discarded: Set<String> = []
   private(set) var scrubs = 0
@@ -144,6 +153,11 @@ final class StateScene: AppView {
         let entry = try app.entry(key, of: channel, self)
         let object = try entry.map { try JSONSerialization.jsonObject(with: Data($0.data)) as? [String: Any] } ?? nil
         lists[channel.string, default: [:]][Array(key.utf8)] = object
+        kept[channel.string, default: [:]][Array(key.utf8)] = entry.map { $0.kept ?? $0.data }
+        if let entry {
+          let again = try JSONSerialization.jsonObject(with: Data(app.shown(entry.kept ?? entry.data, of: channel)))
+          #expect(again as? NSDictionary == object as NSDictionary?, "what is kept shows the same after a restart")
+        }
       case .scrub: scrubs += 1
       case .discardPictures(let ids): discarded.formUnion(ids)
       case .edit, .readmit, .touch: throw Failure()
@@ -172,10 +186,21 @@ final class StateScene: AppView {
     return Array(data)
   }
 
-  /// Everything that is stored, as one text.
+  /// Everything that is stored, records and lists, as one text.
   var storedText: String {
-    records.values.map { String(decoding: $0.data, as: UTF8.self) }.joined(separator: "\n")
+    let lists = kept.values.flatMap(\.values).map { String(decoding: $0, as: UTF8.self) }
+    return (records.values.map { String(decoding: $0.data, as: UTF8.self) } + lists).joined(separator: "\n")
   }
+
+  /// Bytes of the pictures of a user that are kept.
+  func pictureBytes(of user: String) throws -> Int64 {
+    try records.filter { $0.key.starts(with: Array(StateKeys.picture.utf8)) }
+      .map { try JSONDecoder().decode(StatePicture.self, from: $0.value.data) }
+      .reduce(0) { $0 + ($1.owner.hasSameBytes(as: user) ? $1.bytes : 0) }
+  }
+
+  /// What is kept of a user.
+  func person(_ user: String) throws -> StatePerson? { try record(StatePerson.self, StateKeys.person + user) }
 
   var recordCount: Int { records.count }
   /// Entries in all lists.
@@ -186,6 +211,8 @@ final class StateScene: AppView {
 final class StateFakeVault: KeyVault, @unchecked Sendable {  // Used by one test's thread alone.
   var destroyedHours: Set<Int64> = []
   var isUnavailable = false
+  /// The key of the hour is on the disk.
+  var isPrepared = true
   private(set) var released = 0
 
   private func turned(_ bytes: [UInt8], _ mask: UInt8) -> [UInt8] { bytes.map { $0 ^ mask } }
@@ -203,6 +230,13 @@ final class StateFakeVault: KeyVault, @unchecked Sendable {  // Used by one test
   }
 
   func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8] { turned(key.box.bytes, 0x3C) }
+
+  func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] {
+    if destroyedHours.contains(key.hour) { throw .destroyed }
+    return turned(key.box.bytes, 0xA5)
+  }
+
+  func isReady(at now: Int64) -> Bool { isPrepared }
 
   func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
     SealedText(key: try seal(Array(repeating: 7, count: 32), at: now), box: Bytes64(turned(text, 0x11)))

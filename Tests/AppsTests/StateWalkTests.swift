@@ -1,7 +1,8 @@
-import Apps
 import Foundation
 import Testing
 import Wire
+
+@testable import Apps
 
 /// What must be true after any sequence of events.
 @Suite("State: random walks")
@@ -113,6 +114,7 @@ private struct StateWalk {
 
   private mutating func check() throws {
     #expect(!scene.storedText.contains("secret of"))
+    try checkCounts()
     for (a, b) in [("ada", "bob"), ("ada", "cy"), ("bob", "cy")] {
       #expect(Self.possible.contains(scene.phases(a, b)))
       for (me, other) in [(a, b), (b, a)] {
@@ -135,6 +137,24 @@ private struct StateWalk {
           if isVisible { #expect(!scene.discarded.contains(id)) }
         }
       }
+    }
+  }
+
+  /// What is counted of a person is what there is.
+  private func checkCounts() throws {
+    for me in people {
+      let others = people.filter { $0 != me }
+      let threads = try others.compactMap { other -> (StateThread, StateSide)? in
+        let people = try StatePair(me, other)
+        guard let thread = try scene.record(StateThread.self, people.key), let side = people.side(of: me) else {
+          return nil
+        }
+        return (thread, side)
+      }
+      let person = try scene.person(me) ?? StatePerson()
+      #expect(person.blocks == threads.count { $0.blocks[$1] })
+      #expect(person.bytes == (try scene.pictureBytes(of: me)))
+      #expect(person.waiting == threads.count { $0.isWaiting($1) })
     }
   }
 

@@ -95,6 +95,43 @@ struct AppTimeTests {
     #expect(Set(app.woken).count == count)
   }
 
+  @Test("what ends is seen to in the first turn, whatever number of records that want tidying up were due before")
+  func lanes() {
+    let scene = scene()
+    for index in 0..<2000 { scene.call(UInt64(1 + index), "set k\(index) tidy \(scene.time.wall - 1000)") }
+    scene.call(5000, "set honest 1 \(scene.time.wall)")
+    scene.finish(.max)
+    scene.pass(5)
+    #expect(app.woken.first == "honest")
+    #expect(app.woken.count == BrokerCore.dueRecordsPerTurn)
+    scene.finish(.max)
+    scene.call(5001, "set another 1 \(scene.time.wall)")
+    scene.finish(.max)
+    turn(scene)
+    #expect(app.woken.contains("another"))
+  }
+
+  @Test("what wants tidying up comes too where something ends in every turn")
+  func upkeep() {
+    let scene = scene()
+    for index in 0..<100 { scene.call(UInt64(1 + index), "set k\(index) 1 \(scene.time.wall)") }
+    scene.call(5000, "set small tidy \(scene.time.wall)")
+    scene.finish(.max)
+    turn(scene)
+    #expect(app.woken.contains("small"))
+  }
+
+  @Test("the lane of a record is the one that it was last written with")
+  func laneChanges() {
+    let scene = scene()
+    scene.call(1, "set a tidy \(scene.time.wall + 50)")
+    scene.call(2, "set a 1 \(scene.time.wall + 50)")
+    scene.finish(.max)
+    turn(scene, 2, by: 25)
+    turn(scene, 3)
+    #expect(app.woken == ["a"])
+  }
+
   @Test("records for which the app fails are left in peace for a while, and hold up no others")
   func suspended() {
     let scene = scene()

@@ -108,9 +108,13 @@ final class ScriptedStore: TransactionalStore {
     return state(channel).entries[key]
   }
 
-  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] {
+  func keys(
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
+  ) throws(LogError) -> [ExpiringKey] {
     if let readError { throw readError }
-    let due = state(channel).entries.values.compactMap(\.change).filter { $0.expires != .max && $0.expires <= time }
+    let due = state(channel).entries.values.compactMap(\.change).filter {
+      $0.score == score && $0.expires != .max && $0.expires <= time
+    }
     return due.sorted { ($0.expires, $0.key) < ($1.expires, $1.key) }.prefix(limit)
       .map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }

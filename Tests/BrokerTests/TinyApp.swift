@@ -8,11 +8,14 @@ import Wire
 ///
 /// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
+/// - `later text`: a reply, where what it needs is there
 /// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`
 final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
   struct Note: AppRecord {
     var text: String
     var due: Int64?
+
+    var lane: AppLane { text.hasPrefix("tidy") ? .upkeep : .endings }
   }
 
   let name = "tiny"
@@ -22,6 +25,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   var failing: Set<String> = []
   /// Entries that were worked out.
   private(set) var workedOut: [String] = []
+  /// What `later` needs is there.
+  var isReady = true
   /// What it was asked for the entries of, in order.
   private(set) var asked: [String] = []
 
@@ -79,6 +84,8 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       return AppDecision([.write(key: "bar/" + words[0], Note(text: "")), .readmit(user: words[0], Self.chat)])
     case "tiny.search":
       return AppDecision(search: MessageSearch(channels: [Self.chat], text: words[0], audience: nil, limit: 1))
+    case "tiny.later": return isReady ? AppDecision(reply: Array("\"\(words[0])\"".utf8)) : AppDecision([], .later)
+    case "tiny.full": throw .limitExceeded
     case "tiny.discard": return AppDecision([.discardPictures([words[0]])])
     default: throw .methodNotFound
     }
@@ -122,8 +129,16 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry? {
     workedOut.append(key)
     guard let note = try view.record(Note.self, key) else { return nil }
-    return AppEntry(data: Array("\"\(note.text)\"".utf8), score: 0)
+    let data = Array("\"\(note.text)\"".utf8)
+    return AppEntry(data: data, kept: note.text.hasPrefix("secret") ? data.map { $0 ^ 0x20 } : nil, score: 0)
   }
+
+  /// What is kept of a secret begins with a quotation mark that was turned over.
+  func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] {
+    kept.first == UInt8(ascii: "\"") ^ 0x20 ? kept.map { $0 ^ 0x20 } : kept
+  }
+
+  func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { Array("\"withheld\"".utf8) }
 }
 
 extension TinyApp.Note {

@@ -193,15 +193,22 @@ struct PictureRequestTests {
       default: answer(.success(Array(#"{"key":"AQID","type":"image/png","more":1}"#.utf8)))
       }
     }
-    let picture = TakenPicture(id: Self.id, user: "ada", type: "image/heic", bytes: 7, key: [1, 2, 3])
+    let picture = TakenPicture(id: Self.id, user: "ada", type: "image/heic", bytes: 7, key: [1, 2, 3], upload: [9])
     broker.register(picture) { result in #expect((try? result.get()) != nil) }
     broker.key(Self.id, "bob") { result in #expect(result == .success(PictureKey(type: "image/png", key: [1, 2, 3]))) }
+    broker.begin(BegunPicture(id: Self.id, user: "ada", bytes: 7, key: [1, 2, 3], upload: [9])) { result in
+      #expect((try? result.get()) != nil)
+    }
+    broker.uploadKey(Self.id, [9], "ada") { result in #expect(result == .success([1, 2, 3])) }
     #expect(
       asked.withLock { $0 } == [
-        #"ada state.picture.added {"bytes":7,"id":"\#(Self.id)","key":"AQID","type":"image/heic"}"#,
+        #"ada state.picture.added {"bytes":7,"id":"\#(Self.id)","key":"AQID","type":"image/heic","upload":"CQ=="}"#,
         #"bob state.picture.key {"id":"\#(Self.id)"}"#,
+        #"ada state.picture.added {"bytes":7,"id":"\#(Self.id)","key":"AQID","upload":"CQ=="}"#,
+        #"ada state.picture.upload {"id":"\#(Self.id)","upload":"CQ=="}"#,
       ])
     let broken = PictureBroker { _, _, _, answer in answer(.success(Array("[]".utf8))) }
+    broken.uploadKey(Self.id, [9], "bob") { result in #expect(result == .failure(.internalError)) }
     broken.key(Self.id, "bob") { result in #expect(result == .failure(.internalError)) }
     let refusing = PictureBroker { _, _, _, answer in answer(.failure(.limitExceeded)) }
     refusing.register(picture) { result in #expect(throws: ClientError.limitExceeded) { try result.get() } }

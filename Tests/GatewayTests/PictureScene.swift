@@ -18,6 +18,8 @@ final class PictureScene {
       var refusal: ClientError?
       var viewers: Set<String> = []
       var registrations = 0
+      var uploads: [String: BegunPicture] = [:]
+      var uploadKeysAsked = 0
       var keysAsked = 0
     }
     let state = Mutex(State())
@@ -31,6 +33,9 @@ final class PictureScene {
     func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
     func forget(_ id: String) { state.withLock { $0.pictures[id] = nil } }
     func gone(_ ids: [String]) -> [String] { state.withLock { state in ids.filter { state.pictures[$0] == nil } } }
+    var uploads: [String: BegunPicture] { state.withLock(\.uploads) }
+    var uploadKeysAsked: Int { state.withLock(\.uploadKeysAsked) }
+    func forgetUploads() { state.withLock { $0.uploads = [:] } }
     func show(to user: String) { state.withLock { _ = $0.viewers.insert(user) } }
 
     func register(_ picture: TakenPicture) -> Result<Void, ClientError> {
@@ -39,6 +44,25 @@ final class PictureScene {
         if let refusal = state.refusal { return .failure(refusal) }
         state.pictures[picture.id] = picture
         return .success(())
+      }
+    }
+
+    func begin(_ picture: BegunPicture) -> Result<Void, ClientError> {
+      state.withLock { state in
+        if let refusal = state.refusal { return .failure(refusal) }
+        state.uploads[picture.id] = picture
+        return .success(())
+      }
+    }
+
+    func uploadKey(_ id: String, _ upload: [UInt8], _ user: String) -> Result<[UInt8], ClientError> {
+      state.withLock { state in
+        state.uploadKeysAsked += 1
+        if let refusal = state.refusal { return .failure(refusal) }
+        guard let picture = state.uploads[id], picture.user == user, picture.upload == upload else {
+          return .failure(ClientError(code: 436, message: "unknown"))
+        }
+        return .success(picture.key)
       }
     }
 
@@ -102,6 +126,8 @@ final class PictureScene {
       configuration, verifier: Verifier(),
       broker: PictureBroker(
         register: { picture, answer in answer(broker.register(picture)) },
+        begin: { picture, answer in answer(broker.begin(picture)) },
+        uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
         key: { id, user, answer in answer(broker.key(id, user)) },
         gone: { ids, answer in answer(.success(broker.gone(ids))) }))
     self.service = service

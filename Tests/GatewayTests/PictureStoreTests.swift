@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Synchronization
 import Testing
@@ -29,7 +30,7 @@ struct PictureStoreTests {
     -> (PictureStore.Ticket, Int)
   {
     guard
-      case .receives(let ticket, let offset) = try store.begin(
+      case .receives(let ticket, let offset, _) = try store.begin(
         id: id(number), user: user, total: 100_000, start: start)
     else { throw PictureFault.empty }
     return (ticket, offset)
@@ -103,12 +104,93 @@ struct PictureStoreTests {
   }
 
   @Test("sizes of files and of pictures follow from each other", arguments: [1, 65_535, 65_536, 65_537, 8 << 20])
-  func sizes(bytes: Int) {
-    let chunks = PictureFile.chunkCount(ofPicture: bytes)
-    let file = PictureFile.headerBytes + bytes + chunks * PictureFile.tagBytes
-    #expect(PictureFile.pictureBytes(ofFile: file) == bytes)
-    #expect(PictureFile.pictureBytes(ofFile: 36) == nil)
-    #expect(PictureFile.pictureBytes(ofFile: 10) == nil)
-    #expect(PictureFile.pictureBytes(ofFile: 52) == nil)
+  func sizes(bytes: Int) throws {
+    let header = PictureFile.Header(id: id(1), user: "ada", upload: [UInt8](repeating: 1, count: 16), total: bytes)
+    let file = header.layout.fileBytes(ofPicture: bytes)
+    #expect(try PictureFile.header(header.encoded, fileBytes: file) == header)
+    #expect(PictureFile.offset(inFile: file, header) == bytes)
+    let lastChunk = (PictureFile.chunkCount(ofPicture: bytes) - 1) * PictureFile.chunkBytes
+    #expect(PictureFile.offset(inFile: file - 1, header) == lastChunk, "half of a chunk is none of it")
+    #expect(PictureFile.offset(inFile: header.encoded.count, header) == 0)
+    #expect(PictureFile.offset(inFile: 0, header) == 0)
+  }
+
+  @Test("a file that is none of ours is said to be damaged, wherever it is cut off")
+  func damagedHeaders() {
+    let header = PictureFile.Header(id: id(1), user: "ada", upload: [UInt8](repeating: 1, count: 16), total: 100)
+    for count in header.encoded.indices {
+      #expect(throws: PictureFault.damaged) {
+        try PictureFile.header(Array(header.encoded[..<count]), fileBytes: count)
+      }
+    }
+    var huge = header.encoded
+    huge[52] = 0xFF
+    #expect(throws: PictureFault.damaged) { try PictureFile.header(huge, fileBytes: 1000) }
+  }
+
+  @Test("a picture of the format before is given out as ever")
+  func oldFormat() throws {
+    try withStore { store, _, folder throws in
+      let picture = PictureScene.picture(100_000)
+      let key = SymmetricKey(size: .bits256)
+      var file = Data("FSP1".utf8) + Data(repeating: 7, count: 32)
+      for index in 0..<2 {
+        let chunk = picture[(index * 65_536)..<min(picture.count, (index + 1) * 65_536)]
+        let number = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(index) >> UInt64(56 - 8 * $0)) }
+        let box = try AES.GCM.seal(
+          chunk, using: key, nonce: AES.GCM.Nonce(data: [0, 0, 0, 0] + number),
+          authenticating: Array("fanfare picture \(id(1))".utf8) + [0] + number + [index == 1 ? 1 : 0])
+        file += box.ciphertext + box.tag
+      }
+      try file.write(to: URL(fileURLWithPath: folder + "/" + id(1)))
+      #expect(try store.size(id: id(1)) == 100_000)
+      let bytes = key.withUnsafeBytes { Array($0) }
+      #expect(
+        try store.chunk(0, of: id(1), key: bytes) + store.chunk(1, of: id(1), key: bytes) == picture)
+    }
+  }
+
+  @Test("half a chunk, which a crash left, is written anew by whoever goes on")
+  func tornChunk() throws {
+    try withStore { store, clock, folder throws in
+      let picture = PictureScene.picture(100_000)
+      let (ticket, _) = try begin(store, 1)
+      _ = try store.append(Array(picture[..<65_536]), to: ticket)
+      let key = try #require(store.key(of: ticket))
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/" + id(1) + ".part"))
+      try file.seekToEnd()
+      try file.write(contentsOf: Data(repeating: 9, count: 60_000))
+      try file.close()
+      let other = try PictureStore(folder: folder) { clock.seconds.withLock { $0 } }
+      #expect(try other.progress(id: id(1), user: "ada").offset == 65_536)
+      guard
+        case .needsKey(let taken, offset: 65_536) = try other.begin(
+          id: id(1), user: "ada", total: 100_000, start: 65_536)
+      else { throw PictureFault.empty }
+      try other.adopt(key, for: taken)
+      #expect(try other.append(Array(picture[65_536...]), to: taken) == 100_000)
+      #expect(try other.finish(taken).type == "image/jpeg")
+      try other.keep(taken)
+      #expect(try store.chunk(0, of: id(1), key: key) + store.chunk(1, of: id(1), key: key) == picture)
+    }
+  }
+
+  @Test("an upload that another gateway writes to is not swept, and one that nobody writes to is")
+  func sweepShared() throws {
+    try withStore { store, clock, folder throws in
+      let (ticket, _) = try begin(store, 1)
+      let other = try PictureStore(folder: folder) { clock.seconds.withLock { $0 } }
+      let picture = PictureScene.picture(100_000)
+      other.sweep()
+      clock.advance(3_000)
+      _ = try store.append(Array(picture[..<65_536]), to: ticket)
+      clock.advance(3_000)
+      other.sweep()
+      #expect(try other.progress(id: id(1), user: "ada").offset == 65_536, "written to since it was seen")
+      clock.advance(3_600)
+      other.sweep()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+      #expect(throws: PictureFault.superseded) { try store.append(Array(picture[65_536...]), to: ticket) }
+    }
   }
 }

@@ -6,6 +6,9 @@ import Testing
 @Suite("State end to end", .ownThread)
 struct StateTests {
   private static let caption = "a caption that nobody may read before its time"
+  private static let answerCaption = "another one, which came along with the answer"
+  /// In whatever form a file could hold them.
+  private static let captions = [caption, answerCaption].flatMap(ByteSearch.forms)
 
   /// Somebody's phone, and their pictures.
   private struct Person {
@@ -86,10 +89,12 @@ struct StateTests {
   /// What has to be done before a State expires is done again with a longer life where the machine was too slow for it.
   ///
   /// - Parameter body: returns false where it was.
-  private func withLifetime(_ body: (PhoneHall) async throws -> Bool) async throws {
+  private func withLifetime(
+    _ setting: String = "state.lifetime", _ body: (PhoneHall) async throws -> Bool
+  ) async throws {
     for seconds in [6, 24, 96] {
       var wasInTime = false
-      try await PhoneHall.with(["state.lifetime=\(seconds)s"]) { wasInTime = try await body($0) }
+      try await PhoneHall.with(["\(setting)=\(seconds)s"]) { wasInTime = try await body($0) }
       if wasInTime { return }
     }
     Issue.record("96 s were too short for what takes less than one")
@@ -113,7 +118,7 @@ struct StateTests {
       try FileManager.default.copyItem(at: hall.data, to: copy)
       guard isBefore(sent["until"]) else { return false }
       #expect(try search.files(in: copy) == [])
-      #expect(try ByteSearch.files(in: copy, holding: [Self.caption]) == [:])
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
       let keys = try ByteSearch.boxes(in: copy)
       #expect(keys.count >= 4, "the wrapped keys of two pictures and a caption, and the caption: \(keys.count)")
       // It would be found.
@@ -125,6 +130,43 @@ struct StateTests {
       #expect(heard?["data"]["event"].string == "received" && heard?["data"]["with"].string == "ada")
       try await isClean(hall, search, keys)
       for person in [ada, bob] { for picture in ada.pictures { #expect(try person.http.get(picture).status == 404) } }
+      return true
+    }
+  }
+
+  @Test(
+    "While a State is revealed the data folder holds no byte of it that can be read, and none of its keys afterwards")
+  func revealedBytes() async throws {
+    try await withLifetime("state.reveal_lifetime") { hall in
+      let (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      let search = ByteSearch(for: (ada.pictures + bob.pictures).map(\.bytes))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      try await bob.begin("ada")
+      try bob.upload()
+      let answered = try await bob.send(to: "ada", ",\"caption\":\"\(Self.answerCaption)\"")
+      let isShown = await eventually(within: .seconds(60)) {
+        ada.thread("bob")["theirs"]["caption"].string == Self.answerCaption
+          && bob.thread("ada")["theirs"]["caption"].string == Self.caption
+      }
+      let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
+      try FileManager.default.copyItem(at: hall.data, to: copy)
+      guard isBefore(answered["until"]) else { return false }
+      #expect(isShown, "both see what the other wrote")
+      #expect(try search.files(in: copy) == [])
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
+      // They would be found, also where they are encoded.
+      try Data(Data("..\(Self.caption)..".utf8).base64EncodedString().utf8)
+        .write(to: copy.appendingPathComponent("stolen"))
+      #expect(try ByteSearch.files(in: copy, holding: Self.captions).values.contains(["stolen"]))
+      let keys = try ByteSearch.boxes(in: hall.data)
+      #expect(keys.count >= 6, "the wrapped keys of four pictures and two captions: \(keys.count)")
+      #expect(
+        await eventually(within: .seconds(180)) {
+          ada.thread("bob")["phase"].string == nil && bob.thread("ada")["phase"].string == nil
+        })
+      try await isClean(hall, search, keys)
       return true
     }
   }
@@ -164,6 +206,121 @@ struct StateTests {
       try await hall.killAndRestart()
       try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
       return true
+    }
+  }
+
+  /// What the server takes for certain of the time is set back by an hour while it is down: as if its clock had jumped
+  /// ahead meanwhile.
+  private func jumpAhead(_ hall: PhoneHall) throws {
+    let file = hall.data.appendingPathComponent("clock.seen")
+    var mark = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any] ?? [:]
+    mark["wall"] = (mark["wall"] as? Int64 ?? 0) - 3_600_000
+    try JSONSerialization.data(withJSONObject: mark).write(to: file)
+  }
+
+  /// Kills the server, lets its clock jump ahead by an hour and the time pass, and starts it again.
+  ///
+  /// - Returns: false where the time had passed before.
+  private func killAndJump(_ hall: PhoneHall, until: JSON) async throws -> Bool {
+    let file = hall.data.appendingPathComponent("clock.seen").path
+    #expect(await eventually(within: .seconds(60)) { FileManager.default.fileExists(atPath: file) })
+    await hall.server.kill()
+    guard isBefore(until) else { return false }
+    try jumpAhead(hall)
+    #expect(await eventually(within: .seconds(180)) { !isBefore(until) })
+    try await hall.killAndRestart()
+    #expect(await eventually(within: .seconds(60)) { hall.server.errorOutput.contains("fanfare clock confirm") })
+    return true
+  }
+
+  private func confirmClock(_ hall: PhoneHall) async throws {
+    let confirmed = try await Tool.run(
+      ["clock", "confirm", "--set", "data.directory=\(hall.data.path)"], in: hall.data.deletingLastPathComponent())
+    #expect(confirmed.status == 0, "\(confirmed.tool.errors)")
+  }
+
+  @Test("A clock that jumped ahead ends nothing and destroys nothing before a person confirms it, and then it does")
+  func clockJumps() async throws {
+    try await withLifetime { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      let sent = try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      let keys = try ByteSearch.boxes(in: hall.data)
+      guard try await killAndJump(hall, until: sent["until"]) else { return false }
+      (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      // The answer comes after whatever was due before it.
+      try await bob.phone.call("state.settings", "{\"limit\":60000}")
+      #expect(ada.thread("bob")["phase"].string == "sent" && bob.thread("ada")["phase"].string == "received")
+      let left = try ByteSearch.files(in: hall.data, holding: Array(keys))
+      #expect(!left.isEmpty, "its keys are there")
+      try await confirmClock(hall)
+      #expect(await ada.isIn("expired", with: "bob"))
+      #expect(await bob.isIn("expired", with: "ada"))
+      try await isClean(hall, ByteSearch(for: ada.pictures.map(\.bytes)), keys)
+      return true
+    }
+  }
+
+  @Test("While nobody knows whether a reveal has ended, its pictures and captions are not shown")
+  func clockInDoubt() async throws {
+    try await withLifetime("state.reveal_lifetime") { hall in
+      var (ada, bob) = (try await Person("ada", hall), try await Person("bob", hall))
+      try await ada.begin("bob")
+      try ada.upload()
+      try await ada.send(to: "bob", ",\"caption\":\"\(Self.caption)\"")
+      try await bob.begin("ada")
+      try bob.upload()
+      let answered = try await bob.send(to: "ada")
+      guard try await killAndJump(hall, until: answered["until"]) else { return false }
+      (ada, bob) = (try await ada.again(hall), try await bob.again(hall))
+      #expect(bob.thread("ada")["phase"].string == "revealed")
+      #expect(bob.thread("ada")["theirs"]["front"].string == ada.pictures[0].id)
+      #expect(bob.thread("ada")["theirs"]["caption"].string == nil)
+      #expect(try bob.http.get(ada.pictures[0]).status == 503)
+      try await confirmClock(hall)
+      #expect(await eventually(within: .seconds(60)) { bob.thread("ada")["phase"].string == nil })
+      #expect(try bob.http.get(ada.pictures[0]).status == 404)
+      return true
+    }
+  }
+
+  @Test("With one folder for all gateways a picture goes on, is sent and is seen through whichever is asked")
+  func twoGateways() async throws {
+    try await withTemporaryDirectory { directory in
+      let folder = directory.appendingPathComponent("shared").path
+      try await Deployment.with(.ipc, settings: ["state.picture_directory=\(folder)"], in: directory) { deployment in
+        let (a, b) = (URL(string: deployment.a)?.port ?? 0, URL(string: deployment.b)?.port ?? 0)
+        func client(_ user: String, at port: Int) throws -> PictureClient {
+          PictureClient(port: port, token: try deployment.token(user))
+        }
+        let mine = [PictureClient.Picture(bytes: 300_000), .init(bytes: 2000)]
+        let theirs = [PictureClient.Picture(bytes: 1000), .init(bytes: 70_000)]
+        #expect(try client("ada", at: a).put(mine[0], 0..<131_072) == 202)
+        #expect(try client("ada", at: b).offset(of: mine[0]) == 131_072)
+        // The one that has its key is killed, and another one starts meanwhile.
+        await deployment.gateway("a").kill()
+        try await deployment.startGateway(
+          "c", settings: ["backbone.endpoint=\(deployment.broker.endpoints.backbone ?? "")"])
+        #expect(try client("ada", at: b).put(mine[0], 131_072..<300_000) == 201)
+        let c = URL(string: deployment.gateway("c").endpoints.websocket ?? "")?.port ?? 0
+        #expect(try client("ada", at: c).put(mine[1]) == 201)
+        for picture in theirs { #expect(try client("bob", at: c).put(picture) == 201) }
+        for (user, other, pictures) in [("ada", "bob", mine), ("bob", "ada", theirs)] {
+          let phone = try Phone(deployment.b)
+          try await phone.connect(deployment.token(user))
+          try await phone.call("state.begin", "{\"to\":\"\(other)\"}")
+          try await phone.call(
+            "state.send", "{\"to\":\"\(other)\",\"front\":\"\(pictures[0].id)\",\"rear\":\"\(pictures[1].id)\"}")
+        }
+        for (user, port) in [("ada", b), ("ada", c), ("bob", b), ("bob", c)] {
+          for picture in mine + theirs {
+            let answer = try client(user, at: port).get(picture)
+            let isSame = answer.body == picture.bytes
+            #expect(answer.status == 200 && isSame)
+          }
+        }
+      }
     }
   }
 
@@ -212,6 +369,6 @@ struct StateTests {
     }
     #expect(await eventually(within: .seconds(60)) { files().isEmpty }, "pictures are there: \(files())")
     #expect(try search.files(in: folder) == [])
-    #expect(try ByteSearch.files(in: folder, holding: [Self.caption]) == [:])
+    #expect(try ByteSearch.files(in: folder, holding: Self.captions) == [:])
   }
 }

@@ -48,15 +48,16 @@ import Wire
     try scene.append([
       scene.entry("m", 1, key: "never"), scene.entry("m", 2, key: "c", expires: 30),
       scene.entry("m", 3, key: "a", expires: 10), scene.entry("m", 4, key: "b", expires: 20),
-      scene.entry("n", 1, key: "other", expires: 1),
+      scene.entry("n", 1, key: "other", expires: 1), scene.entry("m", 5, key: "lane", score: 1, expires: 5),
     ])
     #expect(try scene.due("m", by: 9) == [])
     #expect(try scene.due("m", by: 20) == ["a", "b"])
     #expect(try scene.due("m", by: .max) == ["a", "b", "c"])
     #expect(try scene.due("m", by: .max, limit: 1) == ["a"])
-    try scene.append([scene.entry("m", 5, key: "a", expires: 40), scene.entry("m", 6, key: "b")])
+    #expect(try scene.due("m", by: .max, score: 1) == ["lane"], "of another score, and first by its time")
+    try scene.append([scene.entry("m", 6, key: "a", expires: 40), scene.entry("m", 7, key: "b")])
     #expect(try scene.due("m", by: .max) == ["c", "a"])
-    try scene.append([scene.entry("m", 7, key: "c", removed: true)])
+    try scene.append([scene.entry("m", 8, key: "c", removed: true)])
     #expect(try scene.due("m", by: .max) == ["a"])
   }
 
@@ -70,7 +71,7 @@ import Wire
     scene = nil
     let second = try TransactionScene(.sqlite, folder: folder)
     #expect(try second.map("m") == ["a": "1"])
-    #expect(try second.due("m", by: 10) == ["a"])
+    #expect(try second.due("m", by: 10, score: 7) == ["a"])
     #expect(try second.store.entry("a", of: channel("m"))?.change?.score == 7)
   }
 

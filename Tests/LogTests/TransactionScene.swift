@@ -92,7 +92,7 @@ final class TransactionScene {
     return map
   }
 
-  func due(_ name: String, by time: Int64, limit: Int = 100) throws -> [String] {
-    try store.keys(of: channel(name), expiringBy: time, limit: limit).map(\.key)
+  func due(_ name: String, by time: Int64, score: Int64 = 0, limit: Int = 100) throws -> [String] {
+    try store.keys(of: channel(name), score: score, expiringBy: time, limit: limit).map(\.key)
   }
 }

@@ -227,6 +227,7 @@ struct SimulatedVault: KeyVault {
   }
 
   func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8] { turned(key.box.bytes, 0x3C) }
+  func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] { turned(key.box.bytes, 0xA5) }
 
   func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
     SealedText(key: try seal(Array(repeating: 7, count: 32), at: now), box: Bytes64(turned(text, 0x91)))

@@ -144,8 +144,12 @@ final class SimulatedLog: TransactionalStore {
     disk.channels[channel]?.entries[key]
   }
 
-  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] {
-    let due = try entries(of: channel).compactMap(\.change).filter { $0.expires <= time && $0.expires != .max }
+  func keys(
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
+  ) throws(LogError) -> [ExpiringKey] {
+    let due = try entries(of: channel).compactMap(\.change).filter {
+      $0.score == score && $0.expires <= time && $0.expires != .max
+    }
     return due.sorted { ($0.expires, $0.key) < ($1.expires, $1.key) }.prefix(limit).map {
       ExpiringKey(key: $0.key, expires: $0.expires)
     }

@@ -25,8 +25,9 @@ struct FileKeyVaultTests {
   @Test("what is sealed can be released and opened, also by the next process")
   func restart() throws {
     try inFolder { folder in
-      let sealed = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      let sealed = try FileKeyVault(folder: folder).sealPrepared(Self.key, at: Self.now)
       #expect(sealed.hour == Self.now / Self.hour)
+      #expect(try FileKeyVault(folder: folder).open(sealed) == Self.key)
       let released = try FileKeyVault(folder: folder).release(sealed)
       #expect(try FileKeyVault(folder: folder + "/").open(released) == Self.key)
     }
@@ -36,6 +37,7 @@ struct FileKeyVaultTests {
   func texts() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
+      try vault.prepare(at: Self.now)
       let text = Array("at the sea".utf8)
       let (one, two) = (try vault.encrypt(text, at: Self.now), try vault.encrypt(text, at: Self.now))
       #expect(one.key != two.key)
@@ -48,7 +50,7 @@ struct FileKeyVaultTests {
   func boxes() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
-      let sealed = try vault.seal(Self.key, at: Self.now)
+      let sealed = try vault.sealPrepared(Self.key, at: Self.now)
       let released = try vault.release(sealed)
       for box in [sealed.box, released.box] {
         #expect(box.bytes.count == 12 + 32 + 16)
@@ -67,17 +69,18 @@ struct FileKeyVaultTests {
   func destruction() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
-      let sealed = try vault.seal(Self.key, at: Self.now)
+      let sealed = try vault.sealPrepared(Self.key, at: Self.now)
       let hourKey = try #require(HourKeys(try contents(folder, FileKeyVault.sealFile))?[sealed.hour])
       // Uploaded in the last moment of its hour, sent an hour later, answered a day after that.
       let end = (sealed.hour + 1) * Self.hour
       let last = end - 1 + 25 * Self.hour
-      #expect(try vault.destroyExpiredKeys(at: last) == 0)
+      #expect(try vault.prepare(at: last) == 2, "keys were made, and none destroyed")
       let released = try vault.release(sealed)
       _ = try vault.seal(Self.key, at: last)
-      _ = try vault.release(sealed)
+      #expect(try vault.open(sealed) == Self.key)
 
-      #expect(try vault.destroyExpiredKeys(at: end + 26 * Self.hour) == 1)
+      #expect(try vault.prepare(at: end + 26 * Self.hour) == 3, "one was destroyed, two made")
+      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?[sealed.hour] == nil)
       #expect(throws: KeyVaultError.destroyed) { try vault.release(sealed) }
       #expect(throws: KeyVaultError.destroyed) { try FileKeyVault(folder: folder).release(sealed) }
       for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -88,15 +91,48 @@ struct FileKeyVaultTests {
     }
   }
 
-  @Test("the first seal of a new hour destroys what is too old")
-  func sealDestroys() throws {
+  @Test("a key is on the disk before its hour begins, and without it nothing is sealed")
+  func ahead() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
-      let sealed = try vault.seal(Self.key, at: Self.now)
-      _ = try vault.seal(Self.key, at: Self.now + 28 * Self.hour)
-      #expect(throws: KeyVaultError.destroyed) { try vault.release(sealed) }
-      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 1)
+      #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: Self.now) }
+      #expect(throws: KeyVaultError.self) { try vault.encrypt(Self.key, at: Self.now) }
+      #expect(try vault.prepare(at: Self.now) == 2)
+      #expect(try vault.prepare(at: Self.now + 1) == 0, "nothing is written where nothing changes")
+      let inode =
+        try FileManager.default.attributesOfItem(atPath: folder + "/" + FileKeyVault.sealFile)[
+          .systemFileNumber] as? Int
+      let sealed = try vault.seal(Self.key, at: Self.now + Self.hour)
+      #expect(
+        try FileManager.default.attributesOfItem(atPath: folder + "/" + FileKeyVault.sealFile)[.systemFileNumber]
+          as? Int == inode, "to seal in a new hour writes no file")
+      #expect(try FileKeyVault(folder: folder).open(sealed) == Self.key)
     }
+  }
+
+  @Test("a key that is asked for and not there is made on the vault's thread, and somebody is told")
+  func asked() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (told, tell) = AsyncStream.makeStream(of: KeyVaultError?.self)
+    let vault = try FileKeyVault(folder: folder) { tell.yield($0) }
+    var news = told.makeAsyncIterator()
+    #expect(!vault.isReady(at: Self.now))
+    #expect(await news.next() == .some(nil))
+    #expect(vault.isReady(at: Self.now) && vault.isReady(at: Self.now + Self.hour))
+    // The disk takes nothing: whoever waits is told why, and can ask again.
+    let blocker = folder + "/" + FileKeyVault.sealFile + ".new"
+    try FileManager.default.createDirectory(atPath: blocker, withIntermediateDirectories: false)
+    #expect(!vault.isReady(at: Self.now + 9 * Self.hour))
+    guard case .some(.some(.unavailable)) = await news.next() else {
+      Issue.record("the vault does not say that its file cannot be written")
+      return
+    }
+    try FileManager.default.removeItem(atPath: blocker)
+    #expect(!vault.isReady(at: Self.now + 9 * Self.hour))
+    #expect(await news.next() == .some(nil))
+    #expect(vault.isReady(at: Self.now + 9 * Self.hour))
   }
 
   /// Hard links to the old files are what a file system keeps of them.
@@ -104,20 +140,20 @@ struct FileKeyVaultTests {
   func overwritten() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
-      _ = try vault.seal(Self.key, at: Self.now)
+      try vault.prepare(at: Self.now)
       let path = folder + "/" + FileKeyVault.sealFile
       try FileManager.default.linkItem(atPath: path, toPath: folder + "/kept")
-      _ = try vault.seal(Self.key, at: Self.now + Self.hour)
+      try vault.prepare(at: Self.now + Self.hour)
       let kept = try contents(folder, "kept")
-      #expect(kept == [UInt8](repeating: 0, count: kept.count))
-      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 2)
+      #expect(kept == [UInt8](repeating: 0, count: kept.count) && !kept.isEmpty)
+      #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 3)
     }
   }
 
   @Test("the files are for their owner alone, and files that others can read are refused")
   func modes() throws {
     try inFolder { folder in
-      _ = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      try FileKeyVault(folder: folder).prepare(at: Self.now)
       for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
         let path = folder + "/" + name
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
@@ -132,7 +168,7 @@ struct FileKeyVaultTests {
   @Test("a damaged file is said to be one: cut off at any byte, or changed anywhere")
   func damage() throws {
     try inFolder { folder in
-      _ = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
+      try FileKeyVault(folder: folder).prepare(at: Self.now)
       for name in [FileKeyVault.sealFile, FileKeyVault.lastingFile] {
         let path = folder + "/" + name
         let whole = try contents(folder, name)
@@ -158,11 +194,16 @@ struct FileKeyVaultTests {
   @Test("what a crash left half written beside the file does no harm")
   func leftovers() throws {
     try inFolder { folder in
-      let sealed = try FileKeyVault(folder: folder).seal(Self.key, at: Self.now)
-      try write([1, 2, 3], folder + "/" + FileKeyVault.sealFile + ".new")
+      let sealed = try FileKeyVault(folder: folder).sealPrepared(Self.key, at: Self.now)
+      let left = folder + "/" + FileKeyVault.sealFile + ".new"
+      try write([1, 2, 3], left)
       let vault = try FileKeyVault(folder: folder)
-      let later = try vault.seal(Self.key, at: Self.now + Self.hour)
-      for sealed in [sealed, later] { #expect(try vault.open(vault.release(sealed)) == Self.key) }
+      let later = try vault.sealPrepared(Self.key, at: Self.now + 5 * Self.hour)
+      #expect(try vault.open(vault.release(sealed)) == Self.key)
+      #expect(!FileManager.default.fileExists(atPath: left))
+      // The next process reads what was written in its place.
+      let next = try FileKeyVault(folder: folder)
+      #expect(try next.open(sealed) == Self.key && next.open(later) == Self.key)
     }
   }
 
@@ -170,14 +211,16 @@ struct FileKeyVaultTests {
   func unwritable() throws {
     try inFolder { folder in
       let vault = try FileKeyVault(folder: folder)
-      let sealed = try vault.seal(Self.key, at: Self.now)
+      let sealed = try vault.sealPrepared(Self.key, at: Self.now)
       // A folder in the place of the new file, which cannot be unlinked.
       let blocker = folder + "/" + FileKeyVault.sealFile + ".new"
       try FileManager.default.createDirectory(atPath: blocker, withIntermediateDirectories: false)
-      #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: Self.now + Self.hour) }
-      _ = try vault.release(sealed)
+      let later = Self.now + 5 * Self.hour
+      #expect(throws: KeyVaultError.self) { try vault.prepare(at: later) }
+      #expect(throws: KeyVaultError.self) { try vault.seal(Self.key, at: later) }
+      #expect(try vault.open(vault.release(sealed)) == Self.key)
       try FileManager.default.removeItem(atPath: blocker)
-      _ = try vault.seal(Self.key, at: Self.now + Self.hour)
+      #expect(try vault.open(vault.sealPrepared(Self.key, at: later)) == Self.key)
     }
   }
 
@@ -188,9 +231,19 @@ struct FileKeyVaultTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let vault = try FileKeyVault(folder: folder)
     try await withThrowingTaskGroup(of: SealedKey.self) { group in
-      for index in 0..<200 { group.addTask { try vault.seal(Self.key, at: Self.now + Int64(index % 4) * Self.hour) } }
+      for index in 0..<200 {
+        group.addTask { try vault.sealPrepared(Self.key, at: Self.now + Int64(index % 4) * Self.hour) }
+      }
       for try await sealed in group { #expect(try vault.open(vault.release(sealed)) == Self.key) }
     }
-    #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 4)
+    #expect(HourKeys(try contents(folder, FileKeyVault.sealFile))?.keys.count == 5, "four, and the one after them")
+  }
+}
+
+extension FileKeyVault {
+  /// As after the vault's thread was there.
+  fileprivate func sealPrepared(_ key: [UInt8], at now: Int64) throws -> SealedKey {
+    try prepare(at: now)
+    return try seal(key, at: now)
   }
 }

@@ -20,17 +20,22 @@ public enum StatePictureID {
 
 /// What gateways say and ask of pictures. Clients cannot (``AppCall/source``).
 extension StateApp {
-  /// A picture was taken in: its key is sealed, and it waits to be sent.
+  /// A picture was taken in, or is being: its key is sealed, and it waits to be sent.
   func addPicture(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StatePictureRequest.self, call.data)
-    guard StatePictureID.isValid(request.id), request.key.bytes.count == 32, request.bytes > 0 else {
-      throw .badRequest
-    }
+    guard StatePictureID.isValid(request.id), request.key.bytes.count == 32, request.bytes > 0,
+      request.upload?.bytes.count ?? 0 <= 64, request.type.map({ (1...64).contains($0.utf8.count) }) ?? true
+    else { throw .badRequest }
     let recordKey = StateKeys.picture + request.id
-    if let earlier = try view.record(StatePicture.self, recordKey) {
-      // Again after a lost answer, with the key of the new upload; but never in place of one that was sent.
-      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil else { throw StateError.takenPicture }
+    let earlier = try view.record(StatePicture.self, recordKey)
+    if let earlier {
+      // Again after a lost answer, with the key of the new upload; but never in place of one that was sent, and no
+      // upload that has just begun in place of one that is whole: a client that sends one picture twice would lose it.
+      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil,
+        request.type != nil || !earlier.isWhole
+      else { throw StateError.takenPicture }
     }
+    guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let key: SealedKey
     do {
       key = try vault.seal(request.key.bytes, at: view.now)
@@ -38,10 +43,9 @@ extension StateApp {
       throw StateError.vault(error)
     }
     let record = StatePicture(
-      id: request.id, owner: call.user, type: request.type, bytes: request.bytes, key: key, thread: nil,
-      due: view.now.saturatingAdd(rules.pictureLifetime))
-    let personKey = StateKeys.person + call.user
-    var person = try view.record(StatePerson.self, personKey) ?? StatePerson()
+      id: request.id, owner: call.user, type: request.type ?? "", bytes: request.bytes, key: key,
+      upload: request.upload, thread: nil, due: view.now.saturatingAdd(rules.pictureLifetime))
+    var person = try person(call.user, view)
     if !person.unsent.contains(request.id) {
       guard person.unsent.count < rules.unsentPictures else {
         throw .limitExceeded.saying(
@@ -49,7 +53,32 @@ extension StateApp {
       }
       person.unsent.append(request.id)
     }
-    return AppDecision([.write(key: recordKey, record), .write(key: personKey, person)])
+    person.add(-(earlier?.bytes ?? 0))
+    guard request.bytes <= rules.pictureBytes, person.bytes <= rules.pictureBytes - request.bytes else {
+      throw .limitExceeded.saying(
+        "your pictures that are kept here have \(rules.pictureBytes) bytes, which is as many as are allowed; wait until "
+          + "some are gone")
+    }
+    person.add(request.bytes)
+    return AppDecision(
+      [.write(key: recordKey, record)] + [try change(of: call.user, to: person, view)].compactMap(\.self))
+  }
+
+  /// The key of an upload that another gateway began, so that the picture can be gone on with wherever its owner asks.
+  func uploadKey(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let request = try StateJSON.decode(StatePictureUploadRequest.self, call.data)
+    guard StatePictureID.isValid(request.id),
+      let picture = try view.record(StatePicture.self, StateKeys.picture + request.id),
+      picture.owner.hasSameBytes(as: call.user), picture.upload == request.upload, let key = picture.key,
+      picture.due ?? .min > view.now
+    else { throw StateError.notRevealed }
+    do {
+      return AppDecision(reply: try StateJSON.encode(StatePictureUploadReply(key: Bytes64(try vault.open(key)))))
+    } catch let error as KeyVaultError {
+      throw StateError.vault(error)
+    } catch {
+      throw .internalError
+    }
   }
 
   /// The key of a picture, for somebody who may see it: one of the two, while it is revealed to them.
@@ -66,6 +95,9 @@ extension StateApp {
       let found = [both.low.front, both.low.rear, both.high.front, both.high.rear]
         .first(where: { $0.id.hasSameBytes(as: request.id) })
     else { throw StateError.notRevealed }
+    guard view.latest < thread.until else {
+      throw .internalError.saying("the server's clock waits to be confirmed; try again later")
+    }
     do {
       let key = try vault.open(found.key)
       return AppDecision(reply: try StateJSON.encode(StatePictureKeyReply(type: found.type, key: Bytes64(key))))
@@ -93,16 +125,15 @@ extension StateApp {
     }
     return AppDecision(
       [.erase(key: key), .discardPictures([picture.id]), .scrub]
-        + (try shelf(of: picture.owner, without: [picture.id], view)))
+        + [try withoutUnsent(picture, view)].compactMap(\.self))
   }
 
-  /// Pictures that a user has uploaded and not sent, without some.
-  func shelf(
-    of user: String, without ids: [String], _ view: any AppView
-  ) throws(ClientError) -> [AppEffect] {
-    let key = StateKeys.person + user
-    guard var person = try view.record(StatePerson.self, key) else { return [] }
-    person.unsent.removeAll { ids.contains($0) }
-    return [person.isEmpty ? .erase(key: key) : .write(key: key, person)]
+  private func withoutUnsent(
+    _ picture: StatePicture, _ view: any AppView
+  ) throws(ClientError) -> AppEffect? {
+    var person = try person(picture.owner, view)
+    person.unsent.removeAll { $0 == picture.id }
+    person.add(-picture.bytes)
+    return try change(of: picture.owner, to: person, view)
   }
 }

@@ -6,6 +6,9 @@ extension StateApp {
     let request = try StateJSON.decode(StateSendRequest.self, call.data)
     let visit = try visit(call.user, with: request.to, view)
     let key = request.key ?? call.key.description
+    guard key.utf8.count <= rules.keyBytes else {
+      throw .badRequest.saying("\"key\" has at most \(rules.keyBytes) bytes; a random UUID is enough")
+    }
     // Before anything else: it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
       return AppDecision(
@@ -14,9 +17,11 @@ extension StateApp {
     var shape = visit.now.shape
     let move = shape.apply(.send, by: visit.me)
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
-    guard let recording = visit.now.began[visit.me] else { throw StateError.notBegun }
+    var person = try person(call.user, view)
+    guard let recording = person.recording(with: request.to) else { throw StateError.notBegun }
     // The recording stays as it is: whoever sends again is told the same, until they begin again.
-    guard view.now <= recording.deadline else { throw StateError.tooLate }
+    guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
+    guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
 
     var thread = visit.now
@@ -26,6 +31,10 @@ extension StateApp {
       thread.until = view.now.saturatingAdd(rules.revealLifetime)
     } else {
       // Not an answer; or the other's can no longer be opened, by anybody, and this is the first of a new thread.
+      guard person.waiting < rules.waitingThreads else {
+        throw .limitExceeded.saying(
+          "\(rules.waitingThreads) of your threads wait for an answer; send more when some of them have ended")
+      }
       if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
       thread.standing = .sealed(
         by: visit.me, mine.contents, answerLimit: try answerLimit(request, to: request.to, view))
@@ -33,15 +42,15 @@ extension StateApp {
       thread.until = view.now.saturatingAdd(rules.lifetime)
     }
     thread.since = view.now
-    thread.began[visit.me] = nil
+    person.close(with: request.to)
+    person.unsent.removeAll { id in mine.records.contains { $0.id == id } }
     let reply = StateSendReply(phase: thread.phase(of: visit.me), since: thread.since, until: thread.until)
     thread.sent[visit.me] = StateThread.Sent(key: key, front: request.front, rear: request.rear, reply: reply)
     let pictures = mine.records.map { record in
       AppEffect.write(key: StateKeys.picture + record.id, Self.sent(record, in: thread.people.key))
     }
     return AppDecision(
-      try change(from: visit.before, to: thread, view) + pictures
-        + (try shelf(of: call.user, without: mine.records.map(\.id), view)),
+      try change(from: visit.before, to: thread, view, own: (visit.me, person)) + pictures,
       reply: try StateJSON.encode(reply))
   }
 
@@ -55,6 +64,7 @@ extension StateApp {
   private static func sent(_ picture: StatePicture, in thread: String) -> StatePicture {
     var picture = picture
     picture.key = nil
+    picture.upload = nil
     picture.thread = thread
     picture.due = nil
     return picture
@@ -64,7 +74,7 @@ extension StateApp {
     _ request: StateSendRequest, to user: String, _ view: any AppView
   ) throws(ClientError) -> Int64 {
     if let limit = request.reply_limit { return try checked(limit) }
-    return try ownLimit(of: user, view)
+    return try person(user, view).limit ?? rules.recordLimit
   }
 
   /// Both sides' keys; nil where the other's can no longer be had.
@@ -117,7 +127,7 @@ extension StateApp {
     _ id: String, of user: String, _ view: any AppView
   ) throws(ClientError) -> (picture: SealedContents.Picture, record: StatePicture) {
     guard StatePictureID.isValid(id), let record = try view.record(StatePicture.self, StateKeys.picture + id),
-      record.owner.hasSameBytes(as: user), let key = record.key, record.due ?? .min > view.now
+      record.owner.hasSameBytes(as: user), record.isWhole, let key = record.key, record.due ?? .min > view.now
     else { throw StateError.unknownPicture }
     return (.init(id: id, type: record.type, key: key), record)
   }

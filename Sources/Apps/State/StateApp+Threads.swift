@@ -20,33 +20,67 @@ extension StateApp {
 
   func begin(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateBeginRequest.self, call.data)
-    var visit = try visit(call.user, with: request.to, view)
+    let visit = try visit(call.user, with: request.to, view)
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(.begin, by: visit.me) { throw StateError.refused(refusal) }
+    var person = try person(call.user, view)
     // Asked again, or on another device: the first counts, or one could have all the time in the world.
-    let recording: StateThread.Recording
-    if let open = visit.now.began[visit.me], view.now <= open.deadline {
+    let recording: StatePerson.Recording
+    if let open = person.recording(with: request.to), open.isOpen(at: view.now) {
       recording = open
     } else {
-      let limit = try recordLimit(visit, call.user, view)
-      recording = StateThread.Recording(
-        at: view.now, limit: limit, deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
-      visit.now.began[visit.me] = recording
+      let limit = recordLimit(visit, person)
+      recording = StatePerson.Recording(
+        with: request.to, at: view.now, limit: limit,
+        deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
+      try pay(&person, view)
+      guard person.begin(recording, at: view.now, rules) else {
+        throw .limitExceeded.saying(
+          "\(rules.openRecorders) recorders are open; send what was recorded, or wait until their time is over")
+      }
     }
     let reply = StateBeginReply(
       at: recording.at, limit: recording.limit, deadline: recording.deadline, now: view.now)
     return AppDecision(
-      try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
+      try change(from: visit.before, to: visit.now, view, own: (visit.me, person)),
+      reply: try StateJSON.encode(reply))
   }
 
   /// What the other sent along for the answer, or else what the user has chosen.
-  private func recordLimit(_ visit: Visit, _ user: String, _ view: any AppView) throws(ClientError) -> Int64 {
+  private func recordLimit(_ visit: Visit, _ person: StatePerson) -> Int64 {
     if visit.now.phase(of: visit.me) == .received, case .sealed(_, _, let limit) = visit.now.standing { return limit }
-    return try ownLimit(of: user, view)
+    return person.limit ?? rules.recordLimit
   }
 
-  func ownLimit(of user: String, _ view: any AppView) throws(ClientError) -> Int64 {
-    try view.record(StatePerson.self, StateKeys.person + user)?.limit ?? rules.recordLimit
+  // MARK: People
+
+  /// Without what is over.
+  func person(_ user: String, _ view: any AppView) throws(ClientError) -> StatePerson {
+    var person = try view.record(StatePerson.self, StateKeys.person + user) ?? StatePerson()
+    person.settle(at: view.now, rules)
+    return person
+  }
+
+  /// What the record of a user becomes; nil where it stays as it is.
+  func change(of user: String, to person: StatePerson, _ view: any AppView) throws(ClientError) -> AppEffect? {
+    let key = StateKeys.person + user
+    let before = try view.record(StatePerson.self, key)
+    var person = person
+    person.settle(at: view.now, rules)
+    if person == before ?? StatePerson() { return nil }
+    return person.isEmpty ? .erase(key: key) : .write(key: key, person)
+  }
+
+  private func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
+    guard person.pay(at: view.now, rules) else {
+      throw .tooManyRequests.saying("\(rules.changesPerMinute) changes in a minute are allowed; wait a moment")
+    }
+  }
+
+  /// Something of a person's record is over.
+  func personDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let user = String(decoding: key.utf8.dropFirst(StateKeys.person.utf8.count), as: UTF8.self)
+    return AppDecision([try change(of: user, to: try person(user, view), view)].compactMap(\.self))
   }
 
   func see(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
@@ -56,36 +90,48 @@ extension StateApp {
 
   func block(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateUserRequest.self, call.data)
-    var visit = try visit(call.user, with: request.user, view)
-    visit.now.began[visit.me] = nil
-    return try apply(.block, visit, view)
+    let visit = try visit(call.user, with: request.user, view)
+    var person = try person(call.user, view)
+    person.close(with: request.user)
+    if !visit.now.blocks[visit.me] {
+      guard person.blocks < rules.blocks else {
+        throw .limitExceeded.saying("you block \(rules.blocks) people, which is as many as are allowed; unblock some")
+      }
+      try pay(&person, view)
+    }
+    return try apply(.block, visit, view, own: person)
   }
 
   func unblock(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateUserRequest.self, call.data)
-    return try apply(.unblock, try visit(call.user, with: request.user, view), view)
+    let visit = try visit(call.user, with: request.user, view)
+    var person = try person(call.user, view)
+    if visit.now.blocks[visit.me] { try pay(&person, view) }
+    return try apply(.unblock, visit, view, own: person)
   }
 
+  /// - Parameter own: what the record of whoever does it becomes, without what is counted; nil: it stays.
   private func apply(
-    _ event: StateEvent, _ visit: Visit, _ view: any AppView
+    _ event: StateEvent, _ visit: Visit, _ view: any AppView, own: StatePerson? = nil
   ) throws(ClientError) -> AppDecision {
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
     thread.take(shape)
-    return AppDecision(try change(from: visit.before, to: thread, view))
+    return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
   }
 
   func settings(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateSettingsRequest.self, call.data)
-    let key = StateKeys.person + call.user
-    var person = try view.record(StatePerson.self, key) ?? StatePerson()
+    var person = try person(call.user, view)
     guard let limit = request.limit else {
       return AppDecision(reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
     }
-    person.limit = limit == 0 ? nil : try checked(limit)
+    let chosen = limit == 0 ? nil : try checked(limit)
+    if chosen != person.limit { try pay(&person, view) }
+    person.limit = chosen
     return AppDecision(
-      [person.isEmpty ? .erase(key: key) : .write(key: key, person)],
+      [try change(of: call.user, to: person, view)].compactMap(\.self),
       reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
   }
 
@@ -100,17 +146,20 @@ extension StateApp {
   // MARK: What a change means
 
   /// The effects of a thread that was one thing and is another. Every change goes through here, so that no path can
-  /// forget a list, a notice or a key.
+  /// forget a list, a notice, a key, or to count.
+  ///
+  /// - Parameter own: what the record of one of the two becomes besides, without what is counted of threads.
   func change(
-    from before: StateThread, to thread: StateThread, _ view: any AppView
+    from before: StateThread, to thread: StateThread, _ view: any AppView,
+    own: (side: StateSide, person: StatePerson)? = nil
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
-    thread.due = thread.nextDue(rules)
-    if thread == before { return [] }
+    thread.due = thread.nextDue
     let people = thread.people
-    var effects: [AppEffect] = []
-    effects.append(thread.isEmpty ? .erase(key: people.key) : .write(key: people.key, thread))
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
+    var effects = try counted(from: before, to: thread, without: gone, view, own: own)
+    if thread == before { return effects }
+    effects.append(thread.isEmpty ? .erase(key: people.key) : .write(key: people.key, thread))
     if !gone.isEmpty {
       effects += gone.map { .erase(key: StateKeys.picture + $0) }
       effects.append(.discardPictures(gone))
@@ -130,6 +179,35 @@ extension StateApp {
     return effects
   }
 
+  /// What the change adds to and takes from what is counted of the two.
+  private func counted(
+    from before: StateThread, to thread: StateThread, without gone: [String], _ view: any AppView,
+    own: (side: StateSide, person: StatePerson)?
+  ) throws(ClientError) -> [AppEffect] {
+    var effects: [AppEffect] = []
+    var freed = Both<Int64>(0)
+    for id in gone {
+      guard let picture = try view.record(StatePicture.self, StateKeys.picture + id),
+        let owner = thread.people.side(of: picture.owner)
+      else { continue }
+      freed[owner] = freed[owner].saturatingAdd(picture.bytes)
+    }
+    for side in StateSide.allCases {
+      let waiting = (thread.isWaiting(side) ? 1 : 0) - (before.isWaiting(side) ? 1 : 0)
+      let blocks = (thread.blocks[side] ? 1 : 0) - (before.blocks[side] ? 1 : 0)
+      let isOwn = own?.side == side
+      guard isOwn || waiting != 0 || blocks != 0 || freed[side] != 0 else { continue }
+      let user = thread.people[side]
+      var person = if isOwn, let own { own.person } else { try person(user, view) }
+      // What an earlier version began was not counted.
+      person.waiting = max(0, person.waiting + waiting)
+      person.blocks = max(0, person.blocks + blocks)
+      person.add(-freed[side])
+      if let effect = try change(of: user, to: person, view) { effects.append(effect) }
+    }
+    return effects
+  }
+
   // MARK: Lists
 
   func entry(of thread: StateThread, for me: StateSide) throws(ClientError) -> AppEntry? {
@@ -144,27 +222,37 @@ extension StateApp {
     } else {
       return nil
     }
-    if phase == .revealed, case .revealed(let both) = thread.standing {
-      entry.unread = !thread.seen[me]
-      entry.mine = try contents(both[me])
-      entry.theirs = try contents(both[me.other])
+    guard phase == .revealed, case .revealed(let both) = thread.standing else {
+      return AppEntry(data: try StateJSON.encode(entry), score: entry.since ?? 0)
     }
-    return AppEntry(data: try StateJSON.encode(entry), score: entry.since ?? 0)
+    entry.unread = !thread.seen[me]
+    entry.mine = StateListEntry.Contents(both[me])
+    entry.theirs = StateListEntry.Contents(both[me.other])
+    let kept = try StateJSON.encode(entry)
+    let hasCaption = entry.mine?.sealed != nil || entry.theirs?.sealed != nil
+    return AppEntry(
+      data: hasCaption ? try StateJSON.encode(opened(entry)) : kept, kept: hasCaption ? kept : nil,
+      score: entry.since ?? 0)
   }
 
-  private func contents(_ contents: ReleasedContents) throws(ClientError) -> StateListEntry.Contents {
-    var caption: String?
-    if let text = contents.caption {
-      do {
-        caption = String(decoding: try vault.decrypt(text.box, with: text.key), as: UTF8.self)
-      } catch .unavailable {
-        throw .internalError
-      } catch {
-        // Lost for good: the pictures can still be seen.
-        caption = nil
+  /// With captions that can be read.
+  func opened(_ entry: StateListEntry) -> StateListEntry {
+    var entry = entry
+    for side in [\StateListEntry.mine, \StateListEntry.theirs] {
+      guard let sealed = entry[keyPath: side]?.sealed else { continue }
+      // Where it is lost for good, the pictures can still be seen.
+      entry[keyPath: side]?.caption = (try? vault.decrypt(sealed.box, with: sealed.key)).map {
+        String(decoding: $0, as: UTF8.self)
       }
+      entry[keyPath: side]?.sealed = nil
     }
-    return .init(front: contents.front.id, rear: contents.rear.id, caption: caption)
+    return entry
+  }
+}
+
+extension StateListEntry.Contents {
+  fileprivate init(_ contents: ReleasedContents) {
+    self.init(front: contents.front.id, rear: contents.rear.id, sealed: contents.caption)
   }
 }
 

@@ -37,10 +37,14 @@ public struct StateApp: App {
     if call.source == .gateway {
       return switch call.method {
       case "state.picture.added": try addPicture(call, view)
+      case "state.picture.upload": try uploadKey(call, view)
       case "state.picture.key": try pictureKey(call, view)
       case "state.picture.gone": try gonePictures(call, view)
       default: throw .methodNotFound
       }
+    }
+    guard call.user.utf8.count <= StatePair.maximumUserBytes else {
+      throw .badRequest.saying("State is for users whose ids have at most \(StatePair.maximumUserBytes) bytes")
     }
     return switch call.method {
     case "state.begin": try begin(call, view)
@@ -55,6 +59,7 @@ public struct StateApp: App {
 
   public func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     if key.utf8.starts(with: StateKeys.picture.utf8) { return try pictureDue(key, view) }
+    if key.utf8.starts(with: StateKeys.person.utf8) { return try personDue(key, view) }
     guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
     // To settle is all there is to do.
     return AppDecision(try change(from: thread, to: settled(thread, view.now), view))
@@ -80,6 +85,28 @@ public struct StateApp: App {
     guard let me = people.side(of: String(owner.user)), let thread = try view.record(StateThread.self, people.key)
     else { return nil }
     return try entry(of: settled(thread, view.now), for: me)
+  }
+
+  public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] {
+    guard let entry = listEntry(kept, of: channel), let shown = try? StateJSON.encode(opened(entry)) else {
+      return kept
+    }
+    return shown
+  }
+
+  public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] {
+    guard var entry = listEntry(shown, of: channel), entry.until ?? .max <= latest else { return shown }
+    entry.mine?.caption = nil
+    entry.theirs?.caption = nil
+    return (try? StateJSON.encode(entry)) ?? shown
+  }
+
+  /// What was revealed of an entry; nil where nothing was, as in nearly all.
+  private func listEntry(_ data: [UInt8], of channel: ChannelName) -> StateListEntry? {
+    guard StateChannels.owner(of: channel)?.namespace == StateChannels.threadsNamespace,
+      let entry = try? StateJSON.decode(StateListEntry.self, data), entry.phase == .revealed
+    else { return nil }
+    return entry
   }
 
   func settled(_ thread: StateThread, _ now: Int64) -> StateThread {

@@ -4,11 +4,16 @@
 /// was erased there. So what is sealed is wrapped in the key of its hour, which is destroyed when nothing of that hour
 /// can still be waiting; what is released is wrapped again, in a key that stays.
 ///
-/// Called from the broker's thread; must answer without waiting for anybody.
+/// Called from the broker's thread; must answer without waiting for anybody, the disk included.
 public protocol KeyVault: Sendable {
+  /// Whether ``seal(_:at:)`` has the key that it needs. Where it has not, the key is made, and the broker is told when it
+  /// is on the disk (``AppDecision/Answer/later``).
+  func isReady(at now: Int64) -> Bool
+
   /// Wraps a data key in the key of the hour.
   ///
   /// - Parameter now: milliseconds since 1970.
+  /// - Throws: ``KeyVaultError/unavailable(_:)`` where that key is not on the disk.
   func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey
 
   /// Wraps it again, in the key that lasts.
@@ -18,10 +23,19 @@ public protocol KeyVault: Sendable {
 
   func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8]
 
+  /// For the gateway that goes on with an upload, which is nobody else's.
+  ///
+  /// - Throws: ``KeyVaultError/destroyed`` after the key of its hour is gone.
+  func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8]
+
   /// Encrypts a text under a data key of its own, which is sealed.
   func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText
 
   func decrypt(_ box: Bytes64, with key: ReleasedKey) throws(KeyVaultError) -> [UInt8]
+}
+
+extension KeyVault {
+  public func isReady(at now: Int64) -> Bool { true }
 }
 
 /// Why the vault cannot do it.

@@ -53,8 +53,21 @@ struct StateSettingsReply: Encodable {
 /// Of a gateway.
 struct StatePictureRequest: Decodable {
   var id: String
-  var type: String
+  /// Without it the picture is still to come.
+  var type: String?
   var bytes: Int64
+  var key: Bytes64
+  /// Which upload this is, of those that there may have been under the id.
+  var upload: Bytes64?
+}
+
+/// Of a gateway that goes on with an upload.
+struct StatePictureUploadRequest: Decodable {
+  var id: String
+  var upload: Bytes64
+}
+
+struct StatePictureUploadReply: Encodable {
   var key: Bytes64
 }
 
@@ -75,12 +88,13 @@ struct StatePictureKeyReply: Encodable {
   var key: Bytes64
 }
 
-/// An entry of a thread list.
-struct StateListEntry: Encodable {
-  struct Contents: Encodable {
+/// An entry of a thread list: as its user sees it, with captions; or as the log keeps it, with what they are sealed in.
+struct StateListEntry: Codable {
+  struct Contents: Codable {
     var front: String
     var rear: String
     var caption: String?
+    var sealed: ReleasedContents.Caption?
   }
 
   var with: String

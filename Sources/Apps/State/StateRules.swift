@@ -17,10 +17,22 @@ public struct StateRules: Sendable, Equatable {
   public var pictureLifetime: Int64 = 3_600_000
   /// Pictures of one user that are uploaded and not sent; one more is refused.
   public var unsentPictures = 16
+  /// Bytes of one user's pictures, sent and not sent, that are kept at a time.
+  public var pictureBytes: Int64 = 1 << 30
   /// Of a caption, as a reader counts them.
   public var captionCharacters = 280
   /// Of a caption, in UTF-8: one character can be made of very many.
   public var captionBytes = 2_048
+  /// Of the key that a client knows a send again by.
+  public var keyBytes = 128
+  /// Recorders that one user has open at a time; those that were closed make room for others.
+  public var openRecorders = 20
+  /// Threads of one user that wait for the other's answer.
+  public var waitingThreads = 256
+  /// People that one user blocks.
+  public var blocks = 1_000
+  /// Recorders opened, blocks set and lifted, settings changed, by one user.
+  public var changesPerMinute = 120
 
   public init() {}
 }

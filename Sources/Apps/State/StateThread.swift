@@ -9,7 +9,6 @@ public struct StateThread: AppRecord {
   var over = Both(false)
   var seen = Both(false)
   var blocks = Both(false)
-  var began = Both<Recording?>(nil)
   var sent = Both<Sent?>(nil)
   public var due: Int64?
 
@@ -20,14 +19,6 @@ public struct StateThread: AppRecord {
     case sealed(by: StateSide, SealedContents?, answerLimit: Int64)
     case revealed(Both<ReleasedContents>)
     case expired
-  }
-
-  /// The recorder of one side is open.
-  struct Recording: Sendable, Codable, Equatable {
-    var at: Int64
-    var limit: Int64
-    /// With the grace.
-    var deadline: Int64
   }
 
   /// The last that a side sent, to know it again, and how it was answered.
@@ -59,8 +50,14 @@ public struct StateThread: AppRecord {
   }
 
   /// Nothing is worth keeping.
-  var isEmpty: Bool {
-    standing == nil && !blocks.low && !blocks.high && began.low == nil && began.high == nil
+  var isEmpty: Bool { standing == nil && !blocks.low && !blocks.high }
+
+  /// An expired thread holds nothing that could still end: it is only not shown any more.
+  public var lane: AppLane { standing == .expired ? .upkeep : .endings }
+
+  /// Whether a side waits for the other's answer.
+  func isWaiting(_ side: StateSide) -> Bool {
+    if case .sealed(let sender, _, _) = standing { sender == side } else { false }
   }
 
   /// The ids of the pictures whose keys are here.
@@ -146,21 +143,10 @@ extension StateThread {
       since = until
       until = since.saturatingAdd(rules.expiredLifetime)
     }
-    for side in StateSide.allCases {
-      if let recording = began[side], recording.deadline.saturatingAdd(rules.pictureLifetime) <= now {
-        began[side] = nil
-      }
-    }
   }
 
   /// When something changes by itself next.
-  func nextDue(_ rules: StateRules) -> Int64? {
-    var times: [Int64] = standing == nil ? [] : [until]
-    for case let recording? in [began.low, began.high] {
-      times.append(recording.deadline.saturatingAdd(rules.pictureLifetime))
-    }
-    return times.min()
-  }
+  var nextDue: Int64? { standing == nil ? nil : until }
 }
 
 extension Int64 {

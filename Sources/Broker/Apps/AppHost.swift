@@ -16,10 +16,9 @@ final class AppHost {
   /// Decisions that the log did not take after all, ever, and why the last of them failed.
   var failures: UInt64 = 0
   var lastFailure: LogError?
-  /// When the next record is due, as far as is known; nil: nobody looked yet.
-  var nextDue: Int64?
-  /// Records whose decision failed, and when to try again.
-  var suspended: [IdentifierKey: Int64] = [:]
+  var timetable = AppTimetable()
+  /// Commands that wait for what is on its way to a disk, in order.
+  var putAside: [(BrokerRequest.CallRequest, Requester)] = []
   var refreshes = RefreshQueue()
   /// Of this turn; the next one begins with all of them.
   var refreshesLeft = BrokerCore.refreshesPerTurn

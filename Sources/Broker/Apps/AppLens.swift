@@ -17,6 +17,7 @@ final class AppLens: AppView {
   }
 
   var now: Int64 { time.wall }
+  var latest: Int64 { time.latest }
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
     do { return try host.records.record(type, key, in: core.disk) } catch { throw core.clientError(for: error) }

@@ -5,33 +5,47 @@ import Wire
 /// Records whose time has come.
 extension BrokerCore {
   /// Lets apps look at the records whose time has come. Bounded: the rest comes with the next turn, so that ten thousand
-  /// that end together hold up nobody's messages.
+  /// that end together hold up nobody's messages. Lane by lane: what ends never waits behind what is tidied up.
   func wakeApps(at time: BrokerTime, into effects: inout [BrokerEffect]) {
     for host in hosts {
       host.refreshesLeft = Self.refreshesPerTurn
       refresh(host, at: time, into: &effects)
       scrub(host, at: time)
-      guard host.nextDue.map({ $0 <= time.wall }) ?? true, host.recordsState.sequencer.peek() != nil else { continue }
-      do throws(LogError) {
-        // Those that are suspended must not stand in the way of the others.
-        let limit = Self.dueRecordsUnderWay + host.suspended.count
-        let due = try disk.keys(of: host.recordsState.name, expiringBy: .max, limit: limit)
-        host.nextDue = .max
-        var woken = 0
-        for expiring in due where !host.records.isUnderWay(expiring.key) {
-          guard expiring.expires <= time.wall else {
-            host.nextDue = expiring.expires
-            break
-          }
-          if wake(expiring.key, of: host, at: time, into: &effects) { woken += 1 }
-          if woken == Self.dueRecordsPerTurn { break }
-        }
-        // Those under way are looked at again when they are on disk.
-        if due.contains(where: { $0.expires <= time.wall }) { host.nextDue = time.wall + Self.dueInterval }
-      } catch {
-        host.nextDue = time.wall + 1000
-      }
+      let most = Self.dueRecordsPerTurn
+      let ended = wake(.endings, atMost: most, of: host, at: time, into: &effects)
+      // One at least: what is tidied up waits for its time, not for ever.
+      _ = wake(.upkeep, atMost: max(1, most - ended), of: host, at: time, into: &effects)
     }
+  }
+
+  /// - Returns: how many records the app was asked about.
+  private func wake(
+    _ lane: AppLane, atMost most: Int, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) -> Int {
+    guard host.timetable.isDue(lane, at: time.wall), host.recordsState.sequencer.peek() != nil else { return 0 }
+    var woken = 0
+    do throws(LogError) {
+      // Those that are suspended must not stand in the way of the others.
+      let limit = Self.dueRecordsUnderWay + host.timetable.suspendedCount
+      let due = try disk.keys(
+        of: host.recordsState.name, score: lane.rawValue, expiringBy: .max, limit: limit)
+      host.timetable.set(.max, of: lane)
+      for expiring in due where !host.records.isUnderWay(expiring.key) {
+        guard expiring.expires <= time.wall else {
+          host.timetable.note(expiring.expires, in: lane)
+          break
+        }
+        if wake(expiring.key, of: host, at: time, into: &effects) { woken += 1 }
+        if woken == most { break }
+      }
+      // Those under way are looked at again when they are on disk.
+      if due.contains(where: { $0.expires <= time.wall }) {
+        host.timetable.set(time.wall + Self.dueInterval, of: lane)
+      }
+    } catch {
+      host.timetable.set(time.wall + 1000, of: lane)
+    }
+    return woken
   }
 
   /// A turn is over within a millisecond or two: a decision takes some 0.2 ms, and as much again when it is on disk.
@@ -45,8 +59,7 @@ extension BrokerCore {
   private func wake(
     _ key: String, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) -> Bool {
-    if let until = host.suspended[IdentifierKey(key)], until > time.wall { return false }
-    host.suspended[IdentifierKey(key)] = nil
+    if host.timetable.isSuspended(key, at: time.wall) { return false }
     do throws(ClientError) {
       if key.utf8.starts(with: DiscardedPictures.prefix.utf8) {
         try discardAgain(key, of: host, at: time, into: &effects)
@@ -59,7 +72,7 @@ extension BrokerCore {
       counters.refused += 1
     }
     // It failed, or changed nothing: not again and again without a breath.
-    host.suspended[IdentifierKey(key)] = time.wall + 10_000
+    host.timetable.suspend(key, at: time.wall)
     return true
   }
 
@@ -79,4 +92,7 @@ struct DiscardedPictures: AppRecord {
 
   var pictures: [String]
   var due: Int64?
+
+  /// Their keys are gone already.
+  var lane: AppLane { .upkeep }
 }

@@ -17,8 +17,49 @@ extension BrokerCore {
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
       source: request.isGateways ? .gateway : .client, key: requester.key(of: configuration.instance))
-    let decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
+    let decision: AppDecision
+    do {
+      decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
+    } catch {
+      if error.code == ClientError.limitExceeded.code || error.code == ClientError.tooManyRequests.code {
+        counters.callsOverLimit += 1
+        note(.appCalls, from: request.caller.user)
+      }
+      throw error
+    }
+    if decision.answer == .later { return try putAside(request, for: requester, of: host) }
     try perform(decision, of: host, for: requester, at: time, into: &effects)
+  }
+
+  /// What a command needs is on its way to a disk: it waits, and nobody behind it does.
+  private func putAside(
+    _ request: BrokerRequest.CallRequest, for requester: Requester, of host: AppHost
+  ) throws(ClientError) {
+    guard host.putAside.count < Self.callsPutAside else {
+      throw .tooManyRequests.saying("the server waits for its disk; try again in a moment")
+    }
+    host.putAside.append((request, requester))
+  }
+
+  static let callsPutAside = 4096
+
+  /// Runs the commands again that an app wanted to have run later (``AppDecision/Answer/later``).
+  ///
+  /// - Parameter error: why what they wait for will not come; nil: it is there.
+  public func resume(
+    _ app: String, error: ClientError? = nil, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    guard let host = apps[app] else { return }
+    let calls = host.putAside
+    host.putAside = []
+    for (request, requester) in calls {
+      do throws(ClientError) {
+        if let error { throw error }
+        try call(request, for: requester, at: time, into: &effects)
+      } catch {
+        refuse(.call(request), error, for: requester, isResync: false, at: time, into: &effects)
+      }
+    }
   }
 
   /// The app whose name stands before the method's first dot. ASCII, where equal text is equal bytes.
@@ -80,7 +121,7 @@ extension BrokerCore {
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
       counters.refused += 1
-      host.nextDue = nil
+      host.timetable.forget()
       host.failures += 1
       host.lastFailure = error
       settle(decision.requester, .failed(clientError(for: error)), at: time, into: &effects)
@@ -224,7 +265,7 @@ extension BrokerCore {
   /// A record is on disk that asks for a time.
   func noteDue(_ publication: Publication, of state: ChannelState, _ host: AppHost) {
     guard state === host.recordsState, let change = publication.change, !change.removed else { return }
-    host.nextDue = host.nextDue.map { min($0, change.expires) }
+    if let lane = AppLane(rawValue: change.score) { host.timetable.note(change.expires, in: lane) }
   }
 
   /// The change of a list that brings an entry up to date; nil where it is. Without its offset where the channel drains.
@@ -242,7 +283,7 @@ extension BrokerCore {
       return Publication(
         offset: offset, time: time.wall, data: Self.noData, change: KeyChange(key: key, removed: true))
     }
-    let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
+    let change = KeyChange(key: key, score: entry.score, expires: entry.expires, kept: entry.kept)
     if let before, !isUnderWay, before.data == entry.data, before.change == change { return nil }
     return Publication(offset: offset, time: time.wall, data: entry.data, change: change)
   }

@@ -130,12 +130,13 @@ extension BrokerCore {
       }
     }
     let due = record?.due
-    let change = KeyChange(key: key, removed: record == nil, expires: due ?? .max)
+    let lane = record?.lane ?? .endings
+    let change = KeyChange(key: key, removed: record == nil, score: lane.rawValue, expires: due ?? .max)
     let publication = Publication(time: time.wall, data: data, change: change)
     let offset = try add(publication, nil, host.recordsState, &parts)
     parts.records.append((key, offset))
     parts.undo.append(host.records.set(record, key, offset: offset))
-    if let due { host.nextDue = host.nextDue.map { min($0, due) } }
+    if let due { host.timetable.note(due, in: lane) }
   }
 
   private func add(
@@ -205,7 +206,9 @@ extension BrokerCore {
     _ decision: AppDecision, _ parts: Assembly, of host: AppHost, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
-    let outcome = parts.entries.count == 1 ? disk.append(parts.entries[0]) : disk.append(parts.entries)
+    let isShownOtherwise = parts.entries.contains { $0.publication.change?.kept != nil }
+    let entries = isShownOtherwise ? parts.entries.map(\.asKept) : parts.entries
+    let outcome = entries.count == 1 ? disk.append(entries[0]) : disk.append(entries)
     let pendingDecision = try pendingDecision(
       decision, count: parts.entries.count, parts.records, outcome, of: host, for: parts.requester)
     for index in parts.entries.indices {
@@ -270,6 +273,7 @@ extension BrokerCore {
       switch decision.answer {
       case .search(let search): effects.append(.search(search, requester))
       case .reply(let reply): settle(requester, .result(reply), at: time, into: &effects)
+      case .later: preconditionFailure("what is to be done later is put aside before it is performed")
       }
       return
     }
@@ -278,6 +282,7 @@ extension BrokerCore {
       other.waiting.append(WaitingAnswer(requester, .search(search), failures: other.host.failures))
     case .reply(let reply):
       other.waiting.append(WaitingAnswer(requester, .response(.result(reply)), failures: other.host.failures))
+    case .later: preconditionFailure("what is to be done later is put aside before it is performed")
     }
   }
 }

@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 
@@ -37,6 +38,9 @@ extension BrokerCore {
     var stored: [Publication] = []
     if state.options.mapMode == .persistent {
       do { stored = try disk.entries(of: state.name) } catch { throw clientError(for: error) }
+      if let host = host(of: state) {
+        for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
+      }
     }
     state.map = MapState(order: state.options.mapOrder, entries: stored)
     for entry in stored { expireLater(entry, in: state) }
@@ -91,8 +95,9 @@ extension BrokerCore {
     switch read.phase {
     case .state:
       let top = state.sequencer.top
-      let page = try page(read, of: map, in: state, within: request.answer)
+      var page = try page(read, of: map, in: state, within: request.answer)
       if page.isCut && request.answer.isTry { return .tooLarge }
+      page.entries = withheld(page.entries, of: state, at: time)
       if read.cursor.isEmpty && page.cursor.isEmpty { return .live(.init(position: top, entries: page.entries)) }
       // Every page goes by the position of the first: what changed since then comes with the stream.
       let position = read.cursor.isEmpty ? top : since ?? top
@@ -164,12 +169,23 @@ extension BrokerCore {
       return .mapPage(
         MapPage(
           phase: .state, position: position,
-          entries: shown(map.entry(key).map { [$0] } ?? [], of: state, to: viewer, audience)))
+          entries: shown(
+            withheld(map.entry(key).map { [$0] } ?? [], of: state, at: time), of: state, to: viewer, audience)))
     }
     let page = try page(request.read, of: map, in: state, within: request.answer)
     if page.isCut && request.answer.isTry { return .tooLarge }
-    let entries = shown(page.entries, of: state, to: viewer, audience)
+    let entries = shown(withheld(page.entries, of: state, at: time), of: state, to: viewer, audience)
     return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: page.cursor))
+  }
+
+  /// Without what may have ended, while nobody knows for certain what time it is: nearly always what was found.
+  private func withheld(_ entries: [Publication], of state: ChannelState, at time: BrokerTime) -> [Publication] {
+    guard time.latest > time.wall, let host = host(of: state) else { return entries }
+    return entries.map { entry in
+      var entry = entry
+      entry.data = host.app.withheld(entry.data, of: state.name, at: time.latest)
+      return entry
+    }
   }
 }
 

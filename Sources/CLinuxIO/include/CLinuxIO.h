@@ -35,3 +35,6 @@ long long linuxio_file_size(const char *path);
 
 /// Names the calling thread; Linux takes at most 15 characters.
 void linuxio_name_thread(const char *name);
+/// 1 where the kernel says that a time server keeps the machine's clock; 0 where it does not, or does not say.
+int linuxio_clock_is_synchronized(void);
+

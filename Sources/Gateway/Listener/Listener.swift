@@ -44,6 +44,9 @@ public final class Listener: Sendable {
     if let pictures = configuration.pictures {
       // Ends with the event loop.
       eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
+      eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
+        pictures.tellRefusals(logger)
+      }
     }
     return Listener(context: context, thread: thread)
   }

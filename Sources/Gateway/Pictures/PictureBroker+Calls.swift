@@ -14,9 +14,31 @@ extension PictureBroker {
     self.init(
       register: { picture, answer in
         let request = Registration(
-          id: picture.id, type: picture.type, bytes: picture.bytes, key: Data(picture.key).base64EncodedString())
+          id: picture.id, type: picture.type, bytes: picture.bytes, key: Data(picture.key).base64EncodedString(),
+          upload: Data(picture.upload).base64EncodedString())
         guard let data = Self.encode(request) else { return answer(.failure(.internalError)) }
         call("state.picture.added", data, picture.user) { result in answer(result.map { _ in () }) }
+      },
+      begin: { picture, answer in
+        let request = Registration(
+          id: picture.id, type: nil, bytes: picture.bytes, key: Data(picture.key).base64EncodedString(),
+          upload: Data(picture.upload).base64EncodedString())
+        guard let data = Self.encode(request) else { return answer(.failure(.internalError)) }
+        call("state.picture.added", data, picture.user) { result in answer(result.map { _ in () }) }
+      },
+      uploadKey: { id, upload, user, answer in
+        guard let data = Self.encode(["id": id, "upload": Data(upload).base64EncodedString()]) else {
+          return answer(.failure(.internalError))
+        }
+        call("state.picture.upload", data, user) { result in
+          answer(
+            result.flatMap { reply in
+              guard let reply = try? JSONDecoder().decode(UploadKeyReply.self, from: Data(reply)),
+                let key = Data(base64Encoded: reply.key)
+              else { return .failure(.internalError) }
+              return .success(Array(key))
+            })
+        }
       },
       key: { id, user, answer in
         guard let data = Self.encode(["id": id]) else { return answer(.failure(.internalError)) }
@@ -49,8 +71,13 @@ extension PictureBroker {
 
   private struct Registration: Encodable {
     var id: String
-    var type: String
+    var type: String?
     var bytes: Int
+    var key: String
+    var upload: String
+  }
+
+  private struct UploadKeyReply: Decodable {
     var key: String
   }
 

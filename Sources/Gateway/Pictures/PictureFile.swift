@@ -1,51 +1,105 @@
-import CLinuxIO
 import Crypto
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// A picture on disk, encrypted in chunks, so that it can be taken in and given out piece by piece.
 ///
-///     FSP1 | owner, 32 bytes | chunk 0 | chunk 1 | …        chunk: ciphertext | tag, 16 bytes
+///     FSP2 | owner, 32 bytes | upload, 16 | size of the picture, 8 big-endian | chunk 0 | chunk 1 | …
+///     chunk: nonce, 12 bytes | ciphertext | tag, 16 bytes
 ///
-/// Each chunk holds 64 KiB, the last what is left. AES-GCM under a key that no other file has; the nonce is the
-/// chunk's number, and what is authenticated besides says which picture, which chunk, and whether it is the last: no
-/// chunk can stand elsewhere, and none can be missing at the end.
+/// Each chunk holds 64 KiB, the last what is left. AES-GCM under a key that no other upload has, with a random nonce: a
+/// chunk of which only a part got to the disk can be written anew, by whichever gateway goes on. What is authenticated
+/// besides says which picture, which chunk, and whether it is the last: no chunk can stand elsewhere, and none can be
+/// missing at the end.
+///
+/// All that an upload under way is stands in its file, but for the key: so another gateway can go on with it.
 enum PictureFile {
   static let chunkBytes = 65_536
-  static let headerBytes = 36
+  static let nonceBytes = 12
   static let tagBytes = 16
-  private static let magic = Array("FSP1".utf8)
+  static let uploadBytes = 16
+  private static let ownerBytes = 32
+  private static let magic = Array("FSP2".utf8)
+  private static let oldMagic = Array("FSP1".utf8)
+
+  /// What stands before the chunks.
+  struct Header: Sendable, Equatable {
+    var owner: [UInt8]
+    /// Drawn for each upload, so that two of the same id are told apart.
+    var upload: [UInt8]
+    /// Bytes of the picture.
+    var total: Int
+    var layout = Layout.current
+
+    init(id: String, user: String, upload: [UInt8], total: Int) {
+      owner = ownerTag(id: id, user: user)
+      self.upload = upload
+      self.total = total
+    }
+
+    func isOf(_ user: String, id: String) -> Bool { owner == ownerTag(id: id, user: user) }
+
+    var encoded: [UInt8] { magic + owner + upload + bigEndian(total) }
+  }
+
+  /// How chunks stand in a file.
+  enum Layout: Sendable, Equatable {
+    case current
+    /// As before, for pictures that were taken in then: no upload and size in the header, and the nonce is the chunk's
+    /// number.
+    case old
+
+    var headerBytes: Int { self == .current ? 4 + ownerBytes + uploadBytes + 8 : 4 + ownerBytes }
+    var overheadBytes: Int { self == .current ? nonceBytes + tagBytes : tagBytes }
+
+    func place(ofChunk index: Int) -> Int { headerBytes + index * (chunkBytes + overheadBytes) }
+
+    func fileBytes(ofPicture bytes: Int) -> Int { headerBytes + bytes + chunkCount(ofPicture: bytes) * overheadBytes }
+  }
+
+  static let longestHeader = Layout.current.headerBytes
+
+  /// - Parameter fileBytes: of the whole file.
+  /// - Throws: where no file of ours begins so.
+  static func header(_ bytes: [UInt8], fileBytes: Int) throws -> Header {
+    if bytes.count >= Layout.current.headerBytes, bytes.starts(with: magic) {
+      let size = bytes[(4 + ownerBytes + uploadBytes)..<longestHeader].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      guard size > 0, size < 1 << 40 else { throw PictureFault.damaged }
+      return Header(
+        owner: Array(bytes[4..<(4 + ownerBytes)]),
+        upload: Array(bytes[(4 + ownerBytes)..<(4 + ownerBytes + uploadBytes)]), total: Int(size), layout: .current)
+    }
+    guard bytes.count >= Layout.old.headerBytes, bytes.starts(with: oldMagic) else { throw PictureFault.damaged }
+    let sealed = fileBytes - Layout.old.headerBytes
+    let chunks = (sealed + chunkBytes + tagBytes - 1) / (chunkBytes + tagBytes)
+    let total = sealed - chunks * tagBytes
+    guard total > 0 else { throw PictureFault.damaged }
+    return Header(owner: Array(bytes[4..<(4 + ownerBytes)]), upload: [], total: total, layout: .old)
+  }
 
   /// Whose it is, without saying so: ids are random, so that the sum cannot be looked up.
-  static func ownerTag(id: String, user: String) -> [UInt8] {
+  private static func ownerTag(id: String, user: String) -> [UInt8] {
     Array(SHA256.hash(data: Array("fanfare picture of \(id)\u{0}\(user)".utf8)))
   }
 
-  static func header(id: String, user: String) -> [UInt8] { magic + ownerTag(id: id, user: user) }
-
   static func seal(_ chunk: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey) throws -> [UInt8] {
-    let box = try AES.GCM.seal(
-      chunk, using: key, nonce: nonce(index), authenticating: additionalData(id, index, isLast))
-    return Array(box.ciphertext) + Array(box.tag)
+    let box = try AES.GCM.seal(chunk, using: key, authenticating: additionalData(id, index, isLast))
+    return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
   }
 
-  static func unseal(_ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey) throws -> [UInt8] {
-    guard sealed.count > tagBytes else { throw PictureFault.damaged }
+  static func unseal(
+    _ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey, _ layout: Layout
+  ) throws -> [UInt8] {
+    guard sealed.count > layout.overheadBytes else { throw PictureFault.damaged }
     let end = sealed.count - tagBytes
     do {
-      let box = try AES.GCM.SealedBox(nonce: nonce(index), ciphertext: sealed[..<end], tag: sealed[end...])
+      let start = layout == .current ? nonceBytes : 0
+      let nonce: AES.GCM.Nonce =
+        layout == .current
+        ? try AES.GCM.Nonce(data: sealed[..<start]) : try AES.GCM.Nonce(data: [0, 0, 0, 0] + bigEndian(index))
+      let box = try AES.GCM.SealedBox(nonce: nonce, ciphertext: sealed[start..<end], tag: sealed[end...])
       return Array(try AES.GCM.open(box, using: key, authenticating: additionalData(id, index, isLast)))
     } catch {
       throw PictureFault.damaged
     }
-  }
-
-  private static func nonce(_ index: Int) throws -> AES.GCM.Nonce {
-    try AES.GCM.Nonce(data: [0, 0, 0, 0] + bigEndian(index))
   }
 
   private static func additionalData(_ id: String, _ index: Int, _ isLast: Bool) -> [UInt8] {
@@ -61,119 +115,19 @@ enum PictureFile {
 
   static func chunkCount(ofPicture bytes: Int) -> Int { (bytes + chunkBytes - 1) / chunkBytes }
 
-  static func place(ofChunk index: Int) -> Int { headerBytes + index * (chunkBytes + tagBytes) }
-
-  /// Of the picture in a file of that size; nil where no file of ours has it.
-  static func pictureBytes(ofFile bytes: Int) -> Int? {
-    let sealed = bytes - headerBytes
-    let chunks = (sealed + chunkBytes + tagBytes - 1) / (chunkBytes + tagBytes)
-    let size = sealed - chunks * tagBytes
-    return size > 0 && chunkCount(ofPicture: size) == chunks ? size : nil
+  /// How much of a picture is in a file of that size: whole chunks, or all of it. What is half there counts for nothing.
+  static func offset(inFile bytes: Int, _ header: Header) -> Int {
+    if bytes >= header.layout.fileBytes(ofPicture: header.total) { return header.total }
+    let chunks = max(0, bytes - header.layout.headerBytes) / (chunkBytes + header.layout.overheadBytes)
+    return min(chunks, chunkCount(ofPicture: header.total) - 1) * chunkBytes
   }
+}
 
-  // MARK: The system
-
-  static func create(_ path: String, header: [UInt8]) throws {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw failure() }
-    defer { close(descriptor) }
-    try writeAll(header, to: descriptor, at: 0)
-  }
-
-  static func append(_ bytes: [UInt8], to path: String, at offset: Int) throws {
-    let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw failure() }
-    defer { close(descriptor) }
-    try writeAll(bytes, to: descriptor, at: offset)
-  }
-
-  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32, at offset: Int) throws {
-    var count = 0
-    while count < bytes.count {
-      let written = unsafe bytes.withUnsafeBytes { buffer in
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[count...])
-        return unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + count))
-      }
-      if written < 0, errno == EINTR { continue }
-      guard written > 0 else { throw failure() }
-      count += written
-    }
-  }
-
-  /// Makes the file durable.
-  static func sync(_ path: String) throws { try sync(path, O_RDWR) }
-
-  /// Makes durable which names a folder has.
-  static func syncFolder(_ path: String) throws { try sync(path, O_RDONLY | O_DIRECTORY) }
-
-  private static func sync(_ path: String, _ flags: Int32) throws {
-    let descriptor = unsafe open(path, flags | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure() }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure() }
-  }
-
-  static func move(_ path: String, to newPath: String) throws {
-    guard unsafe rename(path, newPath) == 0 else { throw failure() }
-  }
-
-  static func remove(_ path: String) { unsafe unlink(path) }
-
-  /// For its owner alone, whatever the process's mask says.
-  static func makeFolder(_ path: String) throws {
-    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST, unsafe chmod(path, 0o700) == 0 else { throw failure() }
-  }
-
-  static func names(in folder: String) throws -> [String] {
-    guard let directory = unsafe opendir(folder) else { throw failure() }
-    defer { unsafe closedir(directory) }
-    var names: [String] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names
-  }
-
-  /// Bytes of a file that is there; nil where there is none.
-  static func size(of path: String) throws -> Int? {
-    let size = unsafe linuxio_file_size(path)
-    if size == -Int64(ENOENT) { return nil }
-    guard size >= 0 else {
-      errno = Int32(clamping: -size)
-      throw failure()
-    }
-    return Int(size)
-  }
-
-  /// - Returns: fewer bytes only where the file ends.
-  static func bytes(of path: String, at offset: Int, count: Int) throws -> [UInt8] {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { throw PictureFault.missing }
-      throw failure()
-    }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let received = unsafe bytes.withUnsafeMutableBytes { buffer in
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-        return unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
-      }
-      if received < 0, errno == EINTR { continue }
-      guard received >= 0 else { throw failure() }
-      if received == 0 { break }
-      done += received
-    }
-    return Array(bytes[..<done])
-  }
-
-  private static func failure() -> PictureFault {
-    let error = errno
-    if error == ENOSPC || error == EDQUOT { return .full }
-    return .system(unsafe String(cString: strerror(error)))
+extension PictureFile.Header {
+  fileprivate init(owner: [UInt8], upload: [UInt8], total: Int, layout: PictureFile.Layout) {
+    self.owner = owner
+    self.upload = upload
+    self.total = total
+    self.layout = layout
   }
 }

@@ -6,8 +6,9 @@ import Wire
 
 /// One request for pictures, from behind its head to the end of the connection.
 ///
-/// Bounded: of an upload, one chunk is with the disk and one burst waits, while the socket is not read; of a download,
-/// one chunk is on its way. Whatever does not move for a while ends.
+/// Bounded: of an upload, one chunk is with the disk and one burst waits (``mostWaiting``), while the socket is not read; of
+/// a download, one chunk is on its way. Requests are counted, in all and for each user (``PictureBudget``). Whatever does
+/// not move for a while ends.
 final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
 
@@ -35,10 +36,14 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var timerDeadline = NIODeadline.distantFuture
   /// The disk has a chunk to write, or is asked for one: nobody waits for the client.
   private var isWithDisk = false
+  private var place: PicturePlace?
   /// Nothing has moved since.
   private var lastMove = NIODeadline.now()
   /// Of what goes at the client's pace.
   private var start = NIODeadline.now()
+
+  /// The broker gave its key for somebody who may see it.
+  private var wasGranted = false
 
   // Of an upload.
   private var ticket: PictureStore.Ticket?
@@ -46,6 +51,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var waiting = ByteBuffer()
   /// All of this request's bytes are here.
   private var hasEnded = false
+
+  /// Bytes of a burst that wait for the disk. A socket's reading stops after a few reads of at most 64 KiB each.
+  static let mostWaiting = 1 << 20
 
   init(
     _ request: PictureRequest, service: PictureService, listener: ListenerContext, headGuard: HeadGuard,
@@ -64,6 +72,11 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     self.context = context
     armTimer()
     if case .preflight = request.action { return answer(.picturePreflight) }
+    place = service.budget.enter()
+    guard place != nil else {
+      tell(service.refusals.countAll(from: context.remoteAddress?.ipAddress ?? ""))
+      return answer(.pictureUnavailable)
+    }
     if case .put = request.action { setReading(false) }
     authorize()
   }
@@ -80,6 +93,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     timer?.cancel()
     context = nil
     waiting = ByteBuffer()
+    place = nil
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -89,7 +103,12 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .body(var bytes):
       guard case .put = request.action else { return }
       lastMove = .now()
+      guard waiting.readableBytes + bytes.readableBytes <= Self.mostWaiting else {
+        context.close(promise: nil)
+        return
+      }
       waiting.writeBuffer(&bytes)
+      place?.bytesWaiting = waiting.readableBytes
       takeChunk()
     case .end:
       hasEnded = true
@@ -168,6 +187,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     finishOutput()
   }
 
+  private func tell(_ line: RefusalLedger.Line?) {
+    if let line { listener.logger.info("\(line.cause.sentence)", metadata: ["most": "\(line.source)"]) }
+  }
+
   private func finishOutput() {
     guard let context else { return }
     setReading(true)
@@ -185,6 +208,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch fault {
     case .system, .damaged, .full:
       listener.logger.error("a picture could not be stored or read", metadata: ["error": "\(fault)"])
+    case .missing where wasGranted:
+      listener.logger.error(
+        "a picture that may be seen is not in the folder of pictures; all gateways of a broker need the same one: set state.picture_directory"
+      )
     default: break
     }
     answer(HTTPReply(fault))
@@ -224,6 +251,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .failure(let error): answer(HTTPReply(error))
     case .success(let claims):
       if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
+      guard place?.belongs(to: claims.user) ?? false else {
+        tell(service.refusals.countUser(claims.user))
+        return answer(.pictureBusy)
+      }
       perform(for: claims.user)
     }
   }
@@ -237,32 +268,94 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       } then: { [self] progress in
         answer(.pictureProgress(progress.offset))
       }
-    case .put(let id, let start, _, let total):
-      work {
-        try $0.begin(id: id, user: user, total: total, start: start)
-      } then: { [self] beginning in
-        opened(beginning, id: id, total: total)
-      }
+    case .put(let id, let start, _, let total): begin(id, total, start, user)
     case .get(let id): askForKey(id, user)
     }
   }
 
   // MARK: Taking in
 
-  private func opened(_ beginning: PictureStore.Beginning, id: String, total: Int) {
-    guard phase == .opening else { return }
-    switch beginning {
-    // The client did not hear it the first time.
-    case .finished: answer(.pictureTaken(id: id, total))
-    case .receives(let ticket, let offset):
-      self.ticket = ticket
-      self.offset = offset
-      enter(.receiving)
-      if offset == total { return finish() }
-      if request.expectsContinue {
-        context?.writeAndFlush(NIOAny(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+  /// - Parameter anew: what there is of it cannot be gone on with.
+  private func begin(_ id: String, _ total: Int, _ start: Int?, _ user: String, anew: Bool = false) {
+    work {
+      try $0.begin(id: id, user: user, total: total, start: start, anew: anew)
+    } then: { [self] beginning in
+      guard phase == .opening else { return }
+      switch beginning {
+      // The client did not hear it the first time.
+      case .finished: answer(.pictureTaken(id: id, total))
+      case .receives(let ticket, let offset, let isNew):
+        if isNew { announce(ticket) }
+        receive(ticket, from: offset)
+      case .needsKey(let ticket, let offset): askForUploadKey(ticket, offset, start)
       }
-      takeChunk()
+    }
+  }
+
+  private func receive(_ ticket: PictureStore.Ticket, from offset: Int) {
+    guard phase == .opening else { return }
+    self.ticket = ticket
+    self.offset = offset
+    enter(.receiving)
+    if offset == ticket.total { return finish() }
+    if request.expectsContinue {
+      context?.writeAndFlush(NIOAny(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+    }
+    takeChunk()
+  }
+
+  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not wait
+  /// for that. A picture of one chunk cannot be gone on with anyway.
+  private func announce(_ ticket: PictureStore.Ticket) {
+    guard ticket.total > PictureFile.chunkBytes, let key = service.store.key(of: ticket) else { return }
+    let picture = BegunPicture(
+      id: ticket.id, user: ticket.user, bytes: ticket.total, key: key, upload: ticket.upload)
+    let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
+    service.broker.begin(picture) { result in
+      // A broker that is away keeps nobody from uploading: it is asked again when the picture is whole.
+      guard case .failure(let error) = result, !error.temporary else { return }
+      eventLoop.execute { handler.value.refused(error, ticket) }
+    }
+  }
+
+  private func refused(_ error: ClientError, _ ticket: PictureStore.Ticket) {
+    guard phase == .receiving else { return }
+    phase = .finishing
+    work {
+      $0.drop(ticket)
+    } then: { [self] in
+      answer(HTTPReply(picture: error))
+    }
+  }
+
+  /// Another gateway began the upload.
+  private func askForUploadKey(_ ticket: PictureStore.Ticket, _ offset: Int, _ start: Int?) {
+    let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
+    service.broker.uploadKey(ticket.id, ticket.upload, ticket.user) { result in
+      eventLoop.execute { handler.value.adopt(result, ticket, offset, start) }
+    }
+  }
+
+  private func adopt(
+    _ result: Result<[UInt8], ClientError>, _ ticket: PictureStore.Ticket, _ offset: Int, _ start: Int?
+  ) {
+    guard phase == .opening else { return }
+    switch result {
+    case .success(let key):
+      work {
+        try $0.adopt(key, for: ticket)
+      } then: { [self] in
+        receive(ticket, from: offset)
+      }
+    case .failure(let error) where error.temporary: answer(.pictureUnavailable)
+    case .failure:
+      // Nobody has its key any more.
+      if start ?? 0 == 0 { return begin(ticket.id, ticket.total, start, ticket.user, anew: true) }
+      work {
+        $0.drop(ticket)
+      } then: { [self] in
+        answer(HTTPReply(PictureFault.offset(0)))
+      }
     }
   }
 
@@ -277,6 +370,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       return setReading(true)
     }
     waiting.discardReadBytes()
+    place?.bytesWaiting = waiting.readableBytes
     isWithDisk = true
     setReading(false)
     work {
@@ -338,9 +432,9 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch result {
     case .failure(let error): answer(HTTPReply(picture: error))
     case .success(let key):
+      wasGranted = true
       work { store in
-        let total = try store.size(id: id)
-        return (total, try store.chunk(0, of: id, bytes: total, key: key.key))
+        (try store.size(id: id), try store.chunk(0, of: id, key: key.key))
       } then: { [self] (total, first) in
         guard phase == .opening, let context else { return }
         enter(.sending)
@@ -371,7 +465,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       if index + 1 == PictureFile.chunkCount(ofPicture: total) { return finishOutput() }
       isWithDisk = true
       // A failure in the middle can only be shown by closing early.
-      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, bytes: total, key: key) }.assumeIsolated()
+      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, key: key) }.assumeIsolated()
         .whenComplete { [self] result in
           isWithDisk = false
           lastMove = .now()

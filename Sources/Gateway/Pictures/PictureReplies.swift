@@ -81,6 +81,10 @@ extension HTTPReply {
     status: .serviceUnavailable, headers: [("Retry-After", "2")],
     body: "this is not possible at the moment; try again\n")
 
+  static let pictureBusy = HTTPReply(
+    status: .tooManyRequests, headers: [("Retry-After", "2")],
+    body: "as many of your pictures are under way as are allowed; wait for one of them\n")
+
   static let pictureFailed = HTTPReply(
     status: .internalServerError, body: "this did not work, and it is not your fault; try again later\n")
 

@@ -14,6 +14,18 @@ public struct TakenPicture: Sendable, Equatable {
   public var bytes: Int
   /// That it is encrypted under. Nobody else has it: it is gone if the broker does not take it.
   public var key: [UInt8]
+  /// Tells it from other uploads under the same id.
+  public var upload: [UInt8]
+}
+
+/// A picture that has begun to come.
+public struct BegunPicture: Sendable, Equatable {
+  public var id: String
+  public var user: String
+  /// Of the whole picture.
+  public var bytes: Int
+  public var key: [UInt8]
+  public var upload: [UInt8]
 }
 
 /// The key of a picture, for somebody who may see it now.
@@ -30,11 +42,17 @@ public struct PictureKey: Sendable, Equatable {
 /// What the picture store needs of the broker. Called on a connection's event loop; answered once, on any thread.
 public struct PictureBroker: Sendable {
   public typealias Registered = @Sendable (Result<Void, ClientError>) -> Void
+  public typealias UploadKeyed = @Sendable (Result<[UInt8], ClientError>) -> Void
   public typealias Keyed = @Sendable (Result<PictureKey, ClientError>) -> Void
   public typealias Sorted = @Sendable (Result<[String], ClientError>) -> Void
 
   /// `state.picture.added` in the name of the picture's user.
   public var register: @Sendable (_ picture: TakenPicture, _ answer: @escaping Registered) -> Void
+  /// The same without a type, of a picture that has only begun to come: other gateways can go on with it.
+  public var begin: @Sendable (_ picture: BegunPicture, _ answer: @escaping Registered) -> Void
+  /// `state.picture.upload`: the key of an upload that another gateway began.
+  public var uploadKey:
+    @Sendable (_ id: String, _ upload: [UInt8], _ user: String, _ answer: @escaping UploadKeyed) -> Void
   /// `state.picture.key` in the name of the user.
   public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
   /// `state.picture.gone`: which of these nobody can ever see again.
@@ -42,17 +60,21 @@ public struct PictureBroker: Sendable {
 
   public init(
     register: @escaping @Sendable (TakenPicture, @escaping Registered) -> Void,
+    begin: @escaping @Sendable (BegunPicture, @escaping Registered) -> Void,
+    uploadKey: @escaping @Sendable (String, [UInt8], String, @escaping UploadKeyed) -> Void,
     key: @escaping @Sendable (String, String, @escaping Keyed) -> Void,
     gone: @escaping @Sendable ([String], @escaping Sorted) -> Void
   ) {
     self.register = register
+    self.begin = begin
+    self.uploadKey = uploadKey
     self.key = key
     self.gone = gone
   }
 }
 
 public struct PictureConfiguration: Sendable {
-  /// Made where it does not exist; its parent must.
+  /// Made where it does not exist; its parent must. All gateways of a broker need the same one.
   public var folder: String
   public var maximumBytes = 8 << 20
   /// An upload, or a download, that does not move for so long ends.
@@ -63,6 +85,9 @@ public struct PictureConfiguration: Sendable {
   public var answerTimeoutMilliseconds: Int64 = 60_000
   /// After which an upload that nobody goes on with is deleted.
   public var partialLifetimeSeconds: Int64 = 3_600
+  /// Requests under way, in all and of one user.
+  public var maximumRequests = 256
+  public var maximumRequestsPerUser = 8
   /// Threads that wait for the disk.
   public var threads = 2
 
@@ -75,6 +100,8 @@ public final class PictureService: Sendable {
   let store: PictureStore
   let verifier: any TokenVerifier
   let broker: PictureBroker
+  let budget: PictureBudget
+  let refusals = PictureRefusals()
   private let pool: NIOThreadPool
 
   /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
@@ -84,6 +111,7 @@ public final class PictureService: Sendable {
     self.configuration = configuration
     self.verifier = verifier
     self.broker = broker
+    budget = PictureBudget(total: configuration.maximumRequests, perUser: configuration.maximumRequestsPerUser)
     var limits = PictureStore.Limits()
     limits.partialLifetimeSeconds = configuration.partialLifetimeSeconds
     do {
@@ -127,6 +155,13 @@ public final class PictureService: Sendable {
   public func sweep() {
     pool.submit { [store] state in
       if case .active = state { store.sweep() }
+    }
+  }
+
+  /// Logs who was refused since the last time; the listener asks every minute.
+  func tellRefusals(_ logger: Logger) {
+    for line in refusals.drain() {
+      logger.info("\(line.cause.sentence)", metadata: ["count": "\(line.count)", "most": "\(line.source)"])
     }
   }
 

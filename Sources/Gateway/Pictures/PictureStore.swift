@@ -5,14 +5,16 @@ import Synchronization
 /// Takes pictures in, piece by piece, and gives them out: files in a folder, encrypted under keys that it does not
 /// keep. No byte of a picture touches the disk as it is.
 ///
-/// Waits for the disk: called on threads that may wait.
+/// Several gateways may use one folder. Where an upload stands is told by its file alone (`<id>.part`), which a gateway
+/// locks while it writes a chunk; its key is with the gateway that began it and with the broker. So an upload goes on
+/// wherever its owner asks, also after its gateway was killed.
 ///
-/// The key of an upload under way is in memory alone, so that an upload ends with its gateway; a client then begins
-/// anew. What was not ended within an hour is deleted.
+/// Waits for the disk: called on threads that may wait.
 final class PictureStore: Sendable {
   struct Limits: Sendable {
+    /// Uploads that nobody writes to for so long are deleted.
     var partialLifetimeSeconds: Int64 = 3_600
-    /// Uploads under way of one user; one more ends the oldest.
+    /// Uploads under way of one user through this gateway; one more ends the oldest.
     var partialsPerUser = 4
     /// Of all users: of each, some hundred bytes of memory and at most a picture on disk.
     var partials = 10_000
@@ -21,31 +23,45 @@ final class PictureStore: Sendable {
   /// An upload under way, for whoever may write to it now.
   struct Ticket: Sendable, Equatable {
     let id: String
+    let user: String
     let total: Int
+    /// Which upload of this id.
+    let upload: [UInt8]
+    /// Of this gateway's connections the one that took it over last.
     let generation: UInt64
   }
 
   enum Beginning: Sendable, Equatable {
-    case receives(Ticket, offset: Int)
+    /// - isNew: nothing is there yet. The broker is to know the key, so that other gateways can go on.
+    case receives(Ticket, offset: Int, isNew: Bool)
+    /// Another gateway began it, or this one before it was started anew: the broker has its key.
+    case needsKey(Ticket, offset: Int)
     /// It was taken in already.
     case finished
   }
 
+  /// What this gateway knows of an upload besides its file.
   private struct Partial {
-    let user: String
-    let total: Int
-    let key: SymmetricKey
-    var generation: UInt64
+    let ticket: Ticket
+    var key: SymmetricKey?
     var format: PictureFormat?
-    /// What is in the file, in whole chunks or up to the end.
-    var offset = 0
+    /// What is in the file, in whole chunks or up to the end, as far as this gateway has written.
+    var offset: Int
     var isWriting = false
     var touched: Int64
+  }
+
+  /// A file of an upload as it was when it was looked at.
+  private struct Seen {
+    var lastWrite: Int64
+    var since: Int64
   }
 
   private struct Contents {
     var partials: [String: Partial] = [:]
     var lastGeneration: UInt64 = 0
+    /// Files of uploads, whoever writes them, by name.
+    var seen: [String: Seen] = [:]
   }
 
   private let folder: String
@@ -59,11 +75,7 @@ final class PictureStore: Sendable {
     self.folder = folder
     self.limits = limits
     self.clock = clock
-    try PictureFile.makeFolder(folder)
-    // Their keys went with the process that had them.
-    for name in try PictureFile.names(in: folder) where name.hasSuffix(Self.partialSuffix) {
-      PictureFile.remove(folder + "/" + name)
-    }
+    try PictureFolder.make(folder)
   }
 
   private static let partialSuffix = ".part"
@@ -77,187 +89,280 @@ final class PictureStore: Sendable {
   /// - Parameters:
   ///   - id: checked by ``PictureRequest``: it names a file.
   ///   - start: where what comes begins; nil: it is the whole picture.
-  func begin(id: String, user: String, total: Int, start: Int?) throws -> Beginning {
-    sweep()
+  ///   - anew: nobody can go on with what is there: its key is lost.
+  func begin(id: String, user: String, total: Int, start: Int?, anew: Bool = false) throws -> Beginning {
     if let size = try finishedSize(id, user) {
       if size != total { throw PictureFault.otherSize(size) }
       return .finished
     }
-    let (ticket, offset, isNew, evicted) = try contents.withLock {
-      try Self.begin(id, user, total, start, in: &$0, at: clock(), limits)
-    }
-    for id in evicted { PictureFile.remove(partialPath(id)) }
-    if isNew {
-      do {
-        try PictureFile.create(partialPath(id), header: PictureFile.header(id: id, user: user))
-        contents.withLock { $0.partials[id]?.isWriting = false }
-      } catch {
-        drop(ticket)
-        throw error
-      }
-    }
-    return .receives(ticket, offset: offset)
-  }
-
-  private static func begin(
-    _ id: String, _ user: String, _ total: Int, _ start: Int?, in contents: inout Contents, at now: Int64,
-    _ limits: Limits
-  ) throws -> (Ticket, offset: Int, isNew: Bool, evicted: [String]) {
-    contents.lastGeneration += 1
-    let generation = contents.lastGeneration
-    let ticket = Ticket(id: id, total: total, generation: generation)
-    if let partial = contents.partials[id] {
-      guard partial.user.utf8.elementsEqual(user.utf8) else { throw PictureFault.taken }
-      if partial.isWriting { throw PictureFault.busy }
+    if let (header, offset) = try partial(id) {
+      guard header.isOf(user, id: id) else { throw PictureFault.taken }
+      if anew { return try beginAnew(id, user, total) }
       // Whole, but its end was not told, or not possible: whatever comes, nothing more is needed.
-      let isWhole = partial.offset == partial.total && partial.total == total
-      if isWhole || start ?? 0 > 0 && partial.total == total {
-        guard isWhole || start == partial.offset else { throw PictureFault.offset(partial.offset) }
-        contents.partials[id]?.generation = generation
-        contents.partials[id]?.touched = now
-        return (ticket, partial.offset, false, [])
+      let isWhole = offset == header.total && header.total == total
+      if isWhole || start ?? 0 > 0 && header.total == total {
+        guard isWhole || start == offset else { throw PictureFault.offset(offset) }
+        return try takeOver(id, user, header, offset)
       }
-      if let start, start > 0 { throw PictureFault.otherSize(partial.total) }
-      // From the beginning again, under a key of its own: no nonce is ever used for two texts.
+      if let start, start > 0 { throw PictureFault.otherSize(header.total) }
     } else if let start, start > 0 {
       throw PictureFault.offset(0)
     }
-    contents.partials[id] = Partial(
-      user: user, total: total, key: SymmetricKey(size: .bits256), generation: generation, isWriting: true,
-      touched: now)
-    return (ticket, 0, true, evict(from: &contents, user, keeping: id, limits))
+    return try beginAnew(id, user, total)
+  }
+
+  /// The file of an upload, and how much is in it; nil where there is none, or none that could be gone on with.
+  private func partial(_ id: String) throws -> (header: PictureFile.Header, offset: Int)? {
+    do {
+      let file = try OpenPicture.reading(partialPath(id))
+      let header = try file.header()
+      // An upload of an earlier version, whose key nobody has.
+      guard header.layout == .current else { return nil }
+      return (header, PictureFile.offset(inFile: try file.size, header))
+    } catch PictureFault.missing {
+      return nil
+    } catch PictureFault.damaged {
+      return nil
+    }
+  }
+
+  /// Goes on with an upload.
+  private func takeOver(_ id: String, _ user: String, _ header: PictureFile.Header, _ offset: Int) throws -> Beginning {
+    let now = clock()
+    let (ticket, hasKey) = try contents.withLock { contents in
+      let known = contents.partials[id].flatMap { $0.ticket.upload == header.upload ? $0 : nil }
+      if known?.isWriting ?? false { throw PictureFault.busy }
+      contents.lastGeneration += 1
+      let ticket = Ticket(
+        id: id, user: user, total: header.total, upload: header.upload, generation: contents.lastGeneration)
+      contents.partials[id] = Partial(
+        ticket: ticket, key: known?.key, format: known?.format, offset: offset, touched: now)
+      return (ticket, known?.key != nil)
+    }
+    evict(user, keeping: id)
+    return hasKey ? .receives(ticket, offset: offset, isNew: false) : .needsKey(ticket, offset: offset)
+  }
+
+  /// Begins at the first byte, under a key of its own, in place of whatever is there.
+  private func beginAnew(_ id: String, _ user: String, _ total: Int) throws -> Beginning {
+    var generator = SystemRandomNumberGenerator()
+    let upload = (0..<PictureFile.uploadBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    let now = clock()
+    let ticket = try contents.withLock { contents in
+      if let known = contents.partials[id] {
+        guard known.ticket.user.utf8.elementsEqual(user.utf8) else { throw PictureFault.taken }
+        if known.isWriting { throw PictureFault.busy }
+      }
+      contents.lastGeneration += 1
+      let ticket = Ticket(id: id, user: user, total: total, upload: upload, generation: contents.lastGeneration)
+      contents.partials[id] = Partial(
+        ticket: ticket, key: SymmetricKey(size: .bits256), offset: 0, isWriting: true, touched: now)
+      return ticket
+    }
+    do {
+      let file = try OpenPicture.writing(partialPath(id), creates: true)
+      try file.write(PictureFile.Header(id: id, user: user, upload: upload, total: total).encoded, at: 0)
+    } catch {
+      forget(ticket)
+      throw error
+    }
+    release(ticket)
+    evict(user, keeping: id)
+    return .receives(ticket, offset: 0, isNew: true)
+  }
+
+  /// The broker has given the key of an upload (``Beginning/needsKey(_:offset:)``).
+  func adopt(_ key: [UInt8], for ticket: Ticket) throws {
+    try contents.withLock { contents in
+      guard contents.partials[ticket.id]?.ticket == ticket else { throw PictureFault.superseded }
+      contents.partials[ticket.id]?.key = SymmetricKey(data: key)
+    }
+  }
+
+  /// The key of an upload that this gateway began, for the broker.
+  func key(of ticket: Ticket) -> [UInt8]? {
+    contents.withLock { contents in
+      guard let partial = contents.partials[ticket.id], partial.ticket == ticket else { return nil }
+      return partial.key.map { key in unsafe key.withUnsafeBytes { unsafe Array($0) } }
+    }
   }
 
   /// Ends the uploads that are too many, the oldest first.
-  private static func evict(
-    from contents: inout Contents, _ user: String, keeping id: String, _ limits: Limits
-  ) -> [String] {
-    var evicted: [String] = []
-    func evictOldest(_ isCandidate: (Partial) -> Bool) {
-      let oldest = contents.partials.filter { $0.key != id && !$0.value.isWriting && isCandidate($0.value) }
-        .min { ($0.value.touched, $0.value.generation) < ($1.value.touched, $1.value.generation) }
-      guard let oldest else { return }
-      contents.partials[oldest.key] = nil
-      evicted.append(oldest.key)
+  private func evict(_ user: String, keeping id: String) {
+    let evicted = contents.withLock { contents in
+      var evicted: [Ticket] = []
+      func evictOldest(_ isCandidate: (Partial) -> Bool) {
+        let oldest = contents.partials.filter { $0.key != id && !$0.value.isWriting && isCandidate($0.value) }
+          .min { ($0.value.touched, $0.value.ticket.generation) < ($1.value.touched, $1.value.ticket.generation) }
+        guard let oldest else { return }
+        contents.partials[oldest.key] = nil
+        evicted.append(oldest.value.ticket)
+      }
+      let isTheirs: (Partial) -> Bool = { $0.ticket.user.utf8.elementsEqual(user.utf8) }
+      if contents.partials.values.count(where: isTheirs) > limits.partialsPerUser { evictOldest(isTheirs) }
+      if contents.partials.count > limits.partials { evictOldest { _ in true } }
+      return evicted
     }
-    if contents.partials.values.count(where: { $0.user.utf8.elementsEqual(user.utf8) }) > limits.partialsPerUser {
-      evictOldest { $0.user.utf8.elementsEqual(user.utf8) }
-    }
-    if contents.partials.count > limits.partials { evictOldest { _ in true } }
-    return evicted
+    for ticket in evicted { removeFile(of: ticket) }
   }
 
   /// Encrypts the next chunk into the file: 64 KiB, or what is left.
   ///
   /// - Returns: where the upload stands.
   func append(_ chunk: [UInt8], to ticket: Ticket) throws -> Int {
-    var partial = try claim(ticket)
+    let (partial, key) = try claim(ticket)
     let end = partial.offset + chunk.count
     let isLast = end == ticket.total
+    var format = partial.format
     do {
       guard !chunk.isEmpty, end <= ticket.total, isLast || chunk.count == PictureFile.chunkBytes else {
         throw PictureFault.offset(partial.offset)
       }
       if partial.offset == 0 {
-        guard let format = PictureFormat(firstBytes: chunk) else { throw PictureFault.unsupportedType }
-        partial.format = format
+        format = PictureFormat(firstBytes: chunk)
+        if format == nil { throw PictureFault.unsupportedType }
       }
       let index = partial.offset / PictureFile.chunkBytes
-      let sealed = try PictureFile.seal(chunk, index: index, isLast: isLast, id: ticket.id, key: partial.key)
-      try PictureFile.append(sealed, to: partialPath(ticket.id), at: PictureFile.place(ofChunk: index))
+      let sealed = try PictureFile.seal(chunk, index: index, isLast: isLast, id: ticket.id, key: key)
+      let file = try openPartial(ticket)
+      // Another gateway may have gone on with it.
+      guard PictureFile.offset(inFile: try file.size, try file.header()) == partial.offset else {
+        throw PictureFault.superseded
+      }
+      try file.write(sealed, at: PictureFile.Layout.current.place(ofChunk: index))
+    } catch PictureFault.superseded {
+      forget(ticket)
+      throw PictureFault.superseded
+    } catch PictureFault.busy {
+      release(ticket)
+      throw PictureFault.busy
     } catch {
-      // A chunk may be half there, and must not be encrypted again under the same key: another one next time.
       drop(ticket)
       throw error
     }
     contents.withLock {
+      guard $0.partials[ticket.id]?.ticket == ticket else { return }
       $0.partials[ticket.id]?.offset = end
-      $0.partials[ticket.id]?.format = partial.format
+      $0.partials[ticket.id]?.format = format
       $0.partials[ticket.id]?.isWriting = false
     }
     return end
+  }
+
+  /// The file of this very upload, locked.
+  private func openPartial(_ ticket: Ticket) throws -> OpenPicture {
+    let file = try OpenPicture.writing(partialPath(ticket.id))
+    guard try file.header().upload == ticket.upload else { throw PictureFault.superseded }
+    return file
   }
 
   /// Makes a whole upload durable.
   ///
   /// - Returns: what the broker must know before anybody is told that it is here.
   func finish(_ ticket: Ticket) throws -> TakenPicture {
-    let partial = try claim(ticket)
-    defer { contents.withLock { $0.partials[ticket.id]?.isWriting = false } }
-    guard partial.offset == ticket.total, let format = partial.format else {
-      throw PictureFault.offset(partial.offset)
-    }
-    try PictureFile.sync(partialPath(ticket.id))
+    let (partial, key) = try claim(ticket)
+    defer { release(ticket) }
+    guard partial.offset == ticket.total else { throw PictureFault.offset(partial.offset) }
+    let file = try openPartial(ticket)
+    // Whoever wrote the first chunk told the format by it.
+    guard let format = try partial.format ?? PictureFormat(firstBytes: Self.chunk(0, of: file, id: ticket.id, key: key))
+    else { throw PictureFault.unsupportedType }
+    try file.sync()
     return TakenPicture(
-      id: ticket.id, user: partial.user, type: format.rawValue, bytes: ticket.total,
-      key: unsafe partial.key.withUnsafeBytes { unsafe Array($0) })
+      id: ticket.id, user: ticket.user, type: format.rawValue, bytes: ticket.total,
+      key: unsafe key.withUnsafeBytes { unsafe Array($0) }, upload: ticket.upload)
   }
 
   /// The broker has the key: the picture is here.
   func keep(_ ticket: Ticket) throws {
     _ = try claim(ticket)
-    defer { drop(ticket) }
-    try PictureFile.move(partialPath(ticket.id), to: path(ticket.id))
-    try PictureFile.syncFolder(folder)
+    defer { forget(ticket) }
+    let file = try openPartial(ticket)
+    try PictureFolder.move(partialPath(ticket.id), to: path(ticket.id))
+    _ = consume file
+    try PictureFolder.sync(folder)
   }
 
   /// Ends an upload and deletes what there is of it.
   func drop(_ ticket: Ticket) {
-    let isCurrent = contents.withLock { contents in
-      guard contents.partials[ticket.id]?.generation == ticket.generation else { return false }
+    if forget(ticket) { removeFile(of: ticket) }
+  }
+
+  /// The file of this upload, not of another under the same id. One that is being written is left to who writes.
+  private func removeFile(of ticket: Ticket) {
+    guard let file = try? openPartial(ticket) else { return }
+    PictureFolder.remove(partialPath(ticket.id))
+    _ = consume file
+  }
+
+  /// - Returns: whether this connection was the one to write to it.
+  @discardableResult
+  private func forget(_ ticket: Ticket) -> Bool {
+    contents.withLock { contents in
+      guard contents.partials[ticket.id]?.ticket == ticket else { return false }
       contents.partials[ticket.id] = nil
       return true
     }
-    if isCurrent { PictureFile.remove(partialPath(ticket.id)) }
+  }
+
+  private func release(_ ticket: Ticket) {
+    contents.withLock { contents in
+      if contents.partials[ticket.id]?.ticket == ticket { contents.partials[ticket.id]?.isWriting = false }
+    }
   }
 
   /// Makes this thread the one that works on an upload.
-  private func claim(_ ticket: Ticket) throws -> Partial {
+  private func claim(_ ticket: Ticket) throws -> (Partial, SymmetricKey) {
     let now = clock()
     return try contents.withLock { contents in
-      guard let partial = contents.partials[ticket.id], partial.generation == ticket.generation else {
+      guard let partial = contents.partials[ticket.id], partial.ticket == ticket, let key = partial.key else {
         throw PictureFault.superseded
       }
       if partial.isWriting { throw PictureFault.busy }
       contents.partials[ticket.id]?.isWriting = true
       contents.partials[ticket.id]?.touched = now
-      return partial
+      return (partial, key)
     }
   }
 
   /// Where an upload stands: how much is here, of how much; the second is nil where nothing is known.
   func progress(id: String, user: String) throws -> (offset: Int, total: Int?) {
     if let size = try finishedSize(id, user) { return (size, size) }
-    return try contents.withLock { contents in
-      guard let partial = contents.partials[id] else { return (0, nil) }
-      guard partial.user.utf8.elementsEqual(user.utf8) else { throw PictureFault.taken }
-      return (partial.offset, partial.total)
-    }
+    guard let (header, offset) = try partial(id) else { return (0, nil) }
+    guard header.isOf(user, id: id) else { throw PictureFault.taken }
+    return (offset, header.total)
   }
 
   /// The size of a picture that was taken in from this user; nil where there is none.
   private func finishedSize(_ id: String, _ user: String) throws -> Int? {
-    guard let bytes = try PictureFile.size(of: path(id)) else { return nil }
-    let header = try PictureFile.bytes(of: path(id), at: 0, count: PictureFile.headerBytes)
-    guard header == PictureFile.header(id: id, user: user) else { throw PictureFault.taken }
-    guard let size = PictureFile.pictureBytes(ofFile: bytes) else { throw PictureFault.damaged }
-    return size
+    do {
+      let header = try OpenPicture.reading(path(id)).header()
+      guard header.isOf(user, id: id) else { throw PictureFault.taken }
+      return header.total
+    } catch PictureFault.missing {
+      return nil
+    }
   }
 
   // MARK: Giving out
 
-  func size(id: String) throws -> Int {
-    guard let bytes = try PictureFile.size(of: path(id)) else { throw PictureFault.missing }
-    guard let size = PictureFile.pictureBytes(ofFile: bytes) else { throw PictureFault.damaged }
-    return size
-  }
+  func size(id: String) throws -> Int { try OpenPicture.reading(path(id)).header().total }
 
   /// One chunk of a picture, decrypted.
-  func chunk(_ index: Int, of id: String, bytes total: Int, key: [UInt8]) throws -> [UInt8] {
-    let count = min(PictureFile.chunkBytes, total - index * PictureFile.chunkBytes) + PictureFile.tagBytes
-    let sealed = try PictureFile.bytes(of: path(id), at: PictureFile.place(ofChunk: index), count: count)
-    let isLast = index == PictureFile.chunkCount(ofPicture: total) - 1
-    return try PictureFile.unseal(sealed, index: index, isLast: isLast, id: id, key: SymmetricKey(data: key))
+  func chunk(_ index: Int, of id: String, key: [UInt8]) throws -> [UInt8] {
+    try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SymmetricKey(data: key))
+  }
+
+  private static func chunk(
+    _ index: Int, of file: borrowing OpenPicture, id: String, key: SymmetricKey
+  ) throws -> [UInt8] {
+    let header = try file.header()
+    let count = min(PictureFile.chunkBytes, header.total - index * PictureFile.chunkBytes)
+    guard count > 0 else { throw PictureFault.damaged }
+    let sealed = try file.bytes(
+      at: header.layout.place(ofChunk: index), count: count + header.layout.overheadBytes)
+    let isLast = index == PictureFile.chunkCount(ofPicture: header.total) - 1
+    return try PictureFile.unseal(sealed, index: index, isLast: isLast, id: id, key: key, header.layout)
   }
 
   // MARK: Cleaning
@@ -265,26 +370,54 @@ final class PictureStore: Sendable {
   /// Deletes pictures that nobody will see any more. Ids that are not here are passed over.
   func discard(_ ids: [String]) {
     for id in ids where PictureRequest.isID(id) {
-      PictureFile.remove(path(id))
+      PictureFolder.remove(path(id))
       // An upload that goes on at this moment ends at its next chunk.
       contents.withLock { _ = $0.partials.removeValue(forKey: id) }
-      PictureFile.remove(partialPath(id))
+      PictureFolder.remove(partialPath(id))
     }
-    try? PictureFile.syncFolder(folder)
+    try? PictureFolder.sync(folder)
   }
 
   /// The ids of all pictures that were taken in.
-  func finished() throws -> [String] { try PictureFile.names(in: folder).filter(PictureRequest.isID) }
+  func finished() throws -> [String] { try PictureFolder.names(in: folder).filter(PictureRequest.isID) }
 
-  /// Deletes uploads that nobody goes on with.
+  /// Deletes uploads that nobody goes on with, at whichever gateway.
+  ///
+  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this gateway
+  /// watched for the lifetime of an upload is old, and no other.
   func sweep() {
-    let limit = clock() - limits.partialLifetimeSeconds
-    let old = contents.withLock { contents in
-      let old = contents.partials.filter { $0.value.touched <= limit && !$0.value.isWriting }.map(\.key)
-      for id in old { contents.partials[id] = nil }
-      return old
+    guard let names = try? PictureFolder.names(in: folder).filter({ $0.hasSuffix(Self.partialSuffix) }) else { return }
+    let now = clock()
+    contents.withLock { contents in contents.seen = contents.seen.filter { names.contains($0.key) } }
+    for name in names {
+      guard let file = try? OpenPicture.reading(folder + "/" + name) else { continue }
+      let lastWrite = file.lastWrite
+      _ = consume file
+      let id = String(name.dropLast(Self.partialSuffix.count))
+      if contents.withLock({ Self.isOld(name, id, lastWrite, at: now, limits, in: &$0) }) { removeOld(id, name) }
     }
-    for id in old { PictureFile.remove(partialPath(id)) }
+  }
+
+  private static func isOld(
+    _ name: String, _ id: String, _ lastWrite: Int64, at now: Int64, _ limits: Limits, in contents: inout Contents
+  ) -> Bool {
+    let touched = contents.partials[id]?.touched
+    if contents.seen[name]?.lastWrite != lastWrite {
+      contents.seen[name] = Seen(lastWrite: lastWrite, since: touched ?? now)
+    }
+    let since = max(contents.seen[name]?.since ?? now, touched ?? .min)
+    return now - since >= limits.partialLifetimeSeconds && contents.partials[id]?.isWriting != true
+  }
+
+  private func removeOld(_ id: String, _ name: String) {
+    // Locked: somebody writes to it at this very moment.
+    guard let file = try? OpenPicture.writing(folder + "/" + name) else { return }
+    PictureFolder.remove(folder + "/" + name)
+    _ = consume file
+    contents.withLock { contents in
+      contents.partials[id] = nil
+      contents.seen[name] = nil
+    }
   }
 
   var partialCount: Int { contents.withLock(\.partials.count) }

@@ -150,14 +150,18 @@ struct ChannelReader {
     }
   }
 
-  func keys(of id: Int64, expiringBy time: Int64, limit: Int) throws -> [ExpiringKey] {
+  func keys(of id: Int64, score: Int64, expiringBy time: Int64, limit: Int) throws -> [ExpiringKey] {
     try queue.inDatabase { db in
       let statement = try RowStatement(
         db,
-        "SELECT key, expires FROM entries WHERE channel_id = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3")
+        """
+        SELECT key, expires FROM entries WHERE channel_id = ?1 AND score = ?2 AND expires <= ?3
+        ORDER BY expires LIMIT ?4
+        """)
       statement.bind(id, at: 1)
-      statement.bind(time, at: 2)
-      statement.bind(Int64(limit), at: 3)
+      statement.bind(score, at: 2)
+      statement.bind(time, at: 3)
+      statement.bind(Int64(limit), at: 4)
       var keys: [ExpiringKey] = []
       while try statement.next() { keys.append(ExpiringKey(key: statement.text(0), expires: statement.int(1))) }
       return keys

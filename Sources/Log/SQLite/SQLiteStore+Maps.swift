@@ -13,9 +13,13 @@ extension SQLiteStore {
   }
 
   public func keys(
-    of channel: ChannelName, expiringBy time: Int64, limit: Int
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
   ) throws(LogError) -> [ExpiringKey] {
     guard let row = try row(of: channel) else { return [] }
-    do { return try reader.keys(of: row, expiringBy: time, limit: limit) } catch { throw readFailed(error) }
+    do {
+      return try reader.keys(of: row, score: score, expiringBy: time, limit: limit)
+    } catch {
+      throw readFailed(error)
+    }
   }
 }

@@ -98,6 +98,14 @@ enum Schema {
           END;
           """)
     }
+    migrator.registerMigration("due by lane") { db in
+      try db.execute(
+        sql: """
+          DROP INDEX entries_expires;
+          -- Records of an app wait for their time in lanes: none waits behind those of another.
+          CREATE INDEX entries_due ON entries (channel_id, score, expires) WHERE expires IS NOT NULL;
+          """)
+    }
     return migrator
   }
 

@@ -45,14 +45,23 @@ enum AppSetup {
     rules.recordLimit = settings.state.recordLimit.milliseconds
     rules.uploadGrace = settings.state.uploadGrace.milliseconds
     rules.pictureLifetime = settings.state.pictureLifetime.milliseconds
+    rules.openRecorders = settings.state.maxRecorders
+    rules.waitingThreads = settings.state.maxThreads
+    rules.blocks = settings.state.maxBlocks
+    rules.unsentPictures = settings.state.maxUnsentPictures
+    rules.pictureBytes = Int64(settings.state.maxPictureBytesPerUser)
+    rules.changesPerMinute = settings.state.maxChangesPerMinute
     return rules
   }
 
   /// Nil where the app is off.
   static func pictures(_ settings: Settings) -> PictureConfiguration? {
     guard settings.state.enabled else { return nil }
-    var configuration = PictureConfiguration(folder: settings.data.directory + "/pictures")
+    let folder = settings.state.pictureDirectory
+    var configuration = PictureConfiguration(folder: folder.isEmpty ? settings.data.directory + "/pictures" : folder)
     configuration.maximumBytes = settings.state.pictureBytes
+    configuration.maximumRequests = settings.state.maxPictureRequests
+    configuration.maximumRequestsPerUser = settings.state.maxPictureRequestsPerUser
     return configuration
   }
 }

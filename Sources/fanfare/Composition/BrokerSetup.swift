@@ -12,26 +12,23 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, logger: Logger
+    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, clock: ClockKeeper,
+    logger: Logger
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     var options = SQLiteStore.Options()
     options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
+    options.now = { clock.wall() }
     let disk = try SQLiteStore(folder: settings.data.directory, options: options, logger: logger) {
       _ = completions.post($0)
     }
     let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
     try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
-    var vault: FileKeyVault?
-    if settings.state.enabled {
-      let rules = AppSetup.stateRules(settings)
-      do { vault = try FileKeyVault(folder: settings.data.directory, rules: rules) } catch {
-        throw Complaint("\(error)")
-      }
-      if let vault { try core.install(StateApp(rules: rules, vault: vault)) }
-    }
+    let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
+    let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
+    if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
     var endpoints = BrokerEndpoints(backbone: address)
     endpoints.curve = curve
     if settings.broker.services.enabled {
@@ -41,20 +38,37 @@ enum BrokerSetup {
     }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
-      index: index(in: settings.data.directory, logger: logger), logger: logger)
+      resumptions: resumptions, index: index(in: settings.data.directory, clock: clock, logger: logger),
+      clock: { clock.brokerTime() }, logger: logger)
     if let vault {
-      broker.everyMinute = { now in
-        do { try vault.destroyExpiredKeys(at: now) } catch {
-          logger.error("keys whose time is over could not be destroyed: \(error)")
-        }
-      }
+      vault.prepareSoon(at: clock.wall())
+      broker.everyMinute = { now in vault.prepareSoon(at: now) }
     }
     return broker
   }
 
+  private static func vault(
+    for settings: Settings, telling resumptions: Mailbox<AppResumption>, logger: Logger
+  ) throws -> FileKeyVault {
+    do throws(VaultFault) {
+      return try FileKeyVault(folder: settings.data.directory, rules: AppSetup.stateRules(settings)) { error in
+        var news = AppResumption(app: "state")
+        if let error {
+          logger.error("the keys of hours could not be made or destroyed: \(error)")
+          news.error = .internalError.saying("the server's disk takes no keys now; try again later")
+        }
+        _ = resumptions.post(news)
+      }
+    } catch {
+      throw Complaint("\(error)")
+    }
+  }
+
   /// Nil where there can be none: everything but searching goes on.
-  private static func index(in folder: String, logger: Logger) -> MessageIndex? {
-    do { return try MessageIndex(folder: folder, logger: logger) } catch {
+  private static func index(in folder: String, clock: ClockKeeper, logger: Logger) -> MessageIndex? {
+    var options = MessageIndex.Options()
+    options.now = { clock.wall() }
+    do { return try MessageIndex(folder: folder, options: options, logger: logger) } catch {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
     }

@@ -7,6 +7,7 @@ import Logging
 import ServiceLifecycle
 import Settings
 import UnixSignals
+import Vault
 import Wire
 import ZeroMQ
 
@@ -53,12 +54,17 @@ struct ServerProcess: Service {
 
   private func runParts() async throws {
     try DataFolderSetup.create(settings.data.directory)
+    let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
-    let server = try await role.hasGateway ? makeGateway(secret: secret?.value) : nil
+    let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock) : nil
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
-    let thread = try startBackbone(context: context, gateway: server, reporting: backbone, failure: failure)
+    let thread = try startBackbone(
+      context: context, gateway: server, clock: clock, reporting: backbone, failure: failure)
+    // The folder is nobody else's by now.
+    clock.start()
+    defer { clock.stop() }
     var websocket: String?
     do { websocket = try server?.listen() } catch {
       thread.stop()
@@ -87,15 +93,16 @@ struct ServerProcess: Service {
 
   // MARK: Parts
 
-  private func makeGateway(secret: String?) async throws -> GatewayServer {
-    let verifier = try await TokenSetup.verifier(for: settings, secret: secret, logger: logger)
-    return try await GatewayServer(
-      try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)"), verifier: verifier,
-      logger: logger)
+  private func makeGateway(secret: String?, clock: ClockKeeper) async throws -> GatewayServer {
+    let verifier = try await TokenSetup.verifier(
+      for: settings, secret: secret, logger: logger, now: { clock.seconds() })
+    var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
+    configuration.wallClock = { clock.seconds() }
+    return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
   private func startBackbone(
-    context: Context, gateway: GatewayServer?, reporting backbone: Backbone, failure: FailureBox
+    context: Context, gateway: GatewayServer?, clock: ClockKeeper, reporting backbone: Backbone, failure: FailureBox
   ) throws -> LoopThread {
     let settings = settings
     let role = role
@@ -116,7 +123,7 @@ struct ServerProcess: Service {
         }
         let broker = try BrokerSetup.loop(
           for: settings, address: role == .serve ? Self.inProcess : settings.backbone.endpoint, curve: serverCurve,
-          context: context, loop: loop, logger: logger)
+          context: context, loop: loop, clock: clock, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)

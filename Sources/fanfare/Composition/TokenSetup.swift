@@ -26,7 +26,10 @@ enum TokenSetup {
     }
   }
 
-  static func verifier(for settings: Settings, secret: String?, logger: Logger) async throws -> JWTVerifier {
+  /// - Parameter now: seconds since 1970.
+  static func verifier(
+    for settings: Settings, secret: String?, logger: Logger, now: @escaping @Sendable () -> Int64
+  ) async throws -> JWTVerifier {
     let token = settings.token
     var keySets: [KeySetSource] = []
     let (lifetime, age) = (
@@ -47,7 +50,7 @@ enum TokenSetup {
       issuer: token.issuer.isEmpty ? nil : token.issuer)
     configuration.requiresExpiry = token.requireExp
     configuration.maximumLifetime = token.maxLifetime > .zero ? token.maxLifetime.wholeSeconds : nil
-    do { return try await JWTVerifier(configuration, age: monotonicSeconds, logger: logger) } catch {
+    do { return try await JWTVerifier(configuration, now: now, age: monotonicSeconds, logger: logger) } catch {
       throw Complaint("\(error)")
     }
   }

@@ -63,6 +63,16 @@ struct ByteSearch {
     return found
   }
 
+  /// A text as it may stand in a file: as it is, and in base64 wherever in a group of three bytes it begins.
+  static func forms(of text: String) -> [String] {
+    let bytes = Array(text.utf8)
+    return [text]
+      + (0..<3).map { lead in
+        let whole = (bytes.count - lead) / 3 * 3
+        return Data(bytes[lead..<(lead + whole)]).base64EncodedString()
+      }
+  }
+
   /// What stands between two texts, wherever that is.
   static func all(between opening: String, and closing: String, in folder: URL) throws -> Set<String> {
     var found: Set<String> = []

@@ -29,6 +29,14 @@ struct PictureClient {
     return try ask("PUT", "/state/pictures?id=\(picture.id)", length, picture.bytes).status
   }
 
+  /// A part of it, as after a lost connection.
+  func put(_ picture: Picture, _ range: Range<Int>) throws -> Int {
+    let headers =
+      "Content-Length: \(range.count)\r\n"
+      + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(picture.bytes.count)\r\n"
+    return try ask("PUT", "/state/pictures?id=\(picture.id)", headers, Array(picture.bytes[range])).status
+  }
+
   func get(_ picture: Picture) throws -> Answer { try ask("GET", "/state/pictures/\(picture.id)") }
 
   /// How much of a picture the server has.

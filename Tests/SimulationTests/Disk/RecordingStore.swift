@@ -53,8 +53,10 @@ final class RecordingStore: TransactionalStore {
     try store.entry(key, of: channel)
   }
 
-  func keys(of channel: ChannelName, expiringBy time: Int64, limit: Int) throws(LogError) -> [ExpiringKey] {
-    try store.keys(of: channel, expiringBy: time, limit: limit)
+  func keys(
+    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
+  ) throws(LogError) -> [ExpiringKey] {
+    try store.keys(of: channel, score: score, expiringBy: time, limit: limit)
   }
 
   var bytesWaiting: Int { store.bytesWaiting }
