@@ -29,6 +29,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let service: PictureService
   private let listener: ListenerContext
   private let headGuard: HeadGuard
+  private let slot: ConnectionSlot
   private let eventLoop: any EventLoop
   private var context: ChannelHandlerContext?
   private var phase = Phase.opening
@@ -57,12 +58,13 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   init(
     _ request: PictureRequest, service: PictureService, listener: ListenerContext, headGuard: HeadGuard,
-    eventLoop: any EventLoop
+    slot: ConnectionSlot, eventLoop: any EventLoop
   ) {
     self.request = request
     self.service = service
     self.listener = listener
     self.headGuard = headGuard
+    self.slot = slot
     self.eventLoop = eventLoop
   }
 
@@ -251,6 +253,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .failure(let error): answer(HTTPReply(error))
     case .success(let claims):
       if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
+      slot.signedIn()
       guard place?.belongs(to: claims.user) ?? false else {
         tell(service.refusals.countUser(claims.user))
         return answer(.pictureBusy)

@@ -7,6 +7,8 @@ struct SessionTimers {
   var ping = Int64.max
   var pong = Int64.max
   var expiry = Int64.max
+  /// Until when the client is not read, because it was too fast.
+  var rest = Int64.max
   var firstPingDelay: Int64 = 0
   /// Of the connection. Seconds since 1970 from here on.
   var expiresAt = Int64.max
@@ -14,7 +16,7 @@ struct SessionTimers {
   var subscriptionsExpireAt = Int64.max
 
   /// Monotonic milliseconds; `Int64.max`: never.
-  var next: Int64 { min(min(authenticate, ping), min(pong, expiry)) }
+  var next: Int64 { min(min(min(authenticate, ping), min(pong, expiry)), rest) }
 }
 
 extension Session {
@@ -26,6 +28,7 @@ extension Session {
       // The client has done its part. 3502 is final, and would keep it from coming back.
       if time.monotonic >= timers.authenticate { end(.serverError) }
     case .live:
+      endRest()
       if time.monotonic >= timers.pong { return end(.noPong) }
       endExpired()
       if phase == .live { publishDue() }
