@@ -12,8 +12,7 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, clock: ClockKeeper,
-    logger: Logger
+    for settings: Settings, endpoints: BrokerEndpoints, context: Context, loop: Loop, clock: ClockKeeper, logger: Logger
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -29,13 +28,6 @@ enum BrokerSetup {
     let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
-    var endpoints = BrokerEndpoints(backbone: address)
-    endpoints.curve = curve
-    if settings.broker.services.enabled {
-      endpoints.commands = settings.broker.services.commands
-      endpoints.tap = settings.broker.services.tap
-      endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
-    }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
       resumptions: resumptions, index: index(in: settings.data.directory, clock: clock, logger: logger),
