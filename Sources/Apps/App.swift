@@ -182,8 +182,8 @@ public indirect enum AppEffect: Sendable {
   case erase(key: String)
   /// A publication on a stream channel of the app.
   case publish(AppPublication)
-  /// A publication of the app's channel is changed, as by its author; nil data: removed.
-  case edit(ChannelName, offset: UInt64, data: [UInt8]?)
+  /// A publication of the app's channel is changed, as by its author; nil data: removed, for everybody.
+  case edit(ChannelName, offset: UInt64, data: [UInt8]?, from: AppConcealment? = nil)
   /// The entry of a map channel is worked out again (``App/entry(_:of:_:)``).
   case refresh(ChannelName, key: String, AppTiming)
   /// What ``App/entries(showing:_:)`` names is worked out again, within a moment and many times as one: for what happens
@@ -196,6 +196,19 @@ public indirect enum AppEffect: Sendable {
   case scrub
   /// Afterwards, and again after a restart until it is done.
   case discardPictures([String])
+}
+
+/// Whom a change of a publication is kept from.
+public struct AppConcealment: Sendable, Equatable {
+  /// They go on reading what they read before (``FormerVersions``).
+  public var users: [String]
+  /// Of the publication that tells of the change.
+  public var tags: [String: String]
+
+  public init(users: [String], tags: [String: String]) {
+    self.users = users
+    self.tags = tags
+  }
 }
 
 public enum AppTiming: Sendable, Equatable {
@@ -262,9 +275,15 @@ public struct MessageSearch: Sendable, Equatable {
   public var publisher: String?
   /// Only what passes it may be found.
   public var audience: TagFilter?
+  /// Finds each publication as this user reads it; nil: as it is.
+  public var reader: String?
   public var limit: Int
 
-  public init(channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, limit: Int) {
+  public init(
+    channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, reader: String? = nil,
+    limit: Int
+  ) {
+    self.reader = reader
     self.channels = channels
     self.text = text
     self.publisher = publisher
@@ -277,8 +296,14 @@ public struct MessageSearch: Sendable, Equatable {
 public struct AppAdmission: Sendable, Equatable {
   /// Publications, joins and members that do not pass it do not exist for this user; nil: all do.
   public var audience: TagFilter?
+  /// Nobody is let in and told anything; whoever is subscribed already stays, and gets what passes. So nobody sees them
+  /// leave. Nil: they may come.
+  public var refusal: ClientError?
 
-  public init(audience: TagFilter? = nil) { self.audience = audience }
+  public init(audience: TagFilter? = nil, refusal: ClientError? = nil) {
+    self.audience = audience
+    self.refusal = refusal
+  }
 }
 
 /// What a map channel holds for a key.
@@ -290,8 +315,13 @@ public struct AppEntry: Sendable, Equatable {
   public var score: Int64
   /// Milliseconds since 1970; `Int64.max`: never.
   public var expires: Int64
+  /// Who may see it, as with publications.
+  public var tags: [String: String]
 
-  public init(data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max) {
+  public init(
+    data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max, tags: [String: String] = [:]
+  ) {
+    self.tags = tags
     self.data = data
     self.kept = kept
     self.score = score

@@ -11,7 +11,7 @@ import Wire
 extension BrokerCore {
   /// Tags that only the broker writes.
   static let reservedTags: Set<String> = [
-    "edits", "deletes", "edited", "deleted", "user", "key", "removed", "only", "hidden",
+    "edits", "deletes", "edited", "deleted", "user", "key", "removed", "only", "hidden", FormerVersions.tag,
   ]
 
   func edit(
@@ -94,15 +94,23 @@ struct EditPlan {
   /// Without an offset.
   let notice: Publication
 
-  /// - Parameter data: nil removes.
-  init(original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64) {
+  /// - Parameters:
+  ///   - data: nil removes, for everybody.
+  ///   - concealment: whom an app keeps the change from.
+  init(
+    original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64, from concealment: AppConcealment? = nil
+  ) {
     var replacement = original
     replacement.data = data ?? BrokerCore.noData
     replacement.tags[data == nil ? "deleted" : "edited"] = String(wall)
+    var former = FormerVersions(original.tags[FormerVersions.tag])
+    former.keep(original, for: data == nil ? [] : concealment?.users ?? [])
+    replacement.tags[FormerVersions.tag] = former.text
     edit = LogEdit(replacement: replacement)
     var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
     // Whoever may not see the one must not hear of the other.
     for tag in Publication.audienceTags { tags[tag] = original.tags[tag] }
+    if let concealment { tags.merge(concealment.tags) { $1 } }
     notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)
   }
 }

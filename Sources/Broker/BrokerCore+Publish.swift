@@ -47,8 +47,10 @@ extension BrokerCore {
     guard let offset = state.sequencer.peek() else {
       throw .draining
     }
+    var tags = request.tags
+    if state.options.app != nil, let change, change.removed { tags = audienceTags(of: state.map?.latest(change.key)) }
     let publication = Publication(
-      offset: offset, time: time.wall, data: request.data, info: request.info, tags: request.tags, change: change)
+      offset: offset, time: time.wall, data: request.data, info: request.info, tags: tags, change: change)
     let record = request.idempotencyKey.map {
       IdempotencyRecord(
         key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)

@@ -12,7 +12,7 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let state = try channel(request.channel, at: time)
-    let audience = try admit(request.member?.user, to: state, at: time)
+    let audience = try admit(request.member?.user, to: state, isThere: isResync, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
       switch try read(map, for: request, of: state, at: time) {
@@ -28,6 +28,10 @@ extension BrokerCore {
         return answer(requester, .tooLarge, at: time, into: &effects)
       }
       subscribed = recovered
+      // A gateway hands on what it gets to everybody alike: those who read something else ask by themselves.
+      if request.member == nil, subscribed.publications.contains(where: { $0.tags[FormerVersions.tag] != nil }) {
+        subscribed = .init(position: state.sequencer.top)
+      }
     }
     subscribed.audience = audience
     if state.options.app != nil {
@@ -59,8 +63,9 @@ extension BrokerCore {
   func shown(
     _ publications: [Publication], of state: ChannelState, to member: ClientInfo?, _ audience: TagFilter?
   ) -> [Publication] {
-    guard state.options.app != nil, member != nil else { return publications }
-    return publications.compactMap { publication in
+    guard state.options.app != nil, let member else { return publications }
+    return publications.compactMap { stored in
+      let publication = stored.shown(to: member.user)
       if let audience, !audience.matches(publication) { return nil }
       return publication.withoutAudienceTags
     }

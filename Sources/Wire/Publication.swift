@@ -34,6 +34,7 @@ extension Publication {
     if tags.isEmpty { return self }
     var copy = self
     for tag in Self.audienceTags { copy.tags[tag] = nil }
+    copy.tags[FormerVersions.tag] = nil
     return copy
   }
 }

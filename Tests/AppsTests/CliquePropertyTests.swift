@@ -19,7 +19,27 @@ struct CliquePropertyTests {
     }
     seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
     seen.append(try scene.said(user, "search", #"{"text":"m"}"#))
-    return seen
+    return seen + (try contents(scene, of: user, id))
+  }
+
+  /// Everything that somebody can read of a conversation.
+  private func contents(_ scene: CliqueScene, of user: String, _ id: String) throws -> [String] {
+    let history = try scene.history(user, id)?.map { publication in
+      let tags = publication.tags.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+      return "\(publication.offset) \(publication.time) \(String(decoding: publication.data, as: UTF8.self)) \(tags)"
+    }
+    return [
+      "history \(history ?? ["-"])", "found \(try ["m", "c", "e"].map { try scene.found(user, $0) })",
+      "receipts \(try scene.members(user, "receipts", id))", "typing \(try scene.members(user, "typing", id))",
+      "list \(try scene.entry(user, "list", id) ?? "-")",
+    ]
+  }
+
+  private func changed(_ scene: CliqueScene, _ user: String, _ id: String, _ offset: Int, _ json: String?) -> String {
+    do {
+      try scene.change(user, id, UInt64(offset), json)
+      return "changed"
+    } catch { return "\(error)" }
   }
 
   /// What bob does next, as method and JSON.
@@ -67,6 +87,10 @@ struct CliquePropertyTests {
         let time = random.pick([1, 24, 4 * 24, 9 * 24, 15 * 24]) * Self.hour
         try silent.pass(time)
         try other.pass(time)
+      } else if Int.random(in: 0..<3, using: &random) == 0 {
+        let offset = Int.random(in: 0...12, using: &random)
+        let json = Bool.random(using: &random) ? #"{"text":"e\#(count)"}"# : nil
+        #expect(changed(silent, "bob", id, offset, json) == changed(other, "bob", id, offset, json), "change \(offset)")
       } else {
         let (method, json) = step(&random, count, id: id)
         #expect(try silent.said("bob", method, json) == other.said("bob", method, json), "\(method) \(json)")
@@ -75,6 +99,53 @@ struct CliquePropertyTests {
       try #require(mine == twin, "after \(count) steps")
     }
     #expect(hostile > 0)
+  }
+
+  @Test("in a group, bob cannot tell whether ann is silent or has blocked him", arguments: 0..<40)
+  func indistinguishableInGroup(seed: Int) throws {
+    var random = CliqueRandom(seed: UInt64(seed) + 500)
+    let (silent, other) = (CliqueScene(), CliqueScene())
+    var id = ""
+    for scene in [silent, other] {
+      for (a, b) in [("ann", "bob"), ("ann", "eve"), ("bob", "eve")] { _ = try scene.befriend(a, b) }
+      let reply = try scene.call("ann", "group.create", #"{"members":["bob","eve"]}"#)
+      id = String(reply.split(separator: "\"")[3])
+      try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
+      try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
+    }
+    let blockAt = Int.random(in: 0..<15, using: &random)
+    for count in 0..<50 {
+      let user = random.pick(["bob", "bob", "eve"])
+      let offset = Int.random(in: 0...14, using: &random)
+      if count == blockAt { try other.call("ann", "block", #"{"person":"bob"}"#) }
+      if count > blockAt, count % 7 == 0 {
+        // What ann does then is kept from him.
+        let top = try other.top(of: ChannelName("clique.chat:\(id)"))
+        try other.call("ann", "read", #"{"conversation":"\#(id)","offset":\#(top)}"#)
+        try other.call("ann", "typing", #"{"conversation":"\#(id)"}"#)
+      }
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0..<3:
+        let json = #"{"conversation":"\#(id)","text":"m\#(count)"}"#
+        #expect(try silent.said(user, "send", json) == other.said(user, "send", json))
+      case 3, 4:
+        let json = #"{"text":"e\#(count)"}"#
+        #expect(changed(silent, user, id, offset, json) == changed(other, user, id, offset, json))
+      case 5: #expect(changed(silent, user, id, offset, nil) == changed(other, user, id, offset, nil))
+      case 6:
+        let json = #"{"conversation":"\#(id)","offset":\#(offset % 4)}"#
+        #expect(try silent.said(user, "read", json) == other.said(user, "read", json))
+      default: for scene in [silent, other] { try scene.pass(Self.hour) }
+      }
+      let channel = try ChannelName("clique.chat:\(id)")
+      var views: [[String]] = []
+      for scene in [silent, other] {
+        let audience = try scene.app.admit("bob", to: channel, scene).audience
+        let present = ["ann", "bob", "eve"].filter { audience?.passes(["user": $0]) ?? true }
+        views.append(try contents(scene, of: "bob", id) + present)
+      }
+      try #require(views[0] == views[1], "after \(count) steps")
+    }
   }
 
   // MARK: Both act
@@ -155,7 +226,7 @@ struct CliquePropertyTests {
     #expect(try scene.isAdmitted(user, channel.string) == mayRead)
     if mayRead {
       let audience = try scene.app.admit(user, to: channel, scene).audience
-      for message in scene.streams[channel] ?? [] where audience?.passes(message) ?? true {
+      for message in scene.streams[channel] ?? [] where audience?.passes(message.shown(to: user)) ?? true {
         #expect(message.tags["only"] == nil || message.info?.user == user)
       }
     }

@@ -75,7 +75,7 @@ final class CliqueScene: AppView {
       case .erase(let key): records[key] = nil
       case .publish(let publication): publish(publication)
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
-      case .edit(let channel, let offset, let data): edit(channel, offset, data)
+      case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .refresh, .touch, .scrub, .discardPictures: break
       }
     }
@@ -108,20 +108,27 @@ final class CliqueScene: AppView {
         offset: offset, time: now, data: publication.data, info: publication.info, tags: publication.tags))
   }
 
-  private func edit(_ channel: ChannelName, _ offset: UInt64, _ data: [UInt8]?) {
+  private func edit(_ channel: ChannelName, _ offset: UInt64, _ data: [UInt8]?, _ concealment: AppConcealment?) {
     guard var changed = streams[channel]?[Int(offset) - 1] else { return }
-    var tags = changed.tags
+    var tags = changed.tags.filter { Publication.audienceTags.contains($0.key) }
     tags[data == nil ? "deletes" : "edits"] = String(offset)
+    tags.merge(concealment?.tags ?? [:]) { $1 }
     publish(AppPublication(channel: channel, data: data ?? Array("null".utf8), info: changed.info, tags: tags))
+    var former = FormerVersions(changed.tags[FormerVersions.tag])
+    former.keep(changed, for: data == nil ? [] : concealment?.users ?? [])
     changed.data = data ?? Array("null".utf8)
     changed.tags[data == nil ? "deleted" : "edited"] = String(now)
+    changed.tags[FormerVersions.tag] = former.text
     streams[channel]?[Int(offset) - 1] = changed
   }
 
-  /// The author changes what they published, or removes it.
+  /// The author changes what they published, or removes it. As the broker does, which looks first whether it is theirs.
   func change(_ user: String, _ id: String, _ offset: UInt64, _ json: String?) throws {
     let channel = try ChannelName("clique.chat:\(id)")
-    let original = try #require(streams[channel]?[Int(offset) - 1])
+    guard try isAdmitted(user, channel.string) else { throw ClientError.permissionDenied }
+    guard offset > 0, offset <= streams[channel]?.count ?? 0, let original = streams[channel]?[Int(offset) - 1],
+      original.info?.user == user, ["edits", "deletes", "deleted"].allSatisfy({ original.tags[$0] == nil })
+    else { throw ClientError.badRequest }
     let decision = try app.edit(
       AppEdit(
         channel: channel, original: original, data: json.map { Array($0.utf8) },
@@ -151,18 +158,50 @@ final class CliqueScene: AppView {
 
   func isAdmitted(_ user: String, _ channel: String) throws -> Bool {
     let channel = try ChannelName(channel)
-    do { _ = try app.admit(user, to: channel, self) } catch { return false }
-    return true
+    do { return try app.admit(user, to: channel, self).refusal == nil } catch { return false }
   }
 
-  /// The texts that somebody gets of a conversation, nil where they are not admitted.
-  func chat(_ user: String, _ id: String) throws -> [String]? {
+  /// What somebody reads of a conversation, nil where they are not admitted.
+  func history(_ user: String, _ id: String) throws -> [Publication]? {
     let channel = try ChannelName("clique.chat:\(id)")
-    let admission: AppAdmission
-    do { admission = try app.admit(user, to: channel, self) } catch { return nil }
-    return (streams[channel] ?? []).filter { admission.audience?.passes($0) ?? true }.map { publication in
+    guard try isAdmitted(user, channel.string) else { return nil }
+    let audience = try app.admit(user, to: channel, self).audience
+    return (streams[channel] ?? []).map { $0.shown(to: user) }.filter { audience?.passes($0) ?? true }
+      .map(\.withoutAudienceTags)
+  }
+
+  /// The texts of it.
+  func chat(_ user: String, _ id: String) throws -> [String]? {
+    try history(user, id)?.map { publication in
       let object = try? JSONSerialization.jsonObject(with: Data(publication.data)) as? [String: Any]
       return object?["text"] as? String ?? String(decoding: publication.data, as: UTF8.self)
+    }
+  }
+
+  /// Offsets of the messages with a text, as the index finds them for somebody.
+  func found(_ user: String, _ text: String) throws -> [String] {
+    let data = Array(#"{"text":"\#(text)"}"#.utf8)
+    let call = AppCall(method: "clique.search", data: data, caller: ClientInfo(user: user, client: "c"), key: .text(""))
+    guard case .search(let search) = try app.call(call, self).answer else { return [] }
+    return search.channels.flatMap { channel in
+      (streams[channel] ?? []).map { $0.shown(to: search.reader ?? "") }.filter { publication in
+        let isMessage = ["edits", "deletes", "deleted"].allSatisfy { publication.tags[$0] == nil }
+        return isMessage && String(decoding: publication.data, as: UTF8.self).contains(text)
+          && search.audience?.passes(publication) ?? true
+      }.map { "\(channel) \($0.offset)" }
+    }
+  }
+
+  /// A map channel of a conversation, as somebody reads it.
+  func members(_ user: String, _ namespace: String, _ id: String) throws -> [String] {
+    let channel = try ChannelName("clique.\(namespace):\(id)")
+    guard try isAdmitted(user, channel.string) else { return ["-"] }
+    let audience = try app.admit(user, to: channel, self).audience
+    return (maps[channel] ?? [:]).sorted { $0.key < $1.key }.compactMap { key, entry in
+      let change = KeyChange(key: key)
+      let publication = Publication(data: entry.data, tags: entry.tags, change: change).shown(to: user)
+      guard audience?.passes(publication) ?? true else { return nil }
+      return "\(key) \(String(decoding: publication.data, as: UTF8.self)) \(entry.score)"
     }
   }
 
@@ -181,6 +220,7 @@ extension TagFilter {
   func passes(_ publication: Publication) -> Bool {
     var tags = publication.tags
     tags["user"] = publication.info?.user
+    if let key = publication.change?.key { tags["key"] = key }
     return passes(tags)
   }
 

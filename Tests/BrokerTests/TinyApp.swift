@@ -9,7 +9,8 @@ import Wire
 /// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
 /// - `later text`: a reply, where what it needs is there
-/// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`
+/// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`,
+///   `conceal offset text user`, `stay user`
 final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
   struct Note: AppRecord {
     var text: String
@@ -80,6 +81,14 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       ])
     case "tiny.edit":
       return AppDecision([.edit(Self.chat, offset: UInt64(words[0]) ?? 0, data: Array(words[1].utf8))])
+    case "tiny.conceal":
+      return AppDecision([
+        .edit(
+          Self.chat, offset: UInt64(words[0]) ?? 0, data: Array(words[1].utf8),
+          from: AppConcealment(users: [words[2]], tags: ["only": call.user]))
+      ])
+    case "tiny.stay":
+      return AppDecision([.write(key: "stay/" + words[0], Note(text: "")), .readmit(user: words[0], Self.chat)])
     case "tiny.bar":
       return AppDecision([.write(key: "bar/" + words[0], Note(text: "")), .readmit(user: words[0], Self.chat)])
     case "tiny.search":
@@ -112,6 +121,9 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
     _ user: String, to channel: ChannelName, _ view: any AppView
   ) throws(ClientError) -> AppAdmission {
     if try view.record(Note.self, "bar/" + user) != nil { throw .permissionDenied }
+    if try view.record(Note.self, "stay/" + user) != nil {
+      return AppAdmission(audience: .exists(key: "nothing"), refusal: .permissionDenied)
+    }
     return AppAdmission(audience: .any([.not(.exists(key: "only")), .equal(key: "only", user)]))
   }
 

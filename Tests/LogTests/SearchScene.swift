@@ -103,7 +103,7 @@ final class SearchScene {
     try search(text, in: [name], by: publisher, audience: audience, limit: limit).map(\.publication.offset)
   }
 
-  private func ask(_ query: MessageIndex.Query) throws -> [MessageIndex.Found] {
+  func ask(_ query: MessageIndex.Query) throws -> [MessageIndex.Found] {
     let answer = SearchAnswers()
     index.search(query) { answer.add($0) }
     try eventually { answer.all.count == 1 }

@@ -40,6 +40,40 @@ struct SearchTests {
   }
 
   @Test(
+    "case makes no difference, nor do letters that are written as two",
+    arguments: [
+      ("Straße", "strasse"), ("Straße", "STRASSE"), ("STRASSE", "straße"), ("ﬁnal", "final"), ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+      ("Ångström", "angstrom"), ("İstanbul", "istanbul"), ("한국", "한국"), ("कि", "कि"), ("groß", "gross"), ("Ŧ", "ŧ"),
+    ])
+  func folding(written: String, searched: String) throws {
+    let scene = try SearchScene()
+    try scene.publish("eins \(written) zwei", on: chat)
+    #expect(try scene.offsets(searched + " zwei", in: chat) == [1])
+    #expect(try scene.offsets("eins \(searched)", in: chat) == [1])
+  }
+
+  @Test("a message that reads otherwise for somebody is found by what each of them reads, and by nothing else")
+  func readers() throws {
+    let scene = try SearchScene()
+    try scene.publish("an older Straße", on: chat, by: "ann")
+    let offset = try scene.publish("something else", on: chat, by: "ann")
+    var former = FormerVersions()
+    former.keep(Publication(data: Array(#"{"text":"an old Straße"}"#.utf8)), for: ["bob", "eve"])
+    try scene.publish("a new road", on: chat, by: "ann", tags: [FormerVersions.tag: former.text ?? ""])
+    for (text, ann, bob) in [
+      ("road", [3], []), ("old strasse", [], [3]), ("an old str", [], [3]), ("new old", [], []), ("else", [2], [2]),
+    ] as [(String, [UInt64], [UInt64])] {
+      for (reader, offsets) in [("ann", ann), ("bob", bob), ("eve", bob)] {
+        let query = MessageIndex.Query(channels: [chat], text: text, reader: reader, limit: 50)
+        #expect(try scene.ask(query).map(\.publication.offset) == offsets, "\(reader) \(text)")
+      }
+    }
+    let found = try scene.ask(.init(channels: [chat], text: "strasse", reader: "bob", limit: 1)).first?.publication
+    #expect(found?.data == Array(#"{"text":"an old Straße"}"#.utf8))
+    #expect(offset == 2)
+  }
+
+  @Test(
     "nothing that a person types is an operator, or an error",
     arguments: [
       "\"", "'", "\"\"\"", "park\"", "\"park", "park*", "*", "park OR", "NOT park", "park AND (", "NEAR(park lake, 2)",

@@ -80,7 +80,9 @@ extension AppWorld {
     guard let kept = disk.channels[channel]?.kept.first(where: { $0.offset == publication.offset }) else {
       return fail("\(phone.name) is sent \(channel) \(publication.offset), which is not on disk")
     }
-    if kept.data != publication.data { fail("\(phone.name) is sent \(channel) \(publication.offset) otherwise") }
+    if kept.shown(to: phone.user).data != publication.data {
+      fail("\(phone.name) is sent \(channel) \(publication.offset) otherwise")
+    }
     if let only = kept.tags["only"], only != phone.user { fail("\(phone.name) is sent what only \(only) may see") }
   }
 
@@ -147,6 +149,14 @@ extension AppWorld {
     case .failed(let error):
       coverage.refused += 1
       if error.code == 100 && command.mayBeAskedAgain { phone.unclear.append(command) }
+    case .presence where command.method == "presence": break
+    case .history(let page) where command.method == "history":
+      // The epoch is the disk's, which counts the channels of all.
+      let publications = page.publications.map { publication in
+        let tags = publication.tags.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return "\(publication.offset) \(publication.time) \(String(decoding: publication.data, as: UTF8.self)) \(tags)"
+      }
+      answers[answers.count - 1] = "\(phone.name) history: \(page.position.offset) \(publications)"
     default: fail("\(phone.name): \(command.method) was answered with \(response)")
     }
   }

@@ -81,6 +81,8 @@ extension AppWorld {
     let blank = Clique.Pair(phone.user, other)
     let pair = AppOracle.record(Clique.Pair.self, "pair/" + blank.id, disk, of: "clique") ?? blank
     guard let side = pair.side(of: phone.user), let following = phone.following[channel] else { return }
+    // Whoever blocks stays where they are, so that the other does not see them leave.
+    if pair.state.isBlocked(by: side), pair.state.mayReadBeneath(side) { return }
     guard pair.state.sight(of: side).mayRead else {
       if following.state == .live { fail("\(phone.name) is on \(channel), and the pair is \(pair.state)") }
       return

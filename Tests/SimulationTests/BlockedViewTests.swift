@@ -32,6 +32,9 @@ struct BlockedViewTests {
     if prelude == 1 { world.ask(Command(method: "clique.accept", data: #"{"person":"ann"}"#), bob) }
     if prelude == 2 { world.ask(Command(method: "clique.accept", data: #"{"person":"bob"}"#), ann[0]) }
     quiet(world, 300)
+    // Bob has the chat open, and leaves it open whatever he does.
+    for phone in world.phones where phone.user == "bob" { world.follow(phone, all: true) }
+    quiet(world, 300)
     if blocks {
       world.ask(Command(method: "clique.block", data: #"{"person":"ann"}"#), bob)
       world.ask(Command(method: "state.block", data: #"{"user":"ann"}"#), bob)
@@ -44,6 +47,8 @@ struct BlockedViewTests {
       quiet(world, Int64.random(in: 1...9000, using: &random))
       for phone in ann { world.follow(phone, all: true) }
       quiet(world, 300)
+      look(ann[0], world)
+      quiet(world, 30)
       seen += world.answers.filter { $0.hasPrefix("ann") }
       world.answers = []
       for phone in ann { seen.append(shown(phone)) }
@@ -51,9 +56,30 @@ struct BlockedViewTests {
     return seen
   }
 
+  /// Everything of the chat that can be asked for.
+  private static func look(_ phone: Phone, _ world: AppWorld) {
+    let chat = AppOracle.chat("ann", "bob")
+    let presence = world.request(.presence(chat, viewer: "ann"), from: phone)
+    phone.calls[presence] = Command(method: "presence", data: "")
+    let history = world.request(.history(.init(channel: chat, limit: 1000, viewer: "ann")), from: phone)
+    phone.calls[history] = Command(method: "history", data: "")
+  }
+
+  /// Changes or removes one of the phone's own messages.
+  private static func change(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
+    let chat = AppOracle.chat("ann", "bob")
+    let own = (phone.following[chat]?.seen ?? []).filter { $0.info?.user == "ann" }
+    guard !own.isEmpty else { return }
+    let offset = own[Int.random(in: 0..<own.count, using: &random)].offset
+    let data = random.chance(60) ? Array(#"{"text":"changed \#(offset)"}"#.utf8) : nil
+    let edit = BrokerRequest.EditRequest(channel: chat, offset: offset, data: data, editor: phone.info)
+    phone.calls[world.request(.edit(edit), from: phone)] = Command(method: "edit", data: "")
+  }
+
   private static func act(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<24, using: &random) {
+    case 20..<24: change(phone, world, &random)
     case 0..<8: world.say(phone, "bob")
     case 8: world.ask(Command(method: "clique.disconnect", data: person), phone)
     case 9: world.ask(Command(method: "clique.block", data: person), phone)

@@ -25,6 +25,11 @@ extension Clique {
     guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user)
     else { throw Self.notAdmitted }
     let sight = pair.state.sight(of: side)
+    // Whoever blocks closes the chat by themselves, when they like: if the server let them go, the other would see them
+    // leave at that moment. What is written from now on is for its author alone.
+    if isChat, sight == .blocked, pair.state.mayReadBeneath(side) {
+      return AppAdmission(audience: Self.notForOthers(user), refusal: Self.notAdmitted)
+    }
     guard isChat ? sight.mayRead : sight == .active else { throw Self.notAdmitted }
     return AppAdmission(audience: isChat && pair.hasUnseen ? Self.notForOthers(user) : nil)
   }
@@ -34,11 +39,13 @@ extension Clique {
   ) throws(ClientError) -> AppAdmission {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
     else { throw Self.notAdmitted }
-    let hidden = group.hidden(from: user)
     if !group.hadBlocks { return AppAdmission() }
-    if !isChat { return AppAdmission(audience: hidden.isEmpty ? nil : .not(.oneOf(key: "key", hidden))) }
+    // What is hidden says so itself. Beyond that, whoever blocks is spared the other; whoever is blocked must see the
+    // other as before.
     let messages = Self.notHiddenFrom(user)
+    let hidden = group.blocked(by: user)
     if hidden.isEmpty { return AppAdmission(audience: messages) }
+    if !isChat { return AppAdmission(audience: .all([messages, .not(.oneOf(key: "key", hidden))])) }
     // What was said before a block stays: publications have the tag, joins and members have not.
     return AppAdmission(
       audience: .all([messages, .any([.exists(key: Tag.hidden), .not(.oneOf(key: "user", hidden))])]))
@@ -88,7 +95,8 @@ extension Clique {
     if !me.blocked.isEmpty { audience.append(.not(.oneOf(key: "user", me.blocked))) }
     return AppDecision(
       search: MessageSearch(
-        channels: channels, text: text, publisher: publisher, audience: .all(audience), limit: Int(limit)))
+        channels: channels, text: text, publisher: publisher, audience: .all(audience), reader: call.user,
+        limit: Int(limit)))
   }
 
   private static let maximumSearchBytes = 256

@@ -17,14 +17,18 @@ extension Clique {
     let sight = pair.state.sight(of: side)
     // Who stays in what has ended may still remove what they said.
     guard sight == .active || sight == .ended && data == nil else { throw Self.noConversation }
-    let isSeen = edit.original.tags[Tag.only] == nil
-    guard let data, isSeen, pair.state.isBlocked(by: side.other) else {
-      return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: data), .touch(id)])
+    let change = { (concealment: AppConcealment?) in
+      AppEffect.edit(edit.channel, offset: edit.original.offset, data: data, from: concealment)
     }
-    let own = Self.notice(of: edit, data, tags: [Tag.only: edit.editor.user])
-    if pair.hasUnseen { return AppDecision([own, .touch(id)]) }
+    let isSeen = edit.original.tags[Tag.only] == nil
+    guard data != nil, isSeen, pair.state.isBlocked(by: side.other) else {
+      return AppDecision([change(nil), .touch(id)])
+    }
+    let author = edit.editor.user
+    let concealed = change(AppConcealment(users: [pair.user(side.other)], tags: [Tag.only: author]))
+    if pair.hasUnseen { return AppDecision([concealed, .touch(id)]) }
     pair.hasUnseen = true
-    return AppDecision([.write(key: Key.pair(id), pair), own, .touch(id)])
+    return AppDecision([.write(key: Key.pair(id), pair), concealed, .touch(id)])
   }
 
   private func editInGroup(
@@ -32,20 +36,15 @@ extension Clique {
   ) throws(ClientError) -> AppDecision {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: edit.editor.user) != nil
     else { throw Self.noConversation }
-    let hidden = group.hidden(from: edit.editor.user)
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
-    if let data, hidden.contains(where: { !hiddenBefore.contains(Tag.bars($0)) }) {
-      return AppDecision([Self.notice(of: edit, data, tags: Self.tags(hiddenFrom: hidden)), .touch(id)])
+    var concealment: AppConcealment?
+    let users = group.hidden(from: edit.editor.user).filter { !hiddenBefore.contains(Tag.bars($0)) }
+    if data != nil, !users.isEmpty {
+      concealment = AppConcealment(users: users, tags: [Tag.hidden: hiddenBefore + users.map(Tag.bars).joined()])
     }
-    return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: data), .touch(id)])
-  }
-
-  /// Says that a message was changed, and leaves the message as it is: the history is the same for all, and somebody
-  /// whom a block stands before must not read there what was written since.
-  private static func notice(of edit: AppEdit, _ data: [UInt8], tags: [String: String]) -> AppEffect {
-    var tags = tags
-    tags["edits"] = String(edit.original.offset)
-    return .publish(AppPublication(channel: edit.channel, data: data, info: edit.editor, tags: tags))
+    return AppDecision([
+      .edit(edit.channel, offset: edit.original.offset, data: data, from: concealment), .touch(id),
+    ])
   }
 
   /// The message with its new text, and all else as it was; nil: it is to be removed.

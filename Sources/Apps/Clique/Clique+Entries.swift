@@ -14,7 +14,9 @@ extension Clique {
     case "clique.typing":
       // It is asked for when somebody types alone, and goes by itself.
       guard try isMember(key, rest, view) else { return nil }
-      return AppEntry(data: Array("{}".utf8), score: view.now, expires: view.now + rules.typingLifetime)
+      return AppEntry(
+        data: Array("{}".utf8), score: view.now, expires: view.now + rules.typingLifetime,
+        tags: try hiding(key, in: rest, view))
     default: return nil
     }
   }
@@ -180,7 +182,7 @@ extension Clique {
   ) throws(ClientError) -> Newest {
     var count = 8
     while true {
-      let publications = try view.newest(count, of: channel)
+      let publications = try view.newest(count, of: channel).map { $0.shown(to: user) }
       var newest = Newest()
       if let top = publications.first?.offset, let bottom = publications.last?.offset, bottom <= top {
         newest.looked = bottom...top
@@ -232,22 +234,39 @@ extension Clique {
   }
 
   private func receiptEntry(_ id: String, _ user: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
-    let mark: Mark
-    if Self.isGroup(id) {
-      guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user)
-      else { return nil }
-      mark = group.members[index].mark
-    } else {
+    guard Self.isGroup(id) else {
       guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user) else { return nil }
-      mark = pair[mark: side]
+      return Self.receipts(pair[mark: side].read, pair[mark: side].delivered).map { AppEntry(data: $0, score: 0) }
     }
-    if mark.delivered == 0 { return nil }
+    guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user)
+    else { return nil }
+    let mark = group.members[index].mark
+    guard let data = Self.receipts(mark.read, mark.delivered) else { return nil }
+    var tags = try hiding(user, in: id, view)
+    // Whom this member blocks sees them stand where they stood then.
+    var former = FormerVersions()
+    for block in group.blocks where block.by.hasSameBytes(as: user) {
+      if let data = Self.receipts(block.read ?? 0, block.delivered ?? 0) { former.keep(data, for: block.of) }
+    }
+    tags[FormerVersions.tag] = former.text
+    return AppEntry(data: data, score: 0, tags: tags)
+  }
+
+  private static func receipts(_ read: UInt64, _ delivered: UInt64) -> [UInt8]? {
+    if delivered == 0 { return nil }
     var writer = JSONWriter()
     writer.object { writer in
-      writer.write("read", mark.read)
-      writer.write("delivered", mark.delivered)
+      writer.write("read", read)
+      writer.write("delivered", delivered)
     }
-    return AppEntry(data: writer.bytes, score: Int64(clamping: mark.delivered))
+    return writer.bytes
+  }
+
+  /// The tags of what a member of a group does there.
+  private func hiding(_ user: String, in id: String, _ view: any AppView) throws(ClientError) -> [String: String] {
+    guard Self.isGroup(id), let group = try view.record(Group.self, Key.group(id)) else { return [:] }
+    let hidden = group.hidden(from: user)
+    return hidden.isEmpty ? [:] : Self.tags(hiddenFrom: hidden)
   }
 
   private func isMember(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> Bool {

@@ -112,7 +112,6 @@ extension Clique {
       let index = group.index(of: call.user)
     else { throw Self.noConversation }
     let draft = CliqueDraft(view)
-    let hidden = group.hidden(from: call.user)
     group.members.remove(at: index)
     group.blocks.removeAll { $0.by.hasSameBytes(as: call.user) || $0.of.hasSameBytes(as: call.user) }
     try draft.update(call.user) { person in person.groups.drop(id) }
@@ -129,9 +128,10 @@ extension Clique {
       writer.write("event", "left")
       writer.write("user", call.user)
     }
+    // Everybody hears it who sees the list of members change, whomever a block stands before.
     draft.publish(
       AppPublication(
-        channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: hidden)))
+        channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: [])))
     for member in present {
       draft.refresh(try Channels.list(member.user), key: id, .atomically)
     }

@@ -102,6 +102,15 @@ extension Clique {
   ) throws(ClientError) {
     let user = new.user(side)
     let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
+    if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
+      draft.readmit(user, try Channels.chat(id))
+    }
+    // The same refusal as without a block, or the other would learn of it by the limit.
+    if was == .blocked, now == .blocked, !old.state.mayReadBeneath(side), new.state.mayReadBeneath(side),
+      try draft.person(user).open.count >= rules.maximumConversations
+    {
+      throw Self.tooManyConversations
+    }
     let isListChanged =
       switch now {
       case .asking, .asked: was != now || old.waiting(for: side) != new.waiting(for: side)
@@ -161,15 +170,17 @@ extension Clique {
     by user: String, of other: String, _ isBlocked: Bool, _ draft: CliqueDraft
   ) throws(ClientError) {
     for id in try draft.person(user).groups {
-      guard var group = try draft.read(Group.self, Key.group(id)), group.index(of: user) != nil,
+      guard var group = try draft.read(Group.self, Key.group(id)), let index = group.index(of: user),
         group.index(of: other) != nil
       else { continue }
       group.blocks.removeAll { $0.by.hasSameBytes(as: user) && $0.of.hasSameBytes(as: other) }
       if isBlocked {
-        group.blocks.append(Group.Block(by: user, of: other))
+        let mark = group.members[index].mark
+        group.blocks.append(Group.Block(by: user, of: other, read: mark.read, delivered: mark.delivered))
         group.hadBlocks = true
       }
       draft.write(Key.group(id), group)
+      draft.refresh(try Channels.receipts(id), key: user, .soon)
       for member in [user, other] { try readmit(member, toGroup: id, draft) }
     }
   }

@@ -74,7 +74,8 @@ extension Clique {
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
       try publish(text, key, seen: seen, call, id: id, draft)
       try commit(stored, pair, id: id, draft)
-      draft.refresh(try Channels.list(call.user), key: id, .soon)
+      // Both lists, as with a message that is heard: the other's stays as it is.
+      draft.touch(id)
       return draft.decision(reply: Self.sent(id, offset: offset))
     case .openedAndDelivered(let seen):
       try check(text, isRequest: false)

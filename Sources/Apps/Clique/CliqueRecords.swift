@@ -192,6 +192,9 @@ extension Clique {
     struct Block: Codable, Sendable, Equatable {
       var by: String
       var of: String
+      /// How far the one who blocks had come then: the other is shown no more of it.
+      var read: UInt64?
+      var delivered: UInt64?
     }
 
     var founder: String
@@ -207,6 +210,10 @@ extension Clique {
 
     func index(of user: String) -> Int? {
       members.firstIndex { !$0.absent && $0.user.hasSameBytes(as: user) }
+    }
+
+    func blocked(by user: String) -> [String] {
+      blocks.compactMap { $0.by.hasSameBytes(as: user) ? $0.of : nil }
     }
 
     /// Members whose messages somebody does not get, nor they theirs.

@@ -139,6 +139,9 @@ public enum PairState: Sendable, Hashable, Codable {
     }
   }
 
+  /// Whether somebody may read the chat but for a block of their own.
+  func mayReadBeneath(_ side: Side) -> Bool { PairState.unblocked(standing).sight(of: side).mayRead }
+
   /// Whose request waits, or seems to.
   public var asker: Side? {
     switch standing {

@@ -72,8 +72,12 @@ extension BrokerCore {
 
   /// What somebody may see of a channel. Channels of no app are their gateways' business.
   ///
-  /// - Parameter user: nil for services, and for gateways about themselves.
-  func admit(_ user: String?, to state: ChannelState, at time: BrokerTime) throws(ClientError) -> TagFilter? {
+  /// - Parameters:
+  ///   - user: nil for services, and for gateways about themselves.
+  ///   - isThere: is subscribed already, and asks only whether that may go on.
+  func admit(
+    _ user: String?, to state: ChannelState, isThere: Bool = false, at time: BrokerTime
+  ) throws(ClientError) -> TagFilter? {
     guard let name = state.options.app, let user else { return nil }
     guard let host = host(of: state) else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
@@ -81,6 +85,7 @@ extension BrokerCore {
     let admission = try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time))
     let records = host.recordsState.sequencer
     if !records.isIdle { host.doubtfulAdmissions.add(user, to: state.name, upon: records) }
+    if let refusal = admission.refusal, !isThere { throw refusal }
     return admission.audience
   }
 
@@ -98,7 +103,7 @@ extension BrokerCore {
     guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
     do throws(ClientError) {
-      change.audience = try admit(user, to: state, at: time)
+      change.audience = try admit(user, to: state, isThere: true, at: time)
       change.isAdmitted = true
     } catch {
       // Refused, or not to be found out now: either way nothing more may reach them.
@@ -281,11 +286,20 @@ extension BrokerCore {
     guard let entry else {
       if before == nil && !isUnderWay { return nil }
       return Publication(
-        offset: offset, time: time.wall, data: Self.noData, change: KeyChange(key: key, removed: true))
+        offset: offset, time: time.wall, data: Self.noData, tags: audienceTags(of: before),
+        change: KeyChange(key: key, removed: true))
     }
     let change = KeyChange(key: key, score: entry.score, expires: entry.expires, kept: entry.kept)
-    if let before, !isUnderWay, before.data == entry.data, before.change == change { return nil }
-    return Publication(offset: offset, time: time.wall, data: entry.data, change: change)
+    if let before, !isUnderWay, before.data == entry.data, before.change == change, before.tags == entry.tags {
+      return nil
+    }
+    return Publication(offset: offset, time: time.wall, data: entry.data, tags: entry.tags, change: change)
+  }
+
+  /// Whoever could not see an entry must not hear that it goes.
+  func audienceTags(of entry: Publication?) -> [String: String] {
+    guard let entry, !entry.tags.isEmpty else { return [:] }
+    return entry.tags.filter { Publication.audienceTags.contains($0.key) }
   }
 
   /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker

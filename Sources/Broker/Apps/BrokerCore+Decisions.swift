@@ -89,7 +89,8 @@ extension BrokerCore {
     for effect in decision.effects {
       switch effect {
       case .publish(let publication): try add(publication, &parts, at: time)
-      case .edit(let channel, let offset, let data): try add(edit: offset, of: channel, data, &parts, at: time)
+      case .edit(let channel, let offset, let data, let concealment):
+        try add(edit: offset, of: channel, data, from: concealment, &parts, at: time)
       case .refresh(let channel, let key, .atomically):
         let state = try self.channel(channel, at: time)
         if let change = try publication(of: key, in: state, of: host, at: time) { try add(change, nil, state, &parts) }
@@ -178,10 +179,12 @@ extension BrokerCore {
   }
 
   private func add(
-    edit offset: UInt64, of name: ChannelName, _ data: [UInt8]?, _ parts: inout Assembly, at time: BrokerTime
+    edit offset: UInt64, of name: ChannelName, _ data: [UInt8]?, from concealment: AppConcealment?,
+    _ parts: inout Assembly, at time: BrokerTime
   ) throws(ClientError) {
     let state = try channel(name, at: time)
-    let plan = EditPlan(original: try kept(offset, in: state, at: time), data: data, editor: nil, at: time.wall)
+    let original = try kept(offset, in: state, at: time)
+    let plan = EditPlan(original: original, data: data, editor: nil, at: time.wall, from: concealment)
     try add(plan.notice, plan.edit, state, &parts)
   }
 

@@ -7,7 +7,7 @@ import Glibc
 struct IndexFile {
   static let name = "search.sqlite"
   /// Changes with the tables and with what is indexed.
-  static let version = 1
+  static let version = 2
   /// In characters. One too: a search begins with the first letter that is typed, which half of all messages hold.
   static let longestPrefix = 3
   /// From 3.42 on, FTS5 takes words out of its lists when their row is deleted. Before, they stay there, struck out,

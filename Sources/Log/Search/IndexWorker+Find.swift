@@ -16,7 +16,7 @@ extension IndexWorker {
       if let channel = try catchUp(name, budget: &budget) { channels[channel.id] = channel }
     }
     if channels.isEmpty { return [] }
-    var search = RunningSearch(query: query, channels: channels)
+    var search = RunningSearch(query: query, words: words, channels: channels)
     for _ in 0..<Self.passes {
       search.begin()
       // A long prefix has no index: the list of all its messages is put together once rather than for each channel.
@@ -74,6 +74,7 @@ extension IndexWorker {
 /// What a search has found so far.
 private struct RunningSearch {
   let query: MessageIndex.Query
+  let words: SearchWords
   let channels: [Int64: IndexedChannel]
   let limit: Int
   private(set) var rowsLeft = 0
@@ -84,8 +85,9 @@ private struct RunningSearch {
 
   private static let largestLimit = 1000
 
-  init(query: MessageIndex.Query, channels: [Int64: IndexedChannel]) {
+  init(query: MessageIndex.Query, words: SearchWords, channels: [Int64: IndexedChannel]) {
     self.query = query
+    self.words = words
     limit = min(query.limit, Self.largestLimit)
     self.channels = channels
   }
@@ -107,9 +109,13 @@ private struct RunningSearch {
   ) {
     rowsLeft -= 1
     let text = publication.flatMap { MessageText.text(of: $0) }
-    guard let publication, let text, text.hasSameBytes(as: indexed) else {
+    guard var publication, let text, text.hasSameBytes(as: indexed) else {
       outdated.append(IndexWrite(place: place, text: text, removes: true))
       return
+    }
+    if publication.tags[FormerVersions.tag] != nil, let reader = query.reader {
+      publication = publication.shown(to: reader)
+      guard let text = MessageText.text(of: publication), words.match(text) else { return }
     }
     if let publisher = query.publisher, publication.info?.user.hasSameBytes(as: publisher) != true { return }
     if let audience = query.audience, !audience.matches(publication) { return }

@@ -40,11 +40,15 @@ public final class MessageIndex: Sendable {
     public var publisher: String?
     /// Only what passes it is found.
     public var audience: TagFilter?
+    /// Publications are found as this user reads them (``FormerVersions``); nil: as they are.
+    public var reader: String?
     public var limit: Int
 
     public init(
-      channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter? = nil, limit: Int
+      channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter? = nil,
+      reader: String? = nil, limit: Int
     ) {
+      self.reader = reader
       self.channels = channels
       self.text = text
       self.publisher = publisher

@@ -9,7 +9,10 @@ struct SearchWords {
 
   private(set) var words: [String] = []
 
-  init(_ text: String) {
+  /// - Parameter text: as a person wrote it.
+  init(_ text: String) { self.init(folded: SearchFolding.folded(text), limit: Self.limit) }
+
+  private init(folded text: String, limit: Int) {
     var word = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       if Self.isPartOfWord(scalar) {
@@ -18,7 +21,7 @@ struct SearchWords {
         words.append(String(word))
         word = String.UnicodeScalarView()
       }
-      if words.count == Self.limit { return }
+      if words.count == limit { return }
     }
     if !word.isEmpty { words.append(String(word)) }
   }
@@ -27,6 +30,16 @@ struct SearchWords {
   var expression: String? {
     guard !words.isEmpty else { return nil }
     return words.map { "\"\($0)\"" }.joined(separator: " ") + " *"
+  }
+
+  /// Whether a text has all the words, the last as a beginning: what the index says of a message with several versions, of
+  /// one of them.
+  ///
+  /// - Parameter text: folded (``MessageText``).
+  func match(_ text: String) -> Bool {
+    guard let last = words.last else { return false }
+    let others = SearchWords(folded: text, limit: .max).words
+    return words.dropLast().allSatisfy(others.contains) && others.contains { $0.hasPrefix(last) }
   }
 
   /// Whether FTS5 has to put the list of all messages with this prefix together: longer ones have no index.
