@@ -53,6 +53,7 @@ public final class GatewayServer: Sendable {
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
   private let revocations: Revocations
+  private let refusals: Refusals
 
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
@@ -68,6 +69,12 @@ public final class GatewayServer: Sendable {
     let eventLoops = Array(group.makeIterator().map { $0 as any EventLoop })
     let queueLimit = configuration.listener.queueLimitBytes
     let usesIOURing = configuration.usesIOURing
+    let gate = TokenGate(verifier, width: System.coreCount)
+    let (userRates, mostOfUser) = (configuration.session.userRates, configuration.session.maximumConnectionsPerUser)
+    let accounts =
+      userRates.isUnlimited && mostOfUser == 0 ? nil : UserAccounts(userRates, mostConnections: mostOfUser)
+    let refusals = Refusals(logger: logger)
+    self.refusals = refusals
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, logger: logger)
@@ -77,7 +84,8 @@ public final class GatewayServer: Sendable {
       let (shard, usesRing) = try await eventLoop.submit {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
-          loopIndex: index, verifier: verifier, revocations: revocations, rules: rules, uplink: uplink,
+          loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
+          accounts: accounts, refusals: refusals, rules: rules, uplink: uplink,
           windowBytes: configuration.uplinkWindowBytes, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.now, atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
@@ -94,7 +102,7 @@ public final class GatewayServer: Sendable {
     let calls = GatewayCalls(uplink: uplink)
     try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
-      try PictureService(pictures, verifier: verifier, broker: PictureBroker(calls))
+      try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls))
     }
     self.rules = rules
     self.egress = egress
@@ -138,6 +146,7 @@ public final class GatewayServer: Sendable {
     var listening = configuration.listener
     listening.pictures = pictures
     listening.egress = egress
+    listening.refusals = refusals
     let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
       GatewayConnection(connection, shard: shards[connection.loopIndex].value)
     }

@@ -2,7 +2,8 @@
 enum SettingTable {
   /// All keys outside namespaces, in the order of the reference.
   static let keys: [SettingKey] =
-    server + client + token + withoutNamespace + broker + backbone + gateway + clique + state + process
+    server + serverLimits + client + clientLimits + token + withoutNamespace + broker + backbone + gateway + clique
+    + state + process
 
   /// Keys by their dotted name.
   static let byName: [String: SettingKey] = Dictionary(
@@ -44,7 +45,7 @@ enum SettingTable {
     SettingKey("server.backlog", .integer(1...65535), .int(4096), "Connections that may wait to be accepted."),
     SettingKey(
       "server.max_connections", .integer(0...10_000_000), .int(0),
-      "Clients at a time; 0 means as many as the limit on open files allows."),
+      "Connections at a time, signed in or not; 0 means as many as the limit on open files allows."),
     SettingKey(
       "server.allowed_origins", .strings, .strings([]),
       "Web pages that may connect, such as \"https://app.example.com\"; an empty list means pages from the same host, \"*\" means all."

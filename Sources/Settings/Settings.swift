@@ -14,7 +14,7 @@ public struct Settings: Sendable, Equatable {
 
     public var host: String
     public var port: Int
-    /// 0: one per core.
+    /// 0: one per core but one.
     public var eventLoops: Int
     public var backlog: Int
     /// 0: as many as the limit on open files allows.
@@ -24,6 +24,9 @@ public struct Settings: Sendable, Equatable {
     public var tls: TLS
     public var headerTimeout: Duration
     public var maxHeaderBytes: Int
+    public var admission: Admission
+    /// As they were written.
+    public var trustedProxies: [String]
   }
 
   /// Limits and times of one client.
@@ -49,6 +52,11 @@ public struct Settings: Sendable, Equatable {
     public var tokenExpiryGrace: Duration
     public var requestTimeout: Duration
     public var userPersonalChannel: UserPersonalChannel
+    /// 0: any number.
+    public var maxConnectionsPerUser: Int
+    public var maxTokenChecks: Int
+    public var limits: Rates
+    public var userLimits: Rates
   }
 
   /// Keys that tokens are checked with.

@@ -8,7 +8,7 @@ enum SettingsOverrides {
     let keys = SettingTable.keys + namespaces.flatMap(SettingTable.namespaceKeys)
     let byVariable = Dictionary(grouping: keys, by: \.environmentName)
     for (variable, text) in variables.sorted(by: { $0.key < $1.key })
-    where variable.hasPrefix("FANFARE_") && !otherVariables.contains(variable) {
+    where variable.hasPrefix("FANFARE_") && !otherVariables.contains(variable) && !isOfKubernetes(variable, text) {
       let source = SettingSource.environment(variable: variable)
       guard let keys = byVariable[variable], let key = keys.first else {
         let near = Suggestion.nearest(to: variable, among: byVariable.keys.sorted())
@@ -22,6 +22,20 @@ enum SettingsOverrides {
       layer.add(key, source) { key throws(SettingFault) in try key.parse(text) }
     }
     return layer
+  }
+
+  /// Kubernetes tells each container of the services beside it, and those called `fanfare`, `fanfare-broker` and the like
+  /// get names like ours: `FANFARE_SERVICE_HOST`, `FANFARE_SERVICE_PORT_WEBSOCKET`, `FANFARE_PORT_8000_TCP_ADDR`, and
+  /// `FANFARE_PORT`, which Kubernetes alone sets to `tcp://10.0.0.1:8000`.
+  ///
+  /// Exactly those: what is none of them and no setting is still a mistake.
+  static func isOfKubernetes(_ variable: String, _ value: String) -> Bool {
+    let others =
+      /FANFARE_(?:[A-Z0-9]+_)*(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)/
+    if variable.wholeMatch(of: others) != nil { return true }
+    let portOfService = /FANFARE_(?:[A-Z0-9]+_)*PORT/
+    return variable.wholeMatch(of: portOfService) != nil
+      && ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) }
   }
 
   static func flags(_ values: [String: String], namespaces: [String]) -> SettingsLayer {

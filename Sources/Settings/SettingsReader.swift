@@ -32,7 +32,8 @@ struct SettingsReader {
       tls: .init(
         enabled: bool("server.tls.enabled"), certificateFile: string("server.tls.certificate_file"),
         keyFile: string("server.tls.key_file")),
-      headerTimeout: duration("server.header_timeout"), maxHeaderBytes: int("server.max_header_bytes"))
+      headerTimeout: duration("server.header_timeout"), maxHeaderBytes: int("server.max_header_bytes"),
+      admission: admission, trustedProxies: strings("server.trusted_proxies"))
   }
 
   private var clique: Settings.Clique {
@@ -70,7 +71,9 @@ struct SettingsReader {
       tokenExpiryGrace: duration("client.token_expiry_grace"), requestTimeout: duration("client.request_timeout"),
       userPersonalChannel: .init(
         enabled: bool("client.user_personal_channel.enabled"),
-        namespace: string("client.user_personal_channel.namespace")))
+        namespace: string("client.user_personal_channel.namespace")),
+      maxConnectionsPerUser: int("client.max_connections_per_user"), maxTokenChecks: int("client.max_token_checks"),
+      limits: rates("client.limits"), userLimits: rates("client.user_limits"))
   }
 
   private var token: Settings.Token {
@@ -160,10 +163,10 @@ struct SettingsReader {
   // spells otherwise than the table.
 
   private func bool(_ path: [String]) -> Bool { found(path, config.bool(forKey: ConfigKey(path))) }
-  private func bool(_ name: String) -> Bool { bool(components(name)) }
+  func bool(_ name: String) -> Bool { bool(components(name)) }
   private func int(_ path: [String]) -> Int { found(path, config.int(forKey: ConfigKey(path))) }
-  private func int(_ name: String) -> Int { int(components(name)) }
-  private func strings(_ name: String) -> [String] {
+  func int(_ name: String) -> Int { int(components(name)) }
+  func strings(_ name: String) -> [String] {
     found([name], config.stringArray(forKey: ConfigKey(components(name))))
   }
   private func string(_ path: [String]) -> String { found(path, config.string(forKey: ConfigKey(path))) }

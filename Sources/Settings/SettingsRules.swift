@@ -2,7 +2,7 @@ import Wire
 
 /// Finds what each key allows and all of them together do not.
 struct SettingsRules {
-  private let settings: Settings
+  let settings: Settings
   private let source: (String) -> SettingSource
   private var problems: [SettingsError.Problem] = []
 
@@ -10,6 +10,7 @@ struct SettingsRules {
   static func problems(_ settings: Settings, source: @escaping (String) -> SettingSource) -> [SettingsError.Problem] {
     var rules = SettingsRules(settings: settings, source: source)
     rules.checkServer()
+    rules.checkLimits()
     rules.checkClient()
     rules.checkToken()
     rules.checkBroker()
@@ -24,7 +25,7 @@ struct SettingsRules {
     self.source = source
   }
 
-  private mutating func report(_ key: String, _ message: String) {
+  mutating func report(_ key: String, _ message: String) {
     problems.append(.init(source: source(key), keyPath: key, message: message))
   }
 

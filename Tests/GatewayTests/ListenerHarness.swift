@@ -35,6 +35,7 @@ final class ListenerHarness: Sendable {
 
   let group: MultiThreadedEventLoopGroup
   let listener: Listener
+  let refusals: Refusals
   private let sessions: Recorder
 
   private final class Recorder: Sendable {
@@ -55,6 +56,7 @@ final class ListenerHarness: Sendable {
     configuration.closeGraceMilliseconds = 600_000
     configuration.slowCloseGraceMilliseconds = 600_000
     configure(&configuration)
+    refusals = configuration.refusals
     let recorder = Recorder()
     sessions = recorder
     listener = try Listener.start(configuration, on: Array(group.makeIterator())) { connection in

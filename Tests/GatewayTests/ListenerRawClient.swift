@@ -8,13 +8,23 @@ final class ListenerRawClient {
   private var buffer: [UInt8] = []
 
   /// - Parameter receiveBufferBytes: a small one makes a reader that stalls felt soon.
-  init(port: Int, ipv6: Bool = false, receiveBufferBytes: Int32? = nil) throws {
+  /// - Parameter source: which of this machine's addresses it comes from; nil: 127.0.0.1, or ::1.
+  init(port: Int, ipv6: Bool = false, receiveBufferBytes: Int32? = nil, from source: String? = nil) throws {
     fd = socket(ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if var bytes = receiveBufferBytes { setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, 4) }
     var timeout = timeval(tv_sec: 600, tv_usec: 0)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     var on: Int32 = 1
     setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+    if let source {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      inet_pton(AF_INET, source, &address.sin_addr)
+      let bound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+      }
+      guard bound == 0 else { throw Failure.cannotConnect(errno) }
+    }
     let failed: Int32
     if ipv6 {
       var address = sockaddr_in6()

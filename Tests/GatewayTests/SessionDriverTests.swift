@@ -352,7 +352,11 @@ final class RecordingTransport: SessionTransport {
 }
 
 final class RecordingHost: SessionHost {
-  var verifier: any TokenVerifier = FixedVerifier(user: "")
+  var verifier: any TokenVerifier = FixedVerifier(user: "") { didSet { otherVerifier = verifier } }
+  var otherVerifier: any TokenVerifier = FixedVerifier(user: "")
+  /// Whom it lets in; nil: nobody counts.
+  var accounts: UserAccounts?
+  var notes: [RefusalCause] = []
   let revocations = Revocations()
   var time = SessionTime(monotonic: 0, wall: 1_700_000_000)
   var log: [String] = []
@@ -380,6 +384,13 @@ final class RecordingHost: SessionHost {
     default: driver.brokerAnswered(tag: tag, .failed(.notAvailable))
     }
   }
+
+  func openAccount(of user: String) -> AccountOpening {
+    guard let accounts else { return .none }
+    return accounts.open(user).map { .opened($0) } ?? .full
+  }
+  func closeAccount(_ account: UserAccount) { accounts?.close(account) }
+  func note(_ cause: RefusalCause, from driver: SessionDriver) { notes.append(cause) }
 
   func answerAll() {
     let all = waiting

@@ -314,6 +314,7 @@ struct SessionWalk {
       seen.insert("\(action)")
       if !holds { broken = "nothing is held" }
       holds = false
+    case .note: break
     }
   }
 

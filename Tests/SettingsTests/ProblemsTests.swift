@@ -56,7 +56,7 @@ struct ProblemsTests {
         "server.allowed_origins: is a list; write a list of texts, for example [\"one\", \"two\"]"
       ),
       (#"{"log": {"format": "xml"}}"#, "log.format: is \"xml\"; write \"text\" or \"json\""),
-      (#"{"server": 5}"#, "server: is not an object; write { \"allowed_origins\": … }"),
+      (#"{"server": 5}"#, "server: is not an object; write { \"address\": … }"),
       (#"[]"#, "the file does not hold an object; write { \"backbone\": … }"),
       (
         #"{"channel": {"namespaces": {}}}"#,

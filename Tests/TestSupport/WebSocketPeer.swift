@@ -24,11 +24,16 @@ public final class WebSocketPeer: Sendable {
   /// - Parameters:
   ///   - url: `ws://127.0.0.1:PORT/path`.
   ///   - receiveBufferBytes: of the socket; small, the server notices sooner that nobody reads.
+  ///   - source: which of this machine's addresses it comes from; nil: 127.0.0.1.
+  ///   - headers: more lines of the request, such as `X-Forwarded-For: 192.0.2.1`.
+  ///   - preface: bytes before everything else.
   ///   - onMessage: called on the reading thread with each message: one JSON object.
   public init(
-    _ url: String, receiveBufferBytes: Int32? = nil, onMessage: @escaping @Sendable (String) -> Void
+    _ url: String, receiveBufferBytes: Int32? = nil, from source: String? = nil, headers: [String] = [],
+    preface: [UInt8] = [], onMessage: @escaping @Sendable (String) -> Void
   ) throws {
-    connection = try Connection(url, receiveBufferBytes: receiveBufferBytes, onMessage)
+    connection = try Connection(
+      url, receiveBufferBytes: receiveBufferBytes, from: source, headers: headers, preface: preface, onMessage)
     let connection = connection
     let thread = Thread { connection.read() }
     thread.name = "websocket peer"
@@ -70,14 +75,20 @@ public final class WebSocketPeer: Sendable {
 
     var closing: Closing? { state.withLock { $0 } }
 
-    init(_ url: String, receiveBufferBytes: Int32?, _ onMessage: @escaping @Sendable (String) -> Void) throws {
+    init(
+      _ url: String, receiveBufferBytes: Int32?, from source: String?, headers: [String], preface: [UInt8],
+      _ onMessage: @escaping @Sendable (String) -> Void
+    ) throws {
       guard let url = URL(string: url), let port = url.port, let host = url.host else {
         throw Failure(description: "\(url) is not an address of a WebSocket")
       }
       self.onMessage = onMessage
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       guard descriptor >= 0 else { throw Failure(description: "no socket: errno \(errno)") }
-      do { try open(url, host, port, receiveBufferBytes) } catch {
+      do {
+        if let source { try bind(to: source) }
+        try open(url, host, port, receiveBufferBytes, headers, preface)
+      } catch {
         close(descriptor)
         throw error
       }
@@ -85,7 +96,21 @@ public final class WebSocketPeer: Sendable {
 
     deinit { close(descriptor) }
 
-    private func open(_ url: URL, _ host: String, _ port: Int, _ receiveBufferBytes: Int32?) throws {
+    private func bind(to source: String) throws {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = inet_addr(source)
+      let bound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      guard bound == 0 else { throw Failure(description: "\(source) cannot be used: errno \(errno)") }
+    }
+
+    private func open(
+      _ url: URL, _ host: String, _ port: Int, _ receiveBufferBytes: Int32?, _ headers: [String], _ preface: [UInt8]
+    ) throws {
       if var size = receiveBufferBytes {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
       }
@@ -101,11 +126,12 @@ public final class WebSocketPeer: Sendable {
         }
       }
       guard connected == 0 else { throw Failure(description: "\(url) refused the connection: errno \(errno)") }
-      let request = [
-        "GET \(url.path) HTTP/1.1", "Host: \(host):\(port)", "Upgrade: websocket", "Connection: Upgrade",
-        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
-      ].joined(separator: "\r\n")
-      guard send(Array(request.utf8)) else { throw Failure(description: "\(url) took no request") }
+      let request =
+        ([
+          "GET \(url.path) HTTP/1.1", "Host: \(host):\(port)", "Upgrade: websocket", "Connection: Upgrade",
+          "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ] + headers + ["", ""]).joined(separator: "\r\n")
+      guard send(preface + Array(request.utf8)) else { throw Failure(description: "\(url) took no request") }
       var head: [UInt8] = []
       while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
         var byte: UInt8 = 0

@@ -44,7 +44,7 @@ struct FanfarePeer: Peer {
     PeerDescription(
       name: name, version: try Spawn.run([try program(), "--version"]),
       settings: (settings.isEmpty ? "defaults" : settings.joined(separator: ", "))
-        + "; an event loop for each core it is pinned to; clients may subscribe and publish; and the scenario's settings"
+        + "; no limits on how fast a client may go; an event loop for each core it is pinned to; clients may subscribe and publish; and the scenario's settings"
         + about)
   }
 
@@ -168,7 +168,7 @@ struct FanfarePeer: Peer {
     return nil
   }
 
-  /// Every channel may be used by every client; all else is the default, or the scenario's settings.
+  /// Every channel may be used by every client, as fast as it can; all else is the default, or the scenario's settings.
   static func configuration(for scenario: Scenario) throws(BenchError) -> String {
     var namespaces = Set(scenario.groups.map(\.namespace).filter { !$0.isEmpty })
     for setting in scenario.settings where setting.hasPrefix("channel.namespaces.") {
@@ -179,8 +179,11 @@ struct FanfarePeer: Peer {
       "without_namespace": options,
       "namespaces": namespaces.sorted().map { options.merging(["name": $0]) { $1 } },
     ]
+    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls"]
+    let unlimited = Dictionary(uniqueKeysWithValues: kinds.map { ("\($0)_per_second", 0) })
+    let all: [String: Any] = ["channel": channel, "client": ["limits": unlimited, "user_limits": unlimited]]
     guard
-      let data = try? JSONSerialization.data(withJSONObject: ["channel": channel], options: [.sortedKeys])
+      let data = try? JSONSerialization.data(withJSONObject: all, options: [.sortedKeys])
     else { throw BenchError("the scenario's namespaces cannot be written as JSON; name them with letters and digits.") }
     return String(decoding: data, as: UTF8.self)
   }

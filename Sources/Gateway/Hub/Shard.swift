@@ -8,6 +8,10 @@ final class Shard: SessionHost {
   let loopIndex: Int
   let verifier: any TokenVerifier
   let revocations: Revocations
+  let otherVerifier: any TokenVerifier
+  /// What it shares with the other event loops; nil: nobody counts.
+  private let accounts: UserAccounts?
+  private let refusals: Refusals?
   let rules: SessionRules
   private let uplink: Mailbox<UplinkMessage>
   private let hub: Hub
@@ -35,15 +39,19 @@ final class Shard: SessionHost {
   private static let mostQuietRequests = 64
 
   init(
-    loopIndex: Int, verifier: any TokenVerifier, revocations: Revocations = Revocations(), rules: SessionRules,
-    uplink: Mailbox<UplinkMessage>,
-    windowBytes: Int, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
-    clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
+    loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
+    revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
+    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, load: ShardLoad, fanOut: FanOut,
+    egress: LoopEgress? = nil, clock: @escaping @Sendable () -> SessionTime,
+    atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.egress = egress
     self.loopIndex = loopIndex
     self.verifier = verifier
     self.revocations = revocations
+    self.otherVerifier = otherVerifier ?? verifier
+    self.accounts = accounts
+    self.refusals = refusals
     self.rules = rules
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
@@ -76,6 +84,17 @@ final class Shard: SessionHost {
     sessions[driver.id] = nil
     heldDrivers[driver.id] = nil
     if sessions.isEmpty { onEmpty?() }
+  }
+
+  func openAccount(of user: String) -> AccountOpening {
+    guard let accounts else { return .none }
+    return accounts.open(user).map { .opened($0) } ?? .full
+  }
+
+  func closeAccount(_ account: UserAccount) { accounts?.close(account) }
+
+  func note(_ cause: RefusalCause, from driver: SessionDriver) {
+    refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
   }
 
   /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has

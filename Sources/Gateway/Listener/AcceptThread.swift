@@ -1,6 +1,7 @@
 import CLinuxIO
 import Logging
 import Synchronization
+import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -139,12 +140,13 @@ final class AcceptThread: Sendable {
   }
 
   private func take(_ fd: Int32) {
-    if let slot = context.counters.takeSlot(limit: context.configuration.maxConnections) {
-      handOver(fd, slot)
-    } else {
-      context.counters.countRefused()
+    let peer = IPAddress(peerOf: fd)
+    switch context.gatekeeper.open(peer, counters: context.counters) {
+    case .success(let slot): handOver(fd, slot)
+    case .failure(let refused):
+      context.refuse(refused.cause, from: peer)
       if context.configuration.tls == nil {
-        let reply = HTTPReply.full.encoded()
+        let reply = HTTPReply(refused.cause).encoded()
         _ = unsafe reply.withUnsafeBytes { unsafe linuxio_send(fd, $0.baseAddress, $0.count) }
       }
       close(fd)
@@ -160,4 +162,24 @@ final class AcceptThread: Sendable {
   }
 
   private static func openReserve() -> Int32 { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
+}
+
+extension IPAddress {
+  /// The other end of a connected socket; nil where it has none, or no IP address.
+  init?(peerOf fd: Int32) {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let failed = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getpeername(fd, $0, &length) }
+    }
+    guard failed == 0 else { return nil }
+    // Port and address stand behind the family: 2 and 4 bytes; for IPv6 4 bytes of flow information between them.
+    let place =
+      switch Int32(storage.ss_family) {
+      case AF_INET: 4..<8
+      case AF_INET6: 8..<24
+      default: 0..<0
+      }
+    self.init(networkBytes: unsafe withUnsafeBytes(of: storage) { unsafe Array($0[place]) })
+  }
 }

@@ -21,8 +21,8 @@ public final class Connection: OutletOwner {
   /// Place of the event loop among those that the listener was given.
   public let loopIndex: Int
   public let format: WireFormat
-  /// The peer's IP address, without a port.
-  public let remoteAddress: String
+  /// The client's IP address, without a port: what a trusted proxy says, or the other end of the socket.
+  public var remoteAddress: String { slot.address?.description ?? "" }
 
   /// Bytes that we accepted and the kernel has not. At most the answer limit and one frame.
   public var queuedBytes: Int { outlet.queuedBytes }
@@ -43,6 +43,7 @@ public final class Connection: OutletOwner {
   private(set) var phase = Phase.open
   private let channel: any Channel
   private let listener: ListenerContext
+  private let slot: ConnectionSlot
   let outlet: Outlet
   /// The socket's number, for questions to the kernel, with TLS too.
   private let descriptor: Int32
@@ -60,18 +61,18 @@ public final class Connection: OutletOwner {
 
   init(
     id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, isTLS: Bool,
-    listener: ListenerContext
+    listener: ListenerContext, slot: ConnectionSlot
   ) {
     self.id = id
     self.eventLoop = channel.eventLoop
     self.loopIndex = loopIndex
     self.format = format
-    self.remoteAddress = channel.remoteAddress?.ipAddress ?? ""
     self.channel = channel
     outlet = Outlet(id: id, descriptor: isTLS ? -1 : descriptor)
     self.descriptor = descriptor
     self.listener = listener
     egress = listener.egress[loopIndex]
+    self.slot = slot
     outlet.attach(self)
   }
 
@@ -231,6 +232,7 @@ public final class Connection: OutletOwner {
   func closeSlow() {
     guard phase == .open else { return }
     listener.counters.countSlow()
+    listener.configuration.refusals.note(.slow, from: remoteAddress)
     beginClosing(
       .slow, ServerFrame.close(code: DisconnectCode.slow.code, reason: DisconnectCode.slow.reason),
       graceMilliseconds: listener.configuration.slowCloseGraceMilliseconds)
@@ -294,6 +296,15 @@ public final class Connection: OutletOwner {
     phase = .closed
     outlet.end()
   }
+
+  // MARK: Limits
+
+  /// Milliseconds for which the client's connection token is not to be checked yet; nil: its address has too many that
+  /// wait.
+  func signInDelay() -> Int64? { slot.signInDelay() }
+
+  /// From now on the connection counts for somebody, and no longer among those that anybody may open.
+  func signedIn() { slot.signedIn() }
 
   // MARK: What the handler tells
 

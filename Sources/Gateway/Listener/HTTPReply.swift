@@ -1,4 +1,5 @@
 import NIOHTTP1
+import Wire
 
 /// A whole answer of ours to a plain request. Every one ends its connection: clients that want more open a WebSocket.
 struct HTTPReply: Sendable, Equatable {
@@ -58,6 +59,10 @@ struct HTTPReply: Sendable, Equatable {
     status: .serviceUnavailable, headers: [("Retry-After", "5")],
     body: "as many connections are open as this server allows; try again later\n")
 
+  static let fullForAddress = HTTPReply(
+    status: .tooManyRequests, headers: [("Retry-After", "5")],
+    body: "your address has as many connections as this server allows, or opens them too fast; try again later\n")
+
   static let draining = HTTPReply(
     status: .serviceUnavailable, headers: [("Retry-After", "1")],
     body: "this server is shutting down; connect again to reach another one\n")
@@ -76,5 +81,15 @@ struct HTTPReply: Sendable, Equatable {
         Open a WebSocket at \(webSocketPath), with any Centrifuge SDK.
 
         """)
+  }
+}
+
+extension HTTPReply {
+  /// To somebody for whom there is no place.
+  init(_ cause: RefusalCause) {
+    switch cause {
+    case .addressConnections, .addressUnsigned, .addressHandshakes, .addressRate: self = .fullForAddress
+    default: self = .full
+    }
   }
 }

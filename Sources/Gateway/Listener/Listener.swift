@@ -41,6 +41,9 @@ public final class Listener: Sendable {
       Self.open(descriptor, slot, on: eventLoops[index], index: index, context: context)
     }
     try thread.start()
+    eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
+      configuration.refusals.tellMinute()
+    }
     if let pictures = configuration.pictures {
       // Ends with the event loop.
       eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
@@ -81,12 +84,15 @@ public final class Listener: Sendable {
         value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 65_536)
       )
       .channelInitializer { channel in
-        channel.closeFuture.whenComplete { _ in withExtendedLifetime(slot) {} }
+        channel.closeFuture.whenComplete { _ in slot.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
           let isTLS = context.configuration.tls != nil
           let request = RequestHandler(
-            listener: context, loopIndex: index, descriptor: descriptor, isTLS: isTLS)
+            listener: context, loopIndex: index, descriptor: descriptor, isTLS: isTLS, slot: slot)
           let operations = channel.pipeline.syncOperations
+          if slot.isProxied && context.configuration.expectsProxyHeader {
+            try operations.addHandler(ProxyHeaderHandler(slot, listener: context))
+          }
           if let tls = context.configuration.tls { try operations.addHandler(tls.makeServerHandler()) }
           try operations.addHandlers(request.pipeline)
         }

@@ -1,4 +1,6 @@
+import Logging
 public import TLS
+public import Wire
 
 /// What the public port is told at its start.
 public struct ListenerConfiguration: Sendable {
@@ -10,6 +12,14 @@ public struct ListenerConfiguration: Sendable {
   public var backlog: Int32 = 4096
   /// Sockets open at once, in the HTTP phase or beyond. One more is answered 503 and closed.
   public var maxConnections = 100_000
+  /// Shares of them, for addresses and for those that have not signed in: 503, and 429 for what is an address's own.
+  public var admission = AdmissionLimits.none
+  /// Where proxies speak for clients: in `X-Forwarded-For`, and in the PROXY protocol where ``expectsProxyHeader`` is on.
+  public var trustedProxies: [AddressRange] = []
+  /// Connections of trusted proxies begin with a header of the PROXY protocol, version 2; one that does not is closed.
+  public var expectsProxyHeader = false
+  /// Where it is written down whom the gateway turned away.
+  public var refusals = Refusals(logger: Logger(label: "fanfare.listener"))
   /// From accepting to a complete request head, the TLS handshake included.
   public var headerTimeoutMilliseconds: Int64 = 5_000
   /// The whole head: request line and all headers. More is answered 431.

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import Synchronization
+import Wire
 
 /// What all connections of one listener share.
 final class ListenerContext: Sendable {
@@ -8,6 +9,7 @@ final class ListenerContext: Sendable {
   let origins: OriginPolicy
   let counters = ListenerCounters()
   let egress: EgressBudget
+  let gatekeeper: Gatekeeper
   let logger: Logger
   let sessionFactory: SessionFactory
   private let draining = Atomic<Bool>(false)
@@ -24,6 +26,9 @@ final class ListenerContext: Sendable {
       configuration.egress
       ?? EgressBudget(limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, logger: logger)
     origins = OriginPolicy(allowedOrigins: configuration.allowedOrigins)
+    var admission = configuration.admission
+    admission.all.connections = min(admission.all.connections, configuration.maxConnections)
+    gatekeeper = Gatekeeper(admission, proxies: configuration.trustedProxies)
     self.logger = logger
     self.sessionFactory = sessionFactory
   }
@@ -32,6 +37,11 @@ final class ListenerContext: Sendable {
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
   func beginDraining() { draining.store(true, ordering: .relaxed) }
+
+  func refuse(_ cause: RefusalCause, from address: IPAddress?) {
+    counters.countRefused()
+    configuration.refusals.note(cause, from: address?.description ?? "")
+  }
 
   func nextConnectionID() -> UInt64 { Self.lastConnectionID.add(1, ordering: .relaxed).newValue }
 }

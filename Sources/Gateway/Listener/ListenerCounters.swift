@@ -18,7 +18,7 @@ public final class ListenerCounters: Sendable {
   public var acceptedConnections: Int { accepted.load(ordering: .relaxed) }
   /// Sockets open now, in any phase.
   public var openConnections: Int { open.load(ordering: .relaxed) }
-  /// Closed at once because `maxConnections` were open.
+  /// Turned away before their request was read, for want of a place: ``Admission``.
   public var refusedConnections: Int { refused.load(ordering: .relaxed) }
   /// Requests answered with an error, timeouts included.
   public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }
@@ -39,24 +39,10 @@ public final class ListenerCounters: Sendable {
   func countExhausted() { exhausted.add(1, ordering: .relaxed) }
   func countShed() { shed.add(1, ordering: .relaxed) }
 
-  /// A place among `limit` open connections, or nil where all are taken. Called by the accept thread alone, so nobody
-  /// else can raise the number between the look and the addition.
-  func takeSlot(limit: Int) -> ConnectionSlot? {
-    guard open.load(ordering: .relaxed) < limit else { return nil }
+  func countOpened() {
     accepted.add(1, ordering: .relaxed)
     open.add(1, ordering: .relaxed)
-    return ConnectionSlot(counters: self)
   }
 
-  fileprivate func returnSlot() { open.subtract(1, ordering: .relaxed) }
-}
-
-/// One place among the open connections. It is given back when the last reference goes, so that no path on which
-/// setting up a channel fails can lose a place.
-final class ConnectionSlot: Sendable {
-  private let counters: ListenerCounters
-
-  fileprivate init(counters: ListenerCounters) { self.counters = counters }
-
-  deinit { counters.returnSlot() }
+  func returnSlot() { open.subtract(1, ordering: .relaxed) }
 }

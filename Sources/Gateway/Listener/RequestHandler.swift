@@ -13,17 +13,19 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let descriptor: Int32
   /// Nobody but the channel writes to the descriptor then.
   private let isTLS: Bool
+  private let slot: ConnectionSlot
   private let headGuard: HeadGuard
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
   private var timeout: Scheduled<Void>?
   private var upgrade: RequestDecision.Upgrade?
   private var isAnswered = false
 
-  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, isTLS: Bool) {
+  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, isTLS: Bool, slot: ConnectionSlot) {
     self.listener = listener
     self.loopIndex = loopIndex
     self.descriptor = descriptor
     self.isTLS = isTLS
+    self.slot = slot
     headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
     var limits = NIOHTTPDecoderLimitConfiguration()
     // The guard has counted the head already; these are a second lock on the same door.
@@ -87,6 +89,10 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    if let cause = identifyClient(head) {
+      return answer(HTTPReply(cause), withBody: head.method != .HEAD, context: context)
+    }
+    slot.handshakeEnded()
     let decision = RequestDecision(
       head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
       isDraining: listener.isDraining,
@@ -98,13 +104,26 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
+  /// A trusted proxy says whose request it is. What it says of a client that is not there any more counts for nothing.
+  ///
+  /// - Returns: why that client is not let in.
+  private func identifyClient(_ head: HTTPRequestHead) -> RefusalCause? {
+    guard slot.takesForwardedAddress,
+      let client = ForwardedFor.client(in: head.headers["x-forwarded-for"], trusts: listener.gatekeeper.trusts)
+    else { return nil }
+    let cause = slot.identify(client)
+    if let cause { listener.refuse(cause, from: client) }
+    return cause
+  }
+
   /// The rest of the request belongs to another handler, behind the same guard and decoder.
   private func handOver(_ request: PictureRequest, context: ChannelHandlerContext) {
     guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
     isAnswered = true
     timeout?.cancel()
     let handler = PictureHandler(
-      request, service: service, listener: listener, headGuard: headGuard, eventLoop: context.eventLoop)
+      request, service: service, listener: listener, headGuard: headGuard, slot: slot,
+      eventLoop: context.eventLoop)
     let operations = context.pipeline.syncOperations
     do {
       try operations.addHandler(handler)
@@ -135,7 +154,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, isTLS: isTLS, listener: listener)
+      descriptor: descriptor, isTLS: isTLS, listener: listener, slot: slot)
     let handler = WebSocketHandler(
       connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
     connection.attach(handler)

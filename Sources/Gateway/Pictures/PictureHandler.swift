@@ -28,6 +28,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let service: PictureService
   private let listener: ListenerContext
   private let headGuard: HeadGuard
+  private let slot: ConnectionSlot
   private let eventLoop: any EventLoop
   private var context: ChannelHandlerContext?
   private var phase = Phase.opening
@@ -49,12 +50,13 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   init(
     _ request: PictureRequest, service: PictureService, listener: ListenerContext, headGuard: HeadGuard,
-    eventLoop: any EventLoop
+    slot: ConnectionSlot, eventLoop: any EventLoop
   ) {
     self.request = request
     self.service = service
     self.listener = listener
     self.headGuard = headGuard
+    self.slot = slot
     self.eventLoop = eventLoop
   }
 
@@ -224,6 +226,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .failure(let error): answer(HTTPReply(error))
     case .success(let claims):
       if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
+      slot.signedIn()
       perform(for: claims.user)
     }
   }

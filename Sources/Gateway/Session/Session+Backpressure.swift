@@ -8,7 +8,9 @@ extension Session {
 
   /// Whether a command that needs the broker or a token check may begin now.
   func mayBegin(_ command: ClientCommand) -> Bool {
-    guard pending.count < configuration.maximumPendingCommands && !isOutputFull && !isInputHeld else { return false }
+    guard pending.count < configuration.maximumPendingCommands && !isOutputFull && !isInputHeld && !isResting else {
+      return false
+    }
     return reads.count < Self.maximumReads || !command.isRead
   }
 
@@ -18,7 +20,11 @@ extension Session {
     // They are no requests: a pong that waited behind others would come too late.
     case .pong, .send: perform(command)
     default:
-      if waiting.isEmpty && !isOutputFull && !isInputHeld { perform(command) } else { waiting.append(command) }
+      if waiting.isEmpty && !isOutputFull && !isInputHeld && !isResting {
+        perform(command)
+      } else {
+        waiting.append(command)
+      }
     }
   }
 
@@ -32,7 +38,7 @@ extension Session {
 
   /// The server takes nothing from the client just now, and that is not the client's fault. Where it does not take its
   /// answers, it is.
-  var isUnread: Bool { isInputHeld || isDraining || (!waiting.isEmpty && !isOutputFull) }
+  var isUnread: Bool { isInputHeld || isDraining || isResting || (!waiting.isEmpty && !isOutputFull) }
 
   // MARK: What the peer takes
 

@@ -197,6 +197,14 @@ enum GeneralCall: String {
   case delivered = "receipt.delivered"
   case read = "receipt.read"
   case unread = "receipt.unread"
+
+  /// Whether it changes what others see.
+  var writes: Bool {
+    switch self {
+    case .edit, .delete, .mapSet, .mapRemove, .delivered, .read: true
+    case .mapGet, .mapList, .unread: false
+    }
+  }
 }
 
 /// What calls that belong to no app may say.

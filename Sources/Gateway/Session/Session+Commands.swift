@@ -24,16 +24,25 @@ extension Session {
     let id = command.id
     switch command.body {
     case .pong: return ponged()
-    case .send: return  // Nobody listens to it: accepted, so that SDKs may use it, and dropped.
+    case .send:
+      _ = charge(command)
+      return  // Nobody listens to it: accepted, so that SDKs may use it, and dropped.
     case _ where id == 0: return end(.badRequest("a command other than send and pong needs an id above 0"))
     case .connect: return end(.secondConnect)
-    case .ping: return send(.ping(id: id))
-    case .unknown: return fail(id, .methodNotFound.saying("the command names no method that this server knows"))
-    case .unsubscribe(let channel): return unsubscribe(id, channel)
+    case .ping:
+      if charge(command) { send(.ping(id: id)) }
+      return
+    case .unknown:
+      if charge(command) { fail(id, .methodNotFound.saying("the command names no method that this server knows")) }
+      return
+    case .unsubscribe(let channel):
+      if charge(command) { unsubscribe(id, channel) }
+      return
     case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc: break
     }
     // Read later rather than refused: whoever sends a thousand at once has them all done, in their order.
     guard mayBegin(command) else { return waiting.append(command) }
+    guard charge(command) else { return }
     switch command.body {
     case .subscribe(let ask): subscribe(QueuedSubscribe(id: id, ask: ask))
     case .publish(let ask): publish(id, ask)

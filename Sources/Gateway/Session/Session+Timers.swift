@@ -26,6 +26,7 @@ extension Session {
       // The client has done its part. 3502 is final, and would keep it from coming back.
       if time.monotonic >= timers.authenticate { end(.serverError) }
     case .live:
+      endRest()
       if time.monotonic >= timers.pong { return end(.noPong) }
       endExpired()
       if phase == .live { publishDue() }

@@ -69,6 +69,8 @@ public struct Session {
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
+  /// How fast the client has been; nil: nobody counts, or it has asked for nothing yet.
+  var rates: SessionRates?
   /// The time of the input in hand.
   var time = SessionTime(monotonic: 0, wall: 0)
   /// The actions of the input in hand.
@@ -88,13 +90,16 @@ public struct Session {
   /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
   @inline(__always)
   public var nextDeadline: Int64? {
-    let due = min(timers.next, paced.nextDue)
+    let due = min(min(timers.next, paced.nextDue), rates?.restUntil ?? .max)
     return phase == .closed || due == .max ? nil : due
   }
 
-  /// False while what the client sends could only be kept: a connect is under way, or commands wait already.
+  /// False while what the client sends could only be kept: a connect is under way, commands wait already, or the client
+  /// rests because it was too fast.
   @inline(__always)
-  public var wantsInput: Bool { phase != .connecting && waiting.isEmpty && !isOutputFull && !isDraining }
+  public var wantsInput: Bool {
+    phase != .connecting && waiting.isEmpty && !isOutputFull && !isDraining && !isResting
+  }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
   @inline(__always)
@@ -103,6 +108,8 @@ public struct Session {
   /// True while a command is under way whose answer the client should still get.
   @inline(__always)
   public var awaitsAnswers: Bool { phase != .closed && !(pending.isEmpty && waiting.isEmpty) }
+
+  func isPending(_ tag: UInt64) -> Bool { pending[tag] != nil }
 
   @inline(__always)
   var configuration: SessionConfiguration { rules.configuration }

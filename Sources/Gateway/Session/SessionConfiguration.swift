@@ -28,6 +28,17 @@ public struct SessionConfiguration: Sendable {
   public var pongTimeoutMilliseconds: Int64 = 8_000
   /// How long an expired connection or subscription lives on, so that a refresh on its way still counts.
   public var expiryGraceSeconds: Int64 = 25
+  /// Tokens of one connection that are checked at a time; meanwhile it is read later.
+  public var maximumTokenChecks = 8
+  /// Of one connection: what is faster is read later.
+  public var rates = ClientRates() { didSet { updateRateLimiting() } }
+  /// Of all connections of one user on this gateway together: what is faster is read later, then refused with error 111,
+  /// and who goes on is disconnected with 3013.
+  public var userRates = ClientRates() { didSet { updateRateLimiting() } }
+  /// Connections of one user on this gateway: disconnect 3504. 0: any number.
+  public var maximumConnectionsPerUser = 0
+  /// Whether anything is counted: looked at with each command.
+  private(set) var isRateLimited = false
   /// Whether a connect without a token is accepted, with an empty user: else disconnect 3500.
   public var allowAnonymous = false
   /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
@@ -39,6 +50,8 @@ public struct SessionConfiguration: Sendable {
   public var node = ""
 
   public init() {}
+
+  private mutating func updateRateLimiting() { isRateLimited = !(rates.isUnlimited && userRates.isUnlimited) }
 }
 
 /// What all sessions of a gateway go by: one object, so that a session pays one pointer for it.

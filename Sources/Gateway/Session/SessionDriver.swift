@@ -1,4 +1,3 @@
-import Auth
 import NIOCore
 import Wire
 
@@ -6,10 +5,10 @@ import Wire
 ///
 /// Bound to its connection's event loop, and deliberately not Sendable.
 final class SessionDriver {
-  private var session: Session
+  var session: Session
   /// Nil once it is closed.
-  private var transport: (any SessionTransport)?
-  private let host: any SessionHost
+  private(set) var transport: (any SessionTransport)?
+  let host: any SessionHost
   /// Of the connection: what the host knows this session by.
   let id: UInt64
   let eventLoop: any EventLoop
@@ -32,6 +31,12 @@ final class SessionDriver {
   private var deferred: [SessionInput] = []
   private var isPerforming = false
   private var hostHoldsInput = false
+  /// As the session was told.
+  private var isInputHeld = false
+  /// The tokens that this connection has checked.
+  var checks: TokenChecks
+  /// Counts for somebody, and no longer among those that anybody may open.
+  private var isSignedIn = false
   private var isPaused = false
   private var hasEnded = false
   /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
@@ -53,6 +58,7 @@ final class SessionDriver {
     outlet = transport.outlet
     client = identity.client
     sessionID = identity.session
+    checks = TokenChecks(most: rules.configuration.maximumTokenChecks)
     mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
       rules: rules, identity: identity, format: transport.format,
@@ -61,6 +67,8 @@ final class SessionDriver {
 
   /// Empty: anonymous, or not connected yet.
   var user: String { session.user }
+  /// The client's, without a port.
+  var address: String { transport?.remoteAddress ?? "" }
   var phase: Session.Phase { session.phase }
 
   // MARK: From the connection
@@ -70,6 +78,7 @@ final class SessionDriver {
   /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
+    session.read(bytes: message.readableBytes)
     // Taken out while it is walked through, so that what happens meanwhile cannot change it.
     var commands: [ClientCommand] = []
     swap(&commands, &self.commands)
@@ -121,6 +130,8 @@ final class SessionDriver {
   /// The connection is gone, whoever ended it.
   func closed() {
     transport = nil
+    checks.forgetWaiting()
+    if let account = session.leaveAccount() { host.closeAccount(account) }
     outbox = []
     isInReadBurst = false
     feed(.transportClosed)
@@ -181,14 +192,22 @@ final class SessionDriver {
 
   /// The broker is behind, or no longer: commands are read later.
   func holdInput(_ holds: Bool) {
-    guard holds != hostHoldsInput else { return }
     hostHoldsInput = holds
+    holdInputForChecks()
+  }
+
+  /// Tells the session where what the client sends is read later, or again.
+  func holdInputForChecks() {
+    let holds = hostHoldsInput || checks.isFull
+    guard holds != isInputHeld else { return }
+    isInputHeld = holds
+    if checks.isFull { host.note(.tokenChecks, from: self) }
     feed(.inputHeld(holds))
   }
 
   // MARK: Deciding and performing
 
-  private func feed(_ input: SessionInput) {
+  func feed(_ input: SessionInput) {
     if isPerforming { return deferred.append(input) }
     isPerforming = true
     decide(input)
@@ -205,6 +224,10 @@ final class SessionDriver {
     }
     synchronizeReading()
     synchronizeTimer()
+    if !isSignedIn && session.phase == .live {
+      isSignedIn = true
+      transport?.signedIn()
+    }
     endIfAnswered()
     // What was just sent may be more than the client takes at once. Ends at once: only its taking undoes this.
     if outlet.isFull && !session.isOutputFull { outputChanged() }
@@ -230,12 +253,14 @@ final class SessionDriver {
     case .send(let reply): if transport != nil { outbox.append(reply) }
     case .close(let code):
       flush()
+      if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
       transport?.close(code)
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):
       host.request(.subscribe(request), tag: tag, filter: filter, from: self)
-    case .checkConnectionToken(let tag, let token): checkConnectionToken(tag, token)
-    case .checkSubscriptionToken(let tag, let token): checkSubscriptionToken(tag, token)
+    case .checkConnectionToken(let tag, let token): begin(.connection(tag: tag, token: token))
+    case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
+    case .note(let cause): host.note(cause, from: self)
     case .attach(let channel, let flags, let filters):
       flush()
       host.attach(self, to: channel, flags, filters)
@@ -255,7 +280,7 @@ final class SessionDriver {
   }
 
   private func synchronizeReading() {
-    let pauses = hostHoldsInput || !session.wantsInput
+    let pauses = isInputHeld || !session.wantsInput
     guard pauses != isPaused, session.phase != .closed else { return }
     isPaused = pauses
     if pauses { transport?.pauseReading() } else { transport?.resumeReading() }
@@ -289,51 +314,6 @@ final class SessionDriver {
       feed(.deadline)
     } else {
       synchronizeTimer()
-    }
-  }
-
-  // MARK: Tokens
-
-  /// Signatures are checked off the event loop: a key may have to be fetched first.
-  private func checkConnectionToken(_ tag: UInt64, _ token: String) {
-    let verifier = host.verifier
-    check({ () async throws(TokenError) in try await verifier.verifyConnection(token) }) {
-      $0.feed(.connectionTokenChecked(tag: tag, $0.unlessRevoked($1)))
-    }
-  }
-
-  private func checkSubscriptionToken(_ tag: UInt64, _ token: String) {
-    let verifier = host.verifier
-    check({ () async throws(TokenError) in try await verifier.verifySubscription(token) }) {
-      $0.feed(.subscriptionTokenChecked(tag: tag, $0.unlessRevoked($1)))
-    }
-  }
-
-  /// What was revoked between the check and now, this event loop has heard of already: nobody tells it again.
-  private func unlessRevoked(
-    _ result: Result<ConnectionClaims, TokenError>
-  ) -> Result<ConnectionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
-    return result
-  }
-
-  private func unlessRevoked(
-    _ result: Result<SubscriptionClaims, TokenError>
-  ) -> Result<SubscriptionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
-    return result
-  }
-
-  private func check<Claims: Sendable>(
-    _ verify: @escaping @Sendable () async throws(TokenError) -> Claims,
-    then done: @escaping @Sendable (SessionDriver, Result<Claims, TokenError>) -> Void
-  ) {
-    let driver = NIOLoopBound(self, eventLoop: eventLoop)
-    let eventLoop = eventLoop
-    Task {
-      let result: Result<Claims, TokenError>
-      do throws(TokenError) { result = .success(try await verify()) } catch { result = .failure(error) }
-      eventLoop.execute { done(driver.value, result) }
     }
   }
 }

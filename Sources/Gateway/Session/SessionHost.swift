@@ -17,13 +17,28 @@ protocol SessionTransport: AnyObject {
   func resumeReading()
   /// Nil where it cannot be told.
   var progress: PeerProgress? { get }
+  /// The client's, without a port.
+  var remoteAddress: String { get }
+  /// Milliseconds for which the client's connection token is not to be checked yet; nil: too many wait already.
+  func signInDelay() -> Int64?
+  /// The client has said who it is, and was let in.
+  func signedIn()
+}
+
+extension SessionTransport {
+  var remoteAddress: String { "" }
+  func signInDelay() -> Int64? { 0 }
+  func signedIn() {}
 }
 
 /// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.
 ///
 /// A host may answer a request before ``request(_:tag:from:)`` returns; the driver keeps the order.
 protocol SessionHost: AnyObject {
+  /// For tokens of those who sign in.
   var verifier: any TokenVerifier { get }
+  /// For tokens of those who are in.
+  var otherVerifier: any TokenVerifier { get }
   /// Asked once more when a check of the verifier's has come back.
   var revocations: Revocations { get }
   /// Now.
@@ -43,6 +58,27 @@ protocol SessionHost: AnyObject {
   func releaseHeld(for driver: SessionDriver)
   /// Drops what is held for this driver, and holds no more.
   func discardHeld(for driver: SessionDriver)
+  /// The user has one more connection. Each account that was opened is closed once.
+  func openAccount(of user: String) -> AccountOpening
+  func closeAccount(_ account: UserAccount)
+  /// The client was refused something, or is read later.
+  func note(_ cause: RefusalCause, from driver: SessionDriver)
   /// The driver's last word: the transport is closed, and no answer that matters is under way. Comes once.
   func sessionEnded(_ driver: SessionDriver)
+}
+
+/// What becomes of one more connection of a user's.
+enum AccountOpening {
+  /// Nobody counts.
+  case none
+  case opened(UserAccount)
+  /// The user has as many as one may have.
+  case full
+}
+
+extension SessionHost {
+  var otherVerifier: any TokenVerifier { verifier }
+  func openAccount(of user: String) -> AccountOpening { .none }
+  func closeAccount(_ account: UserAccount) {}
+  func note(_ cause: RefusalCause, from driver: SessionDriver) {}
 }

@@ -57,6 +57,8 @@ public enum SessionAction: Sendable, Equatable {
   case releaseHeld
   /// Drops the frames that the hub holds for this connection, and holds no more.
   case discardHeld
+  /// The client was refused something, or is read later: for the log and the metrics.
+  case note(RefusalCause)
 }
 
 /// Which part of a channel a connection gets.

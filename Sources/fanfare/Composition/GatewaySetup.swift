@@ -31,6 +31,9 @@ enum GatewaySetup {
     listener.queueLimitBytes = settings.client.queueBytes
     listener.egressLimitBytes = settings.gateway.egressBytes
     listener.answerLimitBytes = settings.gateway.egressBytes / 4
+    listener.admission = admission(settings.server.admission, of: listener.maxConnections)
+    listener.trustedProxies = settings.server.admission.trustedProxies
+    listener.expectsProxyHeader = settings.server.admission.proxyProtocol
     let tls = settings.server.tls
     if tls.enabled {
       do throws(TLSError) {
@@ -40,6 +43,27 @@ enum GatewaySetup {
       }
     }
     return listener
+  }
+
+  /// What is not set is a share of what is.
+  private static func admission(_ settings: Settings.Admission, of connections: Int) -> AdmissionLimits {
+    func given(_ number: Int, or share: Int) -> Int { number > 0 ? min(number, connections) : share }
+    func quarter(of number: Int) -> Int { AdmissionLimits.share(number, oneIn: 4) }
+    let unsigned = given(settings.maxUnsigned, or: connections - connections / 4)
+    let handshakes = given(settings.maxHandshakes, or: AdmissionLimits.share(connections, oneIn: 2))
+    return AdmissionLimits(
+      all: .init(connections: connections, unsigned: unsigned, handshakes: handshakes),
+      address: .init(
+        connections: given(settings.addressConnections, or: quarter(of: connections)),
+        unsigned: given(settings.addressUnsigned, or: quarter(of: unsigned)),
+        handshakes: given(settings.addressHandshakes, or: quarter(of: handshakes))),
+      newConnections: settings.connectionRate, signIns: settings.signInRate, countsLoopback: settings.limitsLoopback)
+  }
+
+  private static func rates(_ settings: Settings.Rates) -> ClientRates {
+    var rates = ClientRates()
+    for kind in RateKind.allCases { rates[kind] = settings[kind.name] }
+    return rates
   }
 
   private static func session(_ settings: Settings, version: String) -> SessionConfiguration {
@@ -59,6 +83,10 @@ enum GatewaySetup {
     session.allowAnonymous = client.allowAnonymousConnectWithoutToken
     session.personalChannelNamespace =
       client.userPersonalChannel.enabled ? client.userPersonalChannel.namespace : nil
+    session.maximumTokenChecks = client.maxTokenChecks
+    session.maximumConnectionsPerUser = client.maxConnectionsPerUser
+    session.rates = rates(client.limits)
+    session.userRates = rates(client.userLimits)
     session.version = version
     return session
   }

@@ -188,6 +188,7 @@ final class Deployment: Sendable {
   /// Namespaces: `mem`, `rel`, `dur` by durability, all with history, presence, joins and leaves.
   ///
   /// Times that no test here is about are long: a machine that stands still for a while is no fault of the server's.
+  /// Floods of one client are what many of them are about, so how fast clients may go is not limited either.
   /// But a request must not wait for longer than the broker knows what it has done: a minute.
   private static func configuration(adding more: String) -> String {
     let namespaces = ["mem": "memory", "rel": "relaxed", "dur": "durable"].map { name, durability in
@@ -199,11 +200,14 @@ final class Deployment: Sendable {
        "allow_user_limited_channels":true}
       """
     }
+    let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls"]
+    let unlimited = "{\(kinds.map { "\"\($0)_per_second\":0" }.joined(separator: ","))}"
     return """
       {"channel":{"namespaces":[\(namespaces.sorted().joined(separator: ",\n"))]},
        "server":{"header_timeout":"1m"},
        "client":{"recovery_max_publications":100000,"history_max_publications":10000,
-                 "connect_timeout":"10m","request_timeout":"50s","ping_interval":"10m"},
+                 "connect_timeout":"10m","request_timeout":"50s","ping_interval":"10m",
+                 "limits":\(unlimited),"user_limits":\(unlimited)},
        "broker":{"gateway_timeout":"1m"},
        "log":{"level":"debug"}\(more)}
       """

@@ -93,11 +93,16 @@ final class Peer: Sendable {
 
   private struct WebSocketReference: Sendable { weak var peer: WebSocketPeer? }
 
-  init(_ url: String, receiveBufferBytes: Int32? = nil) throws {
+  init(
+    _ url: String, receiveBufferBytes: Int32? = nil, from source: String? = nil, headers: [String] = [],
+    preface: [UInt8] = []
+  ) throws {
     self.url = url
     let box = StateBox()
     state = box
-    socket = try WebSocketPeer(url, receiveBufferBytes: receiveBufferBytes) { message in
+    socket = try WebSocketPeer(
+      url, receiveBufferBytes: receiveBufferBytes, from: source, headers: headers, preface: preface
+    ) { message in
       // The server's ping.
       if message == "{}" {
         box.socket.withLock { $0?.peer }?.send("{}")

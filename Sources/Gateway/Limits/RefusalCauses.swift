@@ -1,0 +1,56 @@
+import Wire
+
+/// Why the gateway refuses, holds back or sends away. The names are in docs/OPERATIONS.md.
+extension RefusalCause {
+  // MARK: Before a WebSocket
+
+  static let full = RefusalCause("server_full", "all connections are taken (server.max_connections)")
+  static let handshakes = RefusalCause(
+    "handshakes", "too many connections have not sent their request yet (server.max_handshakes)")
+  static let unsigned = RefusalCause("unsigned", "too many connections have not signed in yet (server.max_unsigned)")
+  static let addressConnections = RefusalCause(
+    "address_connections",
+    "one address has too many connections (server.address.max_connections); if it is a proxy, list it in server.trusted_proxies"
+  )
+  static let addressUnsigned = RefusalCause(
+    "address_unsigned",
+    "one address has too many connections that have not signed in (server.address.max_unsigned)")
+  static let addressHandshakes = RefusalCause(
+    "address_handshakes",
+    "one address has too many connections without a request (server.address.max_handshakes)")
+  static let addressRate = RefusalCause(
+    "address_rate", "one address opens connections too fast (server.address.connections_per_second)")
+  static let signIns = RefusalCause(
+    "address_sign_ins", "one address signs in too often (server.address.sign_ins_per_second)")
+  static let proxyHeader = RefusalCause(
+    "proxy_header", "a trusted proxy sent no PROXY protocol header of version 2, which server.proxy_protocol asks for")
+
+  // MARK: Signed in
+
+  static let userConnections = RefusalCause(
+    "user_connections", "a user has too many connections (client.max_connections_per_user)")
+  static let tokenChecks = RefusalCause(
+    "token_checks", "a client is read later, because it has too many tokens checked (client.max_token_checks)")
+  static let tooManyRefusals = RefusalCause(
+    "too_many_refusals", "a client went on with commands that were refused, and was disconnected with 3013")
+
+  // MARK: Ends
+
+  static let slow = RefusalCause("slow", "a client read too slowly and was disconnected with 3008 (client.queue_bytes)")
+
+  /// Of a connection that the server ends because of the client; nil for an end that is nobody's fault.
+  static func closing(_ code: DisconnectCode) -> RefusalCause? { closings[code.code] }
+
+  private static let closings: [UInt16: RefusalCause] = Dictionary(
+    uniqueKeysWithValues: [
+      (DisconnectCode.noPong, "a client did not answer a ping"),
+      (.invalidToken, "a client came without a valid token"),
+      (.badRequest, "a client broke the protocol"),
+      (.stale, "a client did not sign in in time (client.connect_timeout)"),
+      (.channelLimit, "a token names more channels than a client may have (client.max_channels)"),
+      (.permissionDenied, "a client may not do what it asked for"),
+      (.tooManyErrors, "a client made too many errors"),
+    ].map { code, sentence in
+      (code.code, RefusalCause("disconnect_\(code.code)", "\(sentence), and was disconnected with \(code.code)"))
+    })
+}

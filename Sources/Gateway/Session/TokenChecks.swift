@@ -1,0 +1,53 @@
+/// A token that is to be checked, and under which tag the session waits for it.
+enum TokenCheck: Sendable {
+  case connection(tag: UInt64, token: String)
+  case subscription(tag: UInt64, token: String)
+
+  var tag: UInt64 {
+    switch self {
+    case .connection(let tag, _), .subscription(let tag, _): tag
+    }
+  }
+}
+
+/// The token checks of one connection: so many at a time, and the others wait here.
+///
+/// A check counts until it has ended, whatever became of what it was for: a client that subscribes and unsubscribes at
+/// once would otherwise have any number of them running. One that nobody waits for any more is not begun.
+struct TokenChecks {
+  let most: Int
+  private(set) var running = 0
+  private var waiting = FirstInFirstOut<TokenCheck>()
+
+  init(most: Int) { self.most = max(most, 1) }
+
+  /// What the client sends is read later.
+  var isFull: Bool { running >= most }
+
+  var waitingCount: Int { waiting.count }
+
+  /// - Returns: true where the check is to begin now.
+  mutating func begin(_ check: TokenCheck) -> Bool {
+    guard running < most else {
+      waiting.append(check)
+      return false
+    }
+    running += 1
+    return true
+  }
+
+  /// One has ended.
+  ///
+  /// - Returns: the one to begin now.
+  mutating func ended(isWanted: (UInt64) -> Bool) -> TokenCheck? {
+    running -= 1
+    while let next = waiting.popFirst() {
+      guard isWanted(next.tag) else { continue }
+      running += 1
+      return next
+    }
+    return nil
+  }
+
+  mutating func forgetWaiting() { waiting = FirstInFirstOut() }
+}

@@ -1,0 +1,65 @@
+import Settings
+import Testing
+import Wire
+
+@Suite("Limits, and what Kubernetes sets")
+struct LimitSettingsTests {
+  @Test("Rates have usual values, and 0 is none")
+  func rates() throws {
+    let settings = try load(#"{"client": {"limits": {"publications_per_second": 0, "subscribes_burst": 700}}}"#)
+    #expect(settings.client.limits["publications"].isUnlimited)
+    #expect(settings.client.limits["subscribes"] == RateLimit(perSecond: 500, burst: 700))
+    #expect(settings.client.limits["bytes"] == RateLimit(perSecond: 16 << 20, burst: 64 << 20))
+    // A backlog of a thousand messages passes at once.
+    #expect(try load("{}").client.limits["publications"].burst >= 1000)
+    #expect(settings.client.maxConnectionsPerUser == 0)
+    #expect(settings.server.admission.connectionRate == RateLimit(perSecond: 500, burst: 5000))
+    #expect(!settings.server.admission.limitsLoopback)
+  }
+
+  @Test("Trusted proxies are addresses and ranges")
+  func proxies() throws {
+    let settings = try load(#"{"server": {"trusted_proxies": ["10.0.0.7", "fd00::/8"], "proxy_protocol": true}}"#)
+    #expect(settings.server.admission.trustedProxies.count == 2)
+    #expect(settings.server.admission.proxyProtocol)
+    #expect(
+      problems(#"{"server": {"trusted_proxies": ["10.0.0.7/99"]}}"#) == [
+        "f.json:1: server.trusted_proxies: holds \"10.0.0.7/99\"; write an address or a range, for example \"10.0.0.7\" or \"10.0.0.0/8\""
+      ])
+    #expect(
+      problems(#"{"server": {"proxy_protocol": true}}"#).first?.contains("server.trusted_proxies is empty") == true)
+  }
+
+  @Test("A limit beyond all connections limits nothing")
+  func tooLarge() {
+    #expect(
+      problems(#"{"server": {"max_connections": 100, "address": {"max_connections": 101}}}"#).first?.contains(
+        "server.address.max_connections: is more than server.max_connections") == true)
+  }
+
+  @Test("What Kubernetes sets beside services called fanfare keeps nothing from starting")
+  func kubernetes() throws {
+    let environment = [
+      "FANFARE_SERVICE_HOST": "10.96.0.12", "FANFARE_SERVICE_PORT": "8000", "FANFARE_SERVICE_PORT_WEBSOCKET": "8000",
+      "FANFARE_PORT": "tcp://10.96.0.12:8000", "FANFARE_PORT_8000_TCP": "tcp://10.96.0.12:8000",
+      "FANFARE_PORT_8000_TCP_PROTO": "tcp", "FANFARE_PORT_8000_TCP_PORT": "8000",
+      "FANFARE_PORT_8000_TCP_ADDR": "10.96.0.12", "FANFARE_PORT_53_UDP": "udp://10.96.0.12:53",
+      "FANFARE_BROKER_SERVICE_HOST": "10.96.0.13", "FANFARE_BROKER_PORT_7500_TCP_ADDR": "10.96.0.13",
+      // Of a service called fanfare-server, and the name of a setting.
+      "FANFARE_SERVER_PORT": "tcp://10.96.0.14:8000",
+    ]
+    #expect(try load("{}", environment: environment) == load("{}"))
+    #expect(try load("{}", environment: ["FANFARE_SERVER_PORT": "8123"]).server.port == 8123)
+  }
+
+  @Test(
+    "What only looks like it is still a mistake",
+    arguments: [
+      ("FANFARE_PORT", "8000"), ("FANFARE_SERVICE_HOSTS", "x"), ("FANFARE_SERVICES_HOST", "x"),
+      ("FANFARE_PORT_TCP", "x"), ("FANFARE_PORT_8000", "x"), ("FANFARE_PORT_8000_TCP_ADDRESS", "x"),
+      ("FANFARE_PORT_8000_HTTP", "x"), ("FANFARE_SERVER_PORTS", "8000"), ("FANFARE_SERVER_PORT", "http://x"),
+    ])
+  func mistakes(_ variable: String, _ value: String) {
+    #expect(problems("{}", environment: [variable: value]) != ["accepted"])
+  }
+}
