@@ -13,6 +13,8 @@ final class SessionRates {
   var unchargedBytes = 0
   /// Of the user, with all other connections on this gateway; nil: nobody counts.
   var account: UserAccount?
+  /// Until when nothing of the client's is begun, in monotonic milliseconds; `Int64.max`: it does not rest.
+  var restUntil = Int64.max
   /// Refusals of commands: whoever goes on is disconnected.
   var refusals = TokenLevel(SessionRates.refusalLimit)
 
@@ -95,21 +97,22 @@ extension Session {
   /// Nothing more of the client's is begun for so long. Told once for each rest.
   private mutating func rest(_ milliseconds: Int64, _ owner: Owner) {
     let until = saturatingSum(time.monotonic, milliseconds)
-    if timers.rest == .max {
+    let rates = counted()
+    if rates.restUntil == .max {
       out.append(.note(owner.cause))
-      timers.rest = until
+      rates.restUntil = until
     } else {
-      timers.rest = max(timers.rest, until)
+      rates.restUntil = max(rates.restUntil, until)
     }
   }
 
   /// True while nothing of the client's is begun because it was too fast.
   @inline(__always)
-  var isResting: Bool { timers.rest != .max }
+  var isResting: Bool { rates.map { $0.restUntil != .max } ?? false }
 
   mutating func endRest() {
-    guard time.monotonic >= timers.rest else { return }
-    timers.rest = .max
+    guard let rates, time.monotonic >= rates.restUntil else { return }
+    rates.restUntil = .max
   }
 }
 

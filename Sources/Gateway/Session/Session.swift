@@ -90,7 +90,7 @@ public struct Session {
   /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
   @inline(__always)
   public var nextDeadline: Int64? {
-    let due = min(timers.next, paced.nextDue)
+    let due = min(min(timers.next, paced.nextDue), rates?.restUntil ?? .max)
     return phase == .closed || due == .max ? nil : due
   }
 
