@@ -17,6 +17,7 @@ public enum SecretFile {
   public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
     case missing(path: String)
     case openToOthers(path: String, mode: String)
+    case folderOpenToOthers(path: String, mode: String)
     case notAFile(path: String)
     case tooShort(path: String, bytes: Int)
     case tooLong(path: String)
@@ -27,6 +28,8 @@ public enum SecretFile {
       case .missing(let path): "\(path) does not exist; write the secret there, with mode 0600"
       case .openToOthers(let path, let mode):
         "\(path) has mode \(mode), so others on this machine can read or change the secret; run: chmod 600 \(path)"
+      case .folderOpenToOthers(let path, let mode):
+        "the folder \(path) has mode \(mode), so others on this machine can reach what is in it; run: chmod 700 \(path)"
       case .notAFile(let path): "\(path) is not a regular file; put the secret into a file of its own"
       case .tooShort(let path, let bytes):
         "the secret in \(path) has \(bytes) bytes, at least \(VerifierConfigurationError.minimumSecretLength) are needed; "
@@ -53,21 +56,45 @@ public enum SecretFile {
     }
   }
 
-  /// Loads a secret from a file, without the whitespace around it.
-  public static func load(_ path: String) throws(Fault) -> String {
+  /// Refuses a file with a key that others than its owner may read or change: of TLS, of CURVE.
+  public static func requirePrivate(_ path: String) throws(Fault) { close(try openPrivate(path)) }
+
+  /// Refuses a folder that others than its owner may enter.
+  ///
+  /// - Parameter mask: the rights that nobody may have.
+  public static func requirePrivate(folder: String, mask: UInt32 = 0o077) throws(Fault) {
+    var status = stat()
+    guard unsafe stat(folder, &status) == 0 else { throw failure(folder, "looking at") }
+    guard status.st_mode & mask == 0 else {
+      throw .folderOpenToOthers(path: folder, mode: "0" + String(status.st_mode & 0o777, radix: 8))
+    }
+  }
+
+  private static func openPrivate(_ path: String) throws(Fault) -> Int32 {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { throw .missing(path: path) }
       throw failure(path, "opening")
     }
-    defer { close(descriptor) }
-    // Of the open file, not of the path: between two calls on a path somebody could swap the file.
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, "looking at") }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
-    guard status.st_mode & 0o077 == 0 else {
-      throw .openToOthers(path: path, mode: "0" + String(status.st_mode & 0o777, radix: 8))
+    do throws(Fault) {
+      // Of the open file, not of the path: between two calls on a path somebody could swap the file.
+      var status = stat()
+      guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, "looking at") }
+      guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
+      guard status.st_mode & 0o077 == 0 else {
+        throw .openToOthers(path: path, mode: "0" + String(status.st_mode & 0o777, radix: 8))
+      }
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
     }
+  }
+
+  /// Loads a secret from a file, without the whitespace around it.
+  public static func load(_ path: String) throws(Fault) -> String {
+    let descriptor = try openPrivate(path)
+    defer { close(descriptor) }
     let bytes = try contents(descriptor, path)
     let secret = String(decoding: bytes, as: UTF8.self).trimmingWhitespace()
     guard secret.utf8.count >= VerifierConfigurationError.minimumSecretLength else {

@@ -17,6 +17,8 @@ public struct BrokerEndpoints: Sendable {
   /// For services: ROUTER, and XPUB. Nil where services are switched off.
   public var commands: String?
   public var tap: String?
+  public var commandsAccess = ServiceAccess.everything
+  public var tapAccess = ServiceAccess.everything
   /// Largest frame that a service may send, in bytes.
   public var maximumServiceMessageBytes: Int64 = 1 << 20
 
@@ -73,7 +75,8 @@ public final class BrokerLoop: LoopParticipant {
     try backbone.bind(endpoints.backbone)
     backboneEndpoint = try backbone.lastEndpoint
     self.backbone = backbone
-    services = try ServiceEndpoint(endpoints, namespaces: core.configuration.namespaces, context: context)
+    services = try ServiceEndpoint(
+      endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger)
     registration = loop.watch(self.backbone, for: self) { broker, _ in broker.readBackbone() }
     if let services { watch(services) }
     loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
@@ -91,7 +94,9 @@ public final class BrokerLoop: LoopParticipant {
 
   private func watch(_ services: ServiceEndpoint) {
     services.registration = loop.watch(services.commands, for: self) { broker, _ in broker.readCommands() }
-    loop.watch(services.tap, for: self) { _, _ in services.readSubscriptions() }
+    loop.watch(services.tap, for: self) { broker, _ in
+      services.readSubscriptions(limit: broker.loop.messagesPerRound)
+    }
   }
 
   private func readBackbone() {

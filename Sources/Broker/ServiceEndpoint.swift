@@ -1,3 +1,4 @@
+import Logging
 import Wire
 import ZeroMQ
 
@@ -11,6 +12,7 @@ import ZeroMQ
 final class ServiceEndpoint {
   private struct Caller {
     var identity: [UInt8]
+    var grant: ServiceGrant
     var hasDelimiter: Bool
     var requestID: [UInt8]
     var binaryData = false
@@ -28,10 +30,20 @@ final class ServiceEndpoint {
   private var subscriptions = 0
   /// Replies that could not be sent because the service had gone or reads too slowly.
   private(set) var undelivered: UInt64 = 0
+  /// Taps that asked for what they may not have, and requests of services that were refused for their grant.
+  private(set) var refused: UInt64 = 0
+  private let commandsAccess: ServiceAccess
+  private let tapAccess: ServiceAccess
+  private let logger: Logger
 
   /// Nil where services are switched off.
-  init?(_ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context) throws(ZeroMQError) {
+  init?(
+    _ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context, logger: Logger
+  ) throws(ZeroMQError) {
     self.namespaces = namespaces
+    self.logger = logger
+    commandsAccess = endpoints.commandsAccess
+    tapAccess = endpoints.tapAccess
     guard let commandsAddress = endpoints.commands, let tapAddress = endpoints.tap else { return nil }
     var options = Socket.Options()
     options.lingerMilliseconds = 1000
@@ -39,12 +51,16 @@ final class ServiceEndpoint {
     options.routerMandatory = true
     options.sendHighWaterMark = 10_000
     options.receiveHighWaterMark = 10_000
+    options.curve = commandsAccess.curve
     commands = try Socket(context, .router, options)
     try commands.bind(commandsAddress)
     commandsEndpoint = try commands.lastEndpoint
     options.routerMandatory = nil
     // What comes up the tap is subscriptions: a long one costs many times its length in libzmq's tree of prefixes.
     options.maxMessageBytes = 1024
+    options.curve = tapAccess.curve
+    // Where not everybody may hear everything, each subscription is looked at before it counts.
+    options.xpubManual = tapAccess.isEverything ? nil : true
     tap = try Socket(context, .xpub, options)
     try tap.bind(tapAddress)
     tapEndpoint = try tap.lastEndpoint
@@ -57,17 +73,23 @@ final class ServiceEndpoint {
   ) throws(ZeroMQError) {
     var left = bytes
     for _ in 0..<limit where left > 0 {
-      guard let received = try commands.receiveMultipart(into: &frames, maxFrames: 6) else { return }
+      guard
+        let received = try commands.receiveMultipart(
+          into: &frames, maxFrames: 6, askingForUser: commandsAccess.goesByKey)
+      else { return }
       left -= frames.reduce(Ingress.messageCost) { $0 + $1.count }
       guard received.frames >= 2 else { continue }
       let hasDelimiter = frames[1].isEmpty
       let start = hasDelimiter ? 2 : 1
       guard frames.count > start else { continue }
-      var caller = Caller(identity: frames[0], hasDelimiter: hasDelimiter, requestID: frames[start])
+      let grant = commandsAccess.grant(of: received.user)
+      var caller = Caller(
+        identity: frames[0], grant: grant, hasDelimiter: hasDelimiter, requestID: frames[start])
       let rest = Array(frames[(start + 1)...])
       do throws(ClientError) {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
         let request = try ServiceRequest.read(rest)
+        try check(grant, request)
         try check(request)
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
@@ -78,6 +100,16 @@ final class ServiceEndpoint {
         send(.failed(error), to: caller)
       }
     }
+  }
+
+  private func check(_ grant: ServiceGrant, _ request: BrokerRequest) throws(ClientError) {
+    guard let missing = grant.refusal(of: request) else { return }
+    refused += 1
+    throw .permissionDenied.saying(
+      commandsAccess.goesByKey
+        ? "this service's key may not do that; its line in broker.services.keys would need \(missing)"
+        : "everybody on this machine reaches this endpoint, so it does not allow \(missing); use an ipc:// endpoint "
+          + "or a key in broker.services.keys")
   }
 
   /// What a client's gateway checks for it: a payload that is not JSON would break the frames of those who read JSON.
@@ -105,6 +137,8 @@ final class ServiceEndpoint {
   }
 
   private func send(_ response: BrokerResponse, to caller: Caller) {
+    var response = response
+    if case .channels(let channels) = response { response = .channels(channels.filter(caller.grant.mayRead)) }
     let (status, result) = ServiceReply.frames(for: response, binaryData: caller.binaryData)
     var frames = [caller.identity]
     if caller.hasDelimiter { frames.append([]) }
@@ -115,11 +149,33 @@ final class ServiceEndpoint {
   // MARK: Tap
 
   /// A subscription is a byte 1 and a prefix, its end a byte 0 and the prefix.
-  func readSubscriptions() {
-    while let received = try? tap.receiveMultipart(into: &frames, maxFrames: 1) {
+  func readSubscriptions(limit: Int) {
+    for _ in 0..<limit {
+      guard
+        let received = try? tap.receiveMultipart(into: &frames, maxFrames: 1, askingForUser: tapAccess.goesByKey)
+      else { return }
       guard received.frames == 1, let kind = frames[0].first else { continue }
       subscriptions = max(0, subscriptions + (kind == 1 ? 1 : -1))
+      guard !tapAccess.isEverything else { continue }
+      let prefix = Array(frames[0].dropFirst())
+      if kind == 1 {
+        admit(received.user, to: prefix)
+      } else if tapAccess.grant(of: received.user).mayRelease(prefix) {
+        try? tap.unsubscribe(from: prefix)
+      }
     }
+  }
+
+  /// libzmq applies what is said here to whoever sent the subscription that was received last.
+  private func admit(_ user: String?, to prefix: [UInt8]) {
+    guard let topics = tapAccess.grant(of: user).topics(beginningWith: prefix) else {
+      refused += 1
+      let asked = String(decoding: prefix.prefix(64), as: UTF8.self).debugDescription
+      return logger.warning(
+        "a service asked the tap for what it may not have, and gets nothing of it",
+        metadata: ["service": "\(user ?? "without a key")", "topics": "\(asked)"])
+    }
+    for topic in topics { try? tap.subscribe(to: topic) }
   }
 
   /// XPUB drops what a slow service does not take; it sees the hole in the offsets and asks for the history.

@@ -112,11 +112,23 @@ enum SettingTable {
       "Bytes that wait for the disk before requests are read later instead."),
     SettingKey("broker.services.enabled", .bool, .bool(true), "Open the ZeroMQ endpoints for backend services."),
     SettingKey(
-      "broker.services.commands", .string, .string("tcp://127.0.0.1:7000"),
-      "Endpoint for commands; on this machine only, since it asks nobody who they are."),
+      "broker.services.commands", .string, .string(""),
+      "Endpoint for commands: ipc://file, or tcp://address:port with keys; empty means services/commands.ipc in the data folder."
+    ),
     SettingKey(
-      "broker.services.tap", .string, .string("tcp://127.0.0.1:7001"),
-      "Endpoint to listen to channels; on this machine only, since it asks nobody who they are."),
+      "broker.services.tap", .string, .string(""),
+      "Endpoint to listen to channels, likewise; empty means services/tap.ipc in the data folder."),
+    SettingKey(
+      "broker.services.secret_key_file", .string, .string(""),
+      "File with the CURVE secret key of the endpoints over tcp; only its owner may read it."),
+    SettingKey(
+      "broker.services.keys", .strings, .strings([]),
+      "Services that may use the endpoints over tcp, each a text of its name, its CURVE public key and what it may do, such as publish=news publish=chat:* read=* tap=chat:* call=clique.* disconnect revoke."
+    ),
+    SettingKey(
+      "broker.services.allow_anyone_on_this_machine", .bool, .bool(false),
+      "Let every process on this machine publish, listen, disconnect and revoke at the endpoints, apps' channels left out."
+    ),
     SettingKey(
       "broker.services.max_message_bytes", .bytes(1024...mebibytes(64)), .int(mebibytes(1)),
       "Largest message from a service."),

@@ -83,11 +83,16 @@ public struct Settings: Sendable, Equatable {
   }
 
   public struct Broker: Sendable, Equatable {
-    /// ZeroMQ endpoints for backend services. They ask nobody who they are.
+    /// ZeroMQ endpoints for backend services.
     public struct Services: Sendable, Equatable {
       public var enabled: Bool
+      /// Never empty: in the data folder where nothing else is said.
       public var commands: String
       public var tap: String
+      public var secretKeyFile: String
+      /// As they are written: see ``ServiceKey``.
+      public var keys: [String]
+      public var allowAnyoneOnThisMachine: Bool
       public var maxMessageBytes: Int
     }
 

@@ -92,8 +92,15 @@ struct SettingsReader {
       idempotencyWindow: duration("broker.idempotency_window"), linkWindowBytes: int("broker.link_window_bytes"),
       gatewayTimeout: duration("broker.gateway_timeout"), pendingBytes: int("broker.pending_bytes"),
       services: .init(
-        enabled: bool("broker.services.enabled"), commands: string("broker.services.commands"),
-        tap: string("broker.services.tap"), maxMessageBytes: int("broker.services.max_message_bytes")))
+        enabled: bool("broker.services.enabled"), commands: serviceEndpoint("commands"), tap: serviceEndpoint("tap"),
+        secretKeyFile: string("broker.services.secret_key_file"), keys: strings("broker.services.keys"),
+        allowAnyoneOnThisMachine: bool("broker.services.allow_anyone_on_this_machine"),
+        maxMessageBytes: int("broker.services.max_message_bytes")))
+  }
+
+  private func serviceEndpoint(_ name: String) -> String {
+    let given = string("broker.services.\(name)")
+    return given.isEmpty ? "ipc://\(string("data.directory"))/\(Settings.Broker.Services.folder)/\(name).ipc" : given
   }
 
   private var backbone: Settings.Backbone {

@@ -117,21 +117,64 @@ struct SettingsRules {
       report("broker.link_window_bytes", "is smaller than broker.services.max_message_bytes; make it larger")
     }
     guard broker.services.enabled else { return }
-    for (key, text) in [("commands", broker.services.commands), ("tap", broker.services.tap)] {
-      let key = "broker.services.\(key)"
-      guard let endpoint = ZeroMQEndpoint(text) else {
-        report(key, ZeroMQEndpoint.advice(text))
-        continue
-      }
-      if !endpoint.isLocal {
-        report(
-          key,
-          "is \(SettingKey.quote(text)), which other machines reach; this endpoint asks nobody who they are, so write tcp://127.0.0.1:port or ipc://file and tunnel to it where you must"
-        )
-      }
+    for (name, text) in [("commands", broker.services.commands), ("tap", broker.services.tap)] {
+      checkEndpoint("broker.services.\(name)", text, broker.services)
     }
+    checkKeys(broker.services)
     if broker.services.commands == broker.services.tap, !broker.services.tap.hasSuffix(":*") {
       report("broker.services.tap", "is the endpoint of broker.services.commands; write another")
+    }
+  }
+
+  private mutating func checkEndpoint(_ key: String, _ text: String, _ services: Settings.Broker.Services) {
+    guard let endpoint = ZeroMQEndpoint(text) else {
+      let path = Settings.Broker.Services.path(of: text) ?? ""
+      guard source(key) == .standard, path.utf8.count > ZeroMQEndpoint.maximumPathBytes else {
+        return report(key, ZeroMQEndpoint.advice(text))
+      }
+      return report(
+        "data.directory",
+        "makes the socket for services \(path.utf8.count) bytes long, and systems take \(ZeroMQEndpoint.maximumPathBytes); write a shorter path, or an ipc://file of its own into \(key)"
+      )
+    }
+    guard Settings.Broker.Services.isTCP(text), services.keys.isEmpty else { return }
+    if !endpoint.isLocal {
+      report(
+        key,
+        "is \(SettingKey.quote(text)), which other machines reach, and no service has a key; list them in broker.services.keys, or write ipc://file"
+      )
+    } else if !services.allowAnyoneOnThisMachine {
+      report(
+        key,
+        "is \(SettingKey.quote(text)), which every process on this machine reaches, and no service has a key; leave it out, so that it is a file in the data folder, list keys in broker.services.keys, or set broker.services.allow_anyone_on_this_machine if all of them may publish and listen"
+      )
+    }
+  }
+
+  private mutating func checkKeys(_ services: Settings.Broker.Services) {
+    let key = "broker.services.keys"
+    var names: Set<String> = []
+    var publicKeys: Set<String> = []
+    for text in services.keys {
+      do throws(ServiceKey.Invalid) {
+        let entry = try ServiceKey(text)
+        if !names.insert(entry.name).inserted || !publicKeys.insert(entry.publicKey).inserted {
+          report(
+            key, "holds the name or the key of \(SettingKey.quote(entry.name)) twice; write one entry for each service")
+        }
+      } catch {
+        report(key, "holds an entry that \(error.why)")
+      }
+    }
+    if services.keys.isEmpty != services.secretKeyFile.isEmpty {
+      let missing = services.keys.isEmpty ? "keys" : "secret_key_file"
+      let given = services.keys.isEmpty ? "secret_key_file" : "keys"
+      report("broker.services.\(given)", "is set, but broker.services.\(missing) is not; endpoints over tcp need both")
+    }
+    if !services.keys.isEmpty, services.allowAnyoneOnThisMachine {
+      report(
+        "broker.services.allow_anyone_on_this_machine",
+        "is true, and broker.services.keys lists who may do what; keep one of them")
     }
   }
 
@@ -176,8 +219,8 @@ struct SettingsRules {
     }
   }
 
-  /// The names of apps' channels, which nobody else may use, switched on or not.
-  static let apps = ["clique", "state"]
+  /// How namespaces begin that are the apps' and the server's own, switched on or not.
+  static let apps = ["clique", "state", "fanfare"]
 
   private mutating func checkApps() {
     for name in settings.channels.namespaces.keys.sorted() {
@@ -285,7 +328,7 @@ struct SettingsRules {
   }
 
   /// Z85 (ZeroMQ RFC 32): 32 bytes are 40 of these characters.
-  private static func isCurveKey(_ text: String) -> Bool {
+  static func isCurveKey(_ text: String) -> Bool {
     let punctuation = ".-:+=^!/*?&<>()[]{}@%$#"
     return text.utf8.count == 40
       && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || punctuation.contains($0)) }

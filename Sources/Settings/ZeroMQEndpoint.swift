@@ -1,7 +1,12 @@
+extension Settings.Server {
+  /// Whether only this machine reaches the port for clients.
+  public var isOnLoopback: Bool { ZeroMQEndpoint.isLoopback(host[...]) }
+}
+
 /// A ZeroMQ endpoint that a configuration may name.
 struct ZeroMQEndpoint {
-  /// Longest path of a Unix socket that systems take, in bytes, less what a suffix may need.
-  static let maximumPathBytes = 100
+  /// Longest path of a Unix socket that systems take, in bytes.
+  static let maximumPathBytes = 107
 
   /// True where only this machine reaches it.
   let isLocal: Bool
@@ -33,8 +38,8 @@ struct ZeroMQEndpoint {
   }
 
   /// All of 127.0.0.0/8 and nothing that only begins like it.
-  private static func isLoopback(_ host: Substring) -> Bool {
-    if host == "localhost" || host == "[::1]" { return true }
+  static func isLoopback(_ host: Substring) -> Bool {
+    if host == "localhost" || host == "[::1]" || host == "::1" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127"
       && parts.allSatisfy { part in part.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(part) != nil }

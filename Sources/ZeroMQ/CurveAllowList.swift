@@ -18,14 +18,24 @@ public final class CurveAllowList: LoopParticipant {
   private let limit: Int
   private var frames: [[UInt8]] = []
   /// The keys in binary, by domain: that is how the requests spell them.
-  private let clients: [[UInt8]: Set<[UInt8]>]
+  private let clients: [[UInt8]: [[UInt8]: String]]
 
   /// - Parameter clients: who may connect, by domain: a name of your choice, not empty.
-  public init(
+  public convenience init(
     _ clients: [String: Set<Curve.PublicKey>], in context: Context, on loop: Loop
   ) throws(ZeroMQError) {
-    var binary: [[UInt8]: Set<[UInt8]>] = [:]
-    for (domain, keys) in clients { binary[Array(domain.utf8)] = Set(keys.map(\.binary)) }
+    let named = clients.mapValues { keys in Dictionary(uniqueKeysWithValues: keys.map { ($0, "") }) }
+    try self.init(named: named, in: context, on: loop)
+  }
+
+  /// - Parameter clients: who may connect, by domain, and under which name what they send is known (``Message/user``).
+  public init(
+    named clients: [String: [Curve.PublicKey: String]], in context: Context, on loop: Loop
+  ) throws(ZeroMQError) {
+    var binary: [[UInt8]: [[UInt8]: String]] = [:]
+    for (domain, keys) in clients {
+      binary[Array(domain.utf8)] = Dictionary(uniqueKeysWithValues: keys.map { ($0.key.binary, $0.value) })
+    }
     self.clients = binary
     limit = loop.messagesPerRound
     router = try Socket(context, .router)
@@ -50,10 +60,10 @@ public final class CurveAllowList: LoopParticipant {
   /// Reply: identity, "", version, request ID, status, its text, user, metadata.
   private func reply(to request: [[UInt8]]) -> [[UInt8]]? {
     guard request.count >= 8, request[2] == Self.version else { return nil }
-    let isAllowed =
-      request.count == 9 && request[7] == Self.curve && clients[request[4]]?.contains(request[8]) == true
-    let (status, text) = isAllowed ? ("200", "OK") : ("400", "This client's key is not allowed here")
-    return [request[0], [], Self.version, request[3], Array(status.utf8), Array(text.utf8), [], []]
+    let name = request.count == 9 && request[7] == Self.curve ? clients[request[4]]?[request[8]] : nil
+    let (status, text) = name != nil ? ("200", "OK") : ("400", "This client's key is not allowed here")
+    let user = Array((name ?? "").utf8)
+    return [request[0], [], Self.version, request[3], Array(status.utf8), Array(text.utf8), user, []]
   }
 
   public func tick(now: UInt64) -> UInt64? { nil }

@@ -53,6 +53,15 @@ public struct Message: ~Copyable {
     unsafe withUnsafePointer(to: raw) { unsafe zmq_msg_more($0) != 0 }
   }
 
+  /// As whom a `CurveAllowList` let the sender in; nil where nobody was asked.
+  public var user: String? {
+    unsafe withUnsafePointer(to: raw) { message in
+      guard let text = unsafe zmq_msg_gets(message, "User-Id") else { return nil }
+      let name = unsafe String(cString: text)
+      return name.isEmpty ? nil : name
+    }
+  }
+
   /// Lends the payload for the duration of `body`.
   public borrowing func withBytes<Result, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result

@@ -35,6 +35,9 @@ extension Socket {
     public var xpubVerbose: Bool?
     /// XPUB: pass on every subscription and every cancellation.
     public var xpubVerboser: Bool?
+    /// XPUB: a subscription that was received counts for nothing until `subscribe(to:)` says for what its sender is
+    /// subscribed, before the next one is received.
+    public var xpubManual: Bool?
     /// PUB and XPUB: `send` fails with `.wouldBlock` at the high-water mark instead of dropping.
     public var xpubNoDrop: Bool?
     /// How many connections may wait to be accepted.
@@ -86,6 +89,7 @@ extension Socket.Options {
     if let identity = routingID { try core.set(ZMQ_ROUTING_ID, identity, "routingID") }
     try core.apply(ZMQ_XPUB_VERBOSE, xpubVerbose, "xpubVerbose")
     try core.apply(ZMQ_XPUB_VERBOSER, xpubVerboser, "xpubVerboser")
+    try core.apply(ZMQ_XPUB_MANUAL, xpubManual, "xpubManual")
     try core.apply(ZMQ_XPUB_NODROP, xpubNoDrop, "xpubNoDrop")
     try applyConnection(to: core)
     try curve?.apply(to: core)

@@ -8,6 +8,8 @@ extension Socket {
     public let frames: Int
     /// Frames beyond the limit: read and thrown away. A peer that sends these breaks the protocol.
     public let surplus: Int
+    /// As whom a `CurveAllowList` let the sender in, where that was asked for.
+    public var user: String?
   }
 
   /// The next frame, or nil if none is there (with `blocking`, if none came within the receive timeout).
@@ -29,16 +31,20 @@ extension Socket {
   /// Replaces `frames` with the next message, or returns nil if none is there.
   ///
   /// A message is never left half read: frames beyond `maxFrames` are drained and counted.
+  ///
+  /// - Parameter askingForUser: look up who sent it, which costs something for each frame.
   public borrowing func receiveMultipart(
-    into frames: inout [[UInt8]], maxFrames: Int = 16, blocking: Bool = false
+    into frames: inout [[UInt8]], maxFrames: Int = 16, blocking: Bool = false, askingForUser: Bool = false
   ) throws(ZeroMQError) -> Received? {
     frames.removeAll(keepingCapacity: true)
     var surplus = 0
     var blocks = blocking
+    var user: String?
     while let frame = try receive(blocking: blocks) {
       blocks = false
       if frames.count < maxFrames { frames.append(frame.copyBytes()) } else { surplus &+= 1 }
-      if !frame.hasMore { return Received(frames: frames.count, surplus: surplus) }
+      if askingForUser { user = frame.user ?? user }
+      if !frame.hasMore { return Received(frames: frames.count, surplus: surplus, user: user) }
     }
     if frames.isEmpty, surplus == 0 { return nil }
     // Without ZMQ_IMMEDIATE libzmq hands out whole messages only, so the rest of one cannot be missing.

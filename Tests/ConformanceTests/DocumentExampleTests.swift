@@ -17,8 +17,8 @@ struct DocumentExampleTests {
   func service() async throws {
     try await withServer(Self.configuration) { server in
       let example = try Self.example(in: "docs/PROTOCOL.md", containing: "import zmq")
-      let script = try example.replacingOnce("tcp://127.0.0.1:7000", with: server.endpoints.commands)
-        .replacingOnce("tcp://127.0.0.1:7001", with: server.endpoints.tap)
+      let script = try example.replacingOnce("ipc://data/services/commands.ipc", with: server.endpoints.commands)
+        .replacingOnce("ipc://data/services/tap.ipc", with: server.endpoints.tap)
       let outcome = try await Self.run(script, [])
       #expect(outcome.status == 0, "\(outcome.output)")
       #expect(outcome.output.contains("ok {"))

@@ -1,4 +1,6 @@
+import Settings
 import Testing
+import Wire
 
 @Suite("Combinations that cannot work are refused")
 struct CombinationTests {
@@ -177,7 +179,7 @@ struct CombinationTests {
       let found = problems("{}", overrides: [key: endpoint])
       #expect(found.count == 1 && found[0].contains("write tcp://address:port or ipc://file"))
     }
-    let long = "ipc://" + String(repeating: "a", count: 101)
+    let long = "ipc://" + String(repeating: "a", count: 108)
     #expect(problems("{}", overrides: ["backbone.endpoint": long]) != ["accepted"])
   }
 
@@ -199,9 +201,49 @@ struct CombinationTests {
       #expect(
         refused(json + "}}}", "broker.services.\(key)", "is \"tcp://0.0.0.0:7005\", which other machines reach"))
       #expect(problems(json + #", "enabled": false}}}"#) == ["accepted"])
+      let local = #"{"broker": {"services": {"\#(key)": "tcp://127.0.0.1:7005""#
+      #expect(refused(local + "}}}", "broker.services.\(key)", "every process on this machine reaches"))
+      #expect(problems(local + #", "allow_anyone_on_this_machine": true}}}"#) == ["accepted"])
+      // Nobody says "everyone on every machine".
+      #expect(problems(json + #", "allow_anyone_on_this_machine": true}}}"#) != ["accepted"])
     }
-    let same = #"{"broker": {"services": {"tap": "tcp://127.0.0.1:7000"}}}"#
+    let same = #"{"broker": {"services": {"tap": "ipc://data/services/commands.ipc"}}}"#
     #expect(refused(same, "broker.services.tap", "is the endpoint of broker.services.commands"))
+  }
+
+  private static let key = String(repeating: "a", count: 40)
+
+  @Test("Keys of services: read with what they may do, or refused with what is wrong")
+  func serviceKeys() throws {
+    func json(_ entries: String..., secret: String = #", "secret_key_file": "k""#) -> String {
+      let keys = entries.map { "\"\($0)\"" }.joined(separator: ",")
+      return #"{"broker": {"services": {"commands": "tcp://0.0.0.0:7005", "keys": [\#(keys)]\#(secret)}}}"#
+    }
+    let text = "billing \(Self.key) publish=news publish=chat:* tap=* read=x call=clique.* disconnect revoke"
+    #expect(problems(json(text)) == ["accepted"])
+    let entry = try #require(try load(json(text)).broker.services.serviceKeys.first)
+    #expect(entry.name == "billing" && entry.publicKey == Self.key)
+    #expect(entry.grant.publish == [NamePattern("news"), NamePattern("chat:*")])
+    #expect(entry.grant.tap == [NamePattern("*")] && entry.grant.read == [NamePattern("x")])
+    #expect(entry.grant.call == [NamePattern("clique.*")] && entry.grant.mayDisconnect && entry.grant.mayRevoke)
+    let other = String(repeating: "b", count: 40)
+    for wrong in [
+      json("billing"), json("billing short publish=*"), json("billing \(Self.key) write=*"),
+      json("billing \(Self.key) publish="), json("billing \(Self.key) everything"),
+      json("a \(Self.key)", "a \(other)"), json("a \(Self.key)", "b \(Self.key)"), json(text, secret: ""),
+      json(text, secret: #", "secret_key_file": "k", "allow_anyone_on_this_machine": true"#),
+      #"{"broker": {"services": {"secret_key_file": "k"}}}"#,
+    ] { #expect(problems(wrong) != ["accepted"], "\(wrong)") }
+  }
+
+  @Test("A data folder whose name leaves no room for the socket's is refused with its length")
+  func longFolder() {
+    let folder = "/" + String(repeating: "d", count: 85)
+    #expect(problems("{}", overrides: ["data.directory": String(folder.dropLast())]) == ["accepted"])
+    let found = problems("{}", overrides: ["data.directory": folder])
+    #expect(
+      found.count == 1 && found.allSatisfy { $0.contains("data.directory: makes the socket for services 108 bytes") },
+      "\(found)")
   }
 
   @Test("Windows smaller than one message")

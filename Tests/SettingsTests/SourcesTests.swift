@@ -12,7 +12,7 @@ struct SourcesTests {
     #expect(settings.client.pingInterval == .seconds(25))
     #expect(settings.client.queueBytes == 1_048_576)
     #expect(settings.broker.idempotencyWindow == .seconds(300))
-    #expect(settings.broker.services.commands == "tcp://127.0.0.1:7000")
+    #expect(settings.broker.services.commands == "ipc://data/services/commands.ipc")
     #expect(settings.data.directory == "data")
     #expect(settings.log.format == .text)
     #expect(settings.channels == NamespaceTable())

@@ -8,9 +8,9 @@ public final class ServerProcess: Sendable {
   public struct Endpoints: Decodable, Sendable, Equatable {
     /// `ws://127.0.0.1:PORT/connection/websocket`.
     public var websocket: String
-    /// `tcp://127.0.0.1:PORT`, of the ROUTER for commands.
+    /// Of the ROUTER for commands, a file in the data folder.
     public var commands: String
-    /// `tcp://127.0.0.1:PORT`, of the tap.
+    /// Of the tap.
     public var tap: String
   }
 
@@ -42,7 +42,8 @@ public final class ServerProcess: Sendable {
   ) async throws {
     self.directory = directory
     let files = FileManager.default
-    try files.createDirectory(at: directory, withIntermediateDirectories: true)
+    try files.createDirectory(
+      at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let configurationFile = directory.appendingPathComponent("fanfare-test.json")
     try configuration.write(to: configurationFile, atomically: true, encoding: .utf8)
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
@@ -53,8 +54,7 @@ public final class ServerProcess: Sendable {
       Self.executable(),
       [
         "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
-        "--set", "data.directory=\(directory.path)", "--set", "broker.services.commands=tcp://127.0.0.1:*", "--set",
-        "broker.services.tap=tcp://127.0.0.1:*",
+        "--set", "data.directory=\(directory.path)",
       ] + arguments,
       environment: ChildProcess.fanfareEnvironment, errors: errorFile)
     endpoints = try await Self.waitForEndpoints(
@@ -160,7 +160,9 @@ public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result)
   // Short: an ipc:// path beyond 107 bytes cannot be bound.
   let name = "fanfare-\(UUID().uuidString.prefix(8))"
   let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
-  try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+  // As a server wants its data folder.
+  try FileManager.default.createDirectory(
+    at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   defer { try? FileManager.default.removeItem(at: directory) }
   return try await body(directory)
 }

@@ -93,8 +93,10 @@ struct FanfarePeer: Peer {
     var common = ["--config", folder.file("fanfare.json")]
     func set(_ setting: String) -> [String] { ["--set", setting] }
     common += set("server.host=127.0.0.1") + set("server.port=\(port)")
-    common += set("broker.services.commands=\(Self.commands(port))")
-    common += set("broker.services.tap=tcp://127.0.0.1:\(port + 2)")
+    common += set("broker.services.commands=\(Self.commands(folder))")
+    // Over TCP, so that a broker alone has a port at which it shows that it is there. Nobody taps.
+    common += set("broker.services.tap=tcp://127.0.0.1:\(port + 1)")
+    common += set("broker.services.allow_anyone_on_this_machine=true")
     common += set("token.hmac_secret_file=\(folder.file("secret.key"))")
     common += set("backbone.endpoint=ipc://\(folder.file("link"))")
     if !cores.isEmpty { common += set("server.event_loops=\(cores.count)") }
@@ -123,7 +125,7 @@ struct FanfarePeer: Peer {
       return servers
     }
     var servers = try startAll()
-    let isOver = try prepare(scenario, port: port, secret: secret)
+    let isOver = try prepare(scenario, port: port, secret: secret, commands: Self.commands(folder))
     if let isOver {
       for server in servers.reversed() { server.stop() }
       while WallTime.now() <= isOver { usleep(10_000) }
@@ -138,21 +140,22 @@ struct FanfarePeer: Peer {
       let threads = threads
       running.conclude = { measured throws(BenchError) in
         try threads.conclude(
-          commands: Self.commands(port), started: since,
+          commands: Self.commands(folder), started: since,
           measured: WallTime.of(measured.lowerBound)...WallTime.of(measured.upperBound))
       }
     }
     return running
   }
 
-  /// Of services, beside a client's port.
-  private static func commands(_ port: Int) -> String { "tcp://127.0.0.1:\(port + 1)" }
+  /// Of services.
+  private static func commands(_ folder: PeerFolder) -> String { "ipc://\(folder.file("commands.ipc"))" }
 
   /// Makes what the variant needs to be there.
   ///
   /// - Returns: until when, in milliseconds since 1970, the server must stand still and then start anew; nil: it goes on.
-  private func prepare(_ scenario: Scenario, port: Int, secret: String) throws(BenchError) -> Int64? {
-    let commands = Self.commands(port)
+  private func prepare(
+    _ scenario: Scenario, port: Int, secret: String, commands: String
+  ) throws(BenchError) -> Int64? {
     switch variant {
     case .clique:
       let count = scenario.groups.reduce(0) { max($0, $1.channels) }

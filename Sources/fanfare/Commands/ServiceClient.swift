@@ -11,6 +11,12 @@ struct ServiceOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: "The broker's endpoint for services; the configured one where it is left out.")
   var endpoint: String?
 
+  @Option(name: .long, help: "The broker's CURVE public key for services, where the endpoint asks for keys.")
+  var serverKey: String?
+
+  @Option(name: .long, help: "File with this service's own CURVE secret key ('fanfare config curve FILE').")
+  var keyFile: String?
+
   @Option(name: .long, help: "Seconds to wait for the broker.")
   var timeout = 10
 
@@ -19,7 +25,21 @@ struct ServiceOptions: ParsableArguments {
     guard (1...86_400).contains(timeout) else {
       throw ValidationError("--timeout \(timeout): write 1 to 86400 seconds")
     }
-    return try ServiceClient(endpoint: endpoint, timeoutSeconds: timeout)
+    return try ServiceClient(endpoint: endpoint, curve: try curve(), timeoutSeconds: timeout)
+  }
+
+  private func curve() throws -> Curve.Role? {
+    guard let serverKey, let keyFile else {
+      if serverKey == nil && keyFile == nil { return nil }
+      throw ValidationError("--server-key and --key-file go together")
+    }
+    do {
+      let secret = try BackboneSetup.secretKey(in: keyFile)
+      let own = Curve.KeyPair(publicKey: try secret.publicKey, secretKey: secret)
+      return .client(own, server: try Curve.PublicKey(z85: serverKey))
+    } catch let error as ZeroMQError {
+      throw Complaint("a CURVE key cannot be used: \(error). Keys have 40 characters of Z85")
+    }
   }
 }
 
@@ -36,7 +56,7 @@ final class ServiceClient {
   private var waiting = 0
   private var nextID: UInt64 = 0
 
-  init(endpoint: String, timeoutSeconds: Int) throws {
+  init(endpoint: String, curve: Curve.Role? = nil, timeoutSeconds: Int) throws {
     self.endpoint = endpoint
     self.timeoutSeconds = timeoutSeconds
     context = try Context()
@@ -44,6 +64,7 @@ final class ServiceClient {
     options.lingerMilliseconds = 0
     options.receiveTimeoutMilliseconds = Int32(timeoutSeconds * 1000)
     options.sendTimeoutMilliseconds = Int32(timeoutSeconds * 1000)
+    options.curve = curve
     let socket = try Socket(context, .dealer, options)
     try socket.connect(endpoint)
     self.socket = socket
@@ -73,7 +94,8 @@ final class ServiceClient {
     guard try receive(blocking: true, answer) else {
       throw Complaint(
         "no answer from \(endpoint) within \(timeoutSeconds) s. Is the server running, and is this its "
-          + "broker.services.commands endpoint? Start one with 'fanfare serve', or name another with --endpoint.")
+          + "broker.services.commands endpoint? Start one with 'fanfare serve', name another with --endpoint, or run "
+          + "this in the server's folder or with its --config. An endpoint over tcp may want a key: --key-file.")
     }
   }
 

@@ -1,3 +1,4 @@
+import Auth
 import Foundation
 import Settings
 import ZeroMQ
@@ -32,7 +33,14 @@ enum BackboneSetup {
     }
   }
 
-  private static func secretKey(in file: String) throws -> Curve.SecretKey {
+  /// - Throws: where others than its owner may read the file, too.
+  static func secretKey(in file: String) throws -> Curve.SecretKey {
+    do throws(SecretFile.Fault) { try SecretFile.requirePrivate(file) } catch {
+      if case .missing = error {
+        throw Complaint("the CURVE key file \(file) does not exist; make one with 'fanfare config curve FILE'")
+      }
+      throw Complaint("\(error)")
+    }
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
       throw Complaint("the CURVE key file \(file) cannot be read; make one with 'fanfare config curve FILE'")
     }

@@ -12,7 +12,7 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, address: String, curve: Curve.Role?, context: Context, loop: Loop, logger: Logger
+    for settings: Settings, endpoints: BrokerEndpoints, context: Context, loop: Loop, logger: Logger
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -31,13 +31,6 @@ enum BrokerSetup {
         throw Complaint("\(error)")
       }
       if let vault { try core.install(StateApp(rules: rules, vault: vault)) }
-    }
-    var endpoints = BrokerEndpoints(backbone: address)
-    endpoints.curve = curve
-    if settings.broker.services.enabled {
-      endpoints.commands = settings.broker.services.commands
-      endpoints.tap = settings.broker.services.tap
-      endpoints.maximumServiceMessageBytes = Int64(settings.broker.services.maxMessageBytes)
     }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,

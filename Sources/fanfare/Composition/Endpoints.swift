@@ -1,3 +1,4 @@
+import Auth
 import Foundation
 import Wire
 
@@ -36,5 +37,7 @@ enum DataFolderSetup {
         "the data folder \(folder) cannot be made: \(error.localizedDescription). Make it yourself, or name another with "
           + "--set data.directory=FOLDER")
     }
+    // One that was there before may be everybody's to read.
+    do throws(SecretFile.Fault) { try SecretFile.requirePrivate(folder: folder) } catch { throw Complaint("\(error)") }
   }
 }

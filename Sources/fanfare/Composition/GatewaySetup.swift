@@ -1,3 +1,4 @@
+import Auth
 import Gateway
 import Settings
 import TLS
@@ -33,6 +34,9 @@ enum GatewaySetup {
     listener.answerLimitBytes = settings.gateway.egressBytes / 4
     let tls = settings.server.tls
     if tls.enabled {
+      do throws(SecretFile.Fault) { try SecretFile.requirePrivate(tls.keyFile) } catch {
+        throw Complaint("server.tls.key_file: \(error)")
+      }
       do throws(TLSError) {
         listener.tls = try TLSContext.server(.init(chainPath: tls.certificateFile, keyPath: tls.keyFile))
       } catch {

@@ -53,6 +53,7 @@ struct ServerProcess: Service {
 
   private func runParts() async throws {
     try DataFolderSetup.create(settings.data.directory)
+    if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
     let server = try await role.hasGateway ? makeGateway(secret: secret?.value) : nil
     let context = try Context()
@@ -101,22 +102,25 @@ struct ServerProcess: Service {
     let role = role
     let logger = logger
     let curve = try BackboneSetup.curve(for: settings, role: role)
+    let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
     return try LoopThread.start(onFailure: { failure.fail($0) }) { loop in
       var participants: [any LoopParticipant] = []
       if role.hasBroker {
-        var serverCurve: Curve.Role?
-        if let curve, case .broker(let secret, let clients) = curve {
-          var domain: CurveAllowList.Domain?
-          if !clients.isEmpty {
-            let list = try CurveAllowList(["backbone": clients], in: context, on: loop)
-            domain = list.domain("backbone")
-            participants.append(list)
-          }
-          serverCurve = .server(secret, allowing: domain)
+        // One list for all endpoints of the process: libzmq asks no more than one.
+        var listed = serviceKeys.map { [ServicesSetup.domain: $0.clients] } ?? [:]
+        if case .broker(_, let clients) = curve, !clients.isEmpty {
+          listed["backbone"] = Dictionary(uniqueKeysWithValues: clients.map { ($0, "") })
         }
+        let list = try listed.isEmpty ? nil : CurveAllowList(named: listed, in: context, on: loop)
+        if let list { participants.append(list) }
+        var endpoints = BrokerEndpoints(backbone: role == .serve ? Self.inProcess : settings.backbone.endpoint)
+        if case .broker(let secret, let clients) = curve {
+          endpoints.curve = .server(secret, allowing: clients.isEmpty ? nil : list?.domain("backbone"))
+        }
+        ServicesSetup.endpoints(
+          &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
-          for: settings, address: role == .serve ? Self.inProcess : settings.backbone.endpoint, curve: serverCurve,
-          context: context, loop: loop, logger: logger)
+          for: settings, endpoints: endpoints, context: context, loop: loop, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)
@@ -127,6 +131,23 @@ struct ServerProcess: Service {
         participants.append(try gateway.makeLink(to: endpoint, context: context, loop: loop))
       }
       return participants
+    }
+  }
+
+  /// What somebody may have opened without wanting to.
+  private func warnOfOpenDoors() {
+    if role.hasGateway, !settings.server.isOnLoopback, !settings.server.tls.enabled {
+      logger.warning(
+        """
+        the port for clients is open beyond this machine without TLS: whoever is on the way reads tokens and messages; \
+        set server.tls, or server.host to 127.0.0.1 behind a proxy that speaks TLS
+        """,
+        metadata: ["host": "\(settings.server.host)"])
+    }
+    if role.hasBroker, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
+      logger.warning(
+        "every process on this machine may publish, listen and disconnect, as broker.services.allow_anyone_on_this_machine says"
+      )
     }
   }
 
@@ -144,6 +165,7 @@ struct ServerProcess: Service {
       metadata["max_channels"] = "\(settings.client.maxChannels)"
     }
     logger.notice("fanfare runs", metadata: metadata)
+    warnOfOpenDoors()
     if madeSecret {
       logger.notice("made a secret for tokens; mint one with: fanfare token USER")
     }

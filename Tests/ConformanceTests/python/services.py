@@ -13,8 +13,8 @@ import zmq
 
 context = zmq.Context()
 commands, tap = context.socket(zmq.REQ), context.socket(zmq.SUB)
-commands.connect(os.environ.get("COMMANDS", "tcp://127.0.0.1:7000"))
-tap.connect(os.environ.get("TAP", "tcp://127.0.0.1:7001"))
+commands.connect(os.environ.get("COMMANDS", "ipc://data/services/commands.ipc"))
+tap.connect(os.environ.get("TAP", "ipc://data/services/tap.ipc"))
 tap.subscribe(b"news\x00")
 
 

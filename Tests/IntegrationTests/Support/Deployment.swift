@@ -105,7 +105,7 @@ final class Deployment: Sendable {
       .write(to: configuration, atomically: true, encoding: .utf8)
     let brokerConfiguration = directory.appendingPathComponent("broker.json")
     try Self.configuration(adding: curve).write(to: brokerConfiguration, atomically: true, encoding: .utf8)
-    var own = ["broker.services.commands=tcp://127.0.0.1:*", "broker.services.tap=tcp://127.0.0.1:*"]
+    var own: [String] = []
     switch kind {
     case .serve: break
     case .ipc: own.append("backbone.endpoint=ipc://\(directory.path)/b.ipc")
@@ -153,7 +153,7 @@ final class Deployment: Sendable {
   /// Starts the broker again where it was: the same data, the same endpoints. It must have ended.
   func restartBroker() async throws {
     let before = broker.endpoints
-    var own = ["broker.services.commands=\(commands)", "broker.services.tap=\(tap)"]
+    var own: [String] = []
     if let backbone = before.backbone { own.append("backbone.endpoint=\(backbone)") }
     if kind == .curve { own.append("backbone.curve.server_secret_key_file=\(directory.path)/broker.key") }
     if let port = before.websocket.flatMap(URL.init(string:))?.port { own.append("server.port=\(port)") }

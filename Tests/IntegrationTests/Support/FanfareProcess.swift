@@ -25,7 +25,8 @@ final class FanfareProcess: Sendable {
   init(
     _ role: Role, in directory: URL, configuration: URL, settings: [String] = [], deadline: Duration = .seconds(120)
   ) async throws {
-    try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try? FileManager.default.createDirectory(
+      at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
     try? FileManager.default.removeItem(at: endpointsFile)
     errorFile = configuration.deletingLastPathComponent().appendingPathComponent("stderr-\(UUID().uuidString).txt")

@@ -188,8 +188,7 @@ final class PhoneHall: Sendable {
     self.directory = directory
     self.settings =
       [
-        "token.hmac_secret=\(Deployment.secret)", "broker.services.commands=tcp://127.0.0.1:*",
-        "broker.services.tap=tcp://127.0.0.1:*", "server.header_timeout=1m", "client.connect_timeout=10m",
+        "token.hmac_secret=\(Deployment.secret)", "server.header_timeout=1m", "client.connect_timeout=10m",
         "client.request_timeout=50s", "client.ping_interval=10m", "backbone.heartbeat_interval=10s",
         "broker.gateway_timeout=1m",
       ] + settings

@@ -1,0 +1,140 @@
+/// Names of channels or methods that a grant speaks of: one, or all that begin alike.
+public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
+  /// Without the `*`.
+  public let text: String
+  public let isPrefix: Bool
+
+  /// `news` is that name alone, `chat:*` all that begin with `chat:`, `*` all.
+  public init(_ pattern: String) {
+    isPrefix = pattern.hasSuffix("*")
+    text = isPrefix ? String(pattern.dropLast()) : pattern
+  }
+
+  public var description: String { isPrefix ? text + "*" : text }
+
+  /// An app's channels are meant by patterns alone that name the app.
+  var namesApp: Bool { AppChannels.contains(text) }
+
+  func matches(_ name: String) -> Bool {
+    isPrefix ? name.utf8.starts(with: text.utf8) : name.hasSameBytes(as: text)
+  }
+}
+
+/// Channels of the built-in apps, by their names alone: private chats, sealed pictures.
+public enum AppChannels {
+  /// How their names begin. Apps have these prefixes to themselves, switched on or not.
+  public static let prefixes = ["clique.", "state.", "$clique.", "$state."]
+
+  public static func contains(_ name: String) -> Bool {
+    prefixes.contains { name.utf8.starts(with: $0.utf8) }
+  }
+}
+
+/// What a backend service may do at the broker's endpoints.
+///
+/// `*` never means the apps' channels: a grant has to name them (`clique.*`).
+public struct ServiceGrant: Sendable, Equatable {
+  /// Write: publish, edit, delete, set and remove a map's keys, remove a history.
+  public var publish: [NamePattern] = []
+  /// Ask: history, presence, a map's entries, which channels there are.
+  public var read: [NamePattern] = []
+  /// Listen.
+  public var tap: [NamePattern] = []
+  /// Methods of apps, in any user's name.
+  public var call: [NamePattern] = []
+  public var mayDisconnect = false
+  public var mayRevoke = false
+  /// Whoever reaches the endpoint is trusted with everything: an `ipc://` file in a folder that nobody else can enter.
+  public let isEverything: Bool
+
+  public init() { isEverything = false }
+
+  private init(everything: Bool) { isEverything = everything }
+
+  public static let everything = ServiceGrant(everything: true)
+
+  /// Of an endpoint that every process on the machine reaches, where the operator wants it so.
+  public static let everyoneOnThisMachine: ServiceGrant = {
+    var grant = ServiceGrant()
+    let all = [NamePattern("*")]
+    (grant.publish, grant.read, grant.tap) = (all, all, all)
+    (grant.mayDisconnect, grant.mayRevoke) = (true, true)
+    return grant
+  }()
+
+  /// Nil where the request is allowed; else what the grant would have to say.
+  public func refusal(of request: BrokerRequest) -> String? {
+    if isEverything { return nil }
+    switch request {
+    case .publish(let publish): return missing(publish.channel, self.publish, "publish")
+    case .edit(let edit): return missing(edit.channel, publish, "publish")
+    case .historyRemove(let channel): return missing(channel, publish, "publish")
+    case .history(let history): return missing(history.channel, read, "read")
+    case .presence(let channel, _), .presenceStats(let channel, _): return missing(channel, read, "read")
+    case .readMap(let map): return missing(map.channel, read, "read")
+    // What it may not read is left out of the answer.
+    case .channels: return read.isEmpty ? "read=*" : nil
+    case .call(let call): return self.call.contains { $0.matches(call.method) } ? nil : "call=\(call.method.prefix(64))"
+    case .disconnect, .endSubscriptions: return mayDisconnect ? nil : "disconnect"
+    case .revoke: return mayRevoke ? nil : "revoke"
+    case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
+    }
+  }
+
+  public func mayRead(_ channel: ChannelName) -> Bool { isEverything || allows(channel.string, read) }
+
+  private func missing(_ channel: ChannelName, _ patterns: [NamePattern], _ word: String) -> String? {
+    allows(channel.string, patterns) ? nil : "\(word)=\(channel.string.prefix(64))"
+  }
+
+  private func allows(_ name: String, _ patterns: [NamePattern]) -> Bool {
+    let isApps = AppChannels.contains(name)
+    return patterns.contains { (!isApps || $0.namesApp) && $0.matches(name) }
+  }
+}
+
+/// Which topics a service that taps is given.
+extension ServiceGrant {
+  /// What a subscription to all topics that begin with `prefix` is made into: the same where all of them are allowed,
+  /// or as many as it takes to leave the apps' channels out. Nil where not all of the others are allowed.
+  ///
+  /// XPUB knows prefixes only. All that begins with a prefix but not with another is told in prefixes, too: for each
+  /// byte on the way to the other, all the bytes that lead elsewhere.
+  public func topics(beginningWith prefix: [UInt8]) -> [[UInt8]]? {
+    if isEverything { return [prefix] }
+    let covering = tap.filter { $0.covers(prefix) }
+    if covering.isEmpty { return nil }
+    if covering.contains(where: \.namesApp) { return [prefix] }
+    let apps = AppChannels.prefixes.map { Array($0.utf8) }
+    if apps.contains(where: { prefix.starts(with: $0) }) { return nil }
+    let within = apps.filter { $0.starts(with: prefix) }
+    let granted = tap.filter(\.namesApp).map(\.topic).filter { $0.starts(with: prefix) }
+    return Self.topics(beginningWith: prefix, butNotWith: within) + granted
+  }
+
+  /// Whether the end of a subscription can be passed on. One that was made into several, or that is one of those, stays
+  /// until the service goes: other topics of the same service may rest on it, and its own socket passes over what it does
+  /// not want any more.
+  public func mayRelease(_ prefix: [UInt8]) -> Bool {
+    if isEverything { return true }
+    if tap.contains(where: { $0.namesApp && $0.topic == prefix }) { return false }
+    return !AppChannels.prefixes.contains { app in
+      let app = Array(app.utf8)
+      return app.starts(with: prefix) || app.starts(with: prefix.dropLast())
+    }
+  }
+
+  private static func topics(beginningWith prefix: [UInt8], butNotWith others: [[UInt8]]) -> [[UInt8]] {
+    let within = others.filter { $0.starts(with: prefix) }
+    if within.isEmpty { return [prefix] }
+    if within.contains(prefix) { return [] }
+    return (UInt8.min...UInt8.max).flatMap { topics(beginningWith: prefix + [$0], butNotWith: within) }
+  }
+}
+
+extension NamePattern {
+  /// How the topics begin that it means.
+  fileprivate var topic: [UInt8] { Array(text.utf8) + (isPrefix ? [] : [ChannelName.topicTerminator]) }
+
+  fileprivate func covers(_ prefix: [UInt8]) -> Bool { prefix.starts(with: topic) }
+}
