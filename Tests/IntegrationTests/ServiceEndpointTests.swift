@@ -47,7 +47,8 @@ struct ServiceEndpointTests {
       ])
       try await withServer(String(decoding: configuration, as: UTF8.self)) { server in
         let common = ["--endpoint", server.endpoints.commands]
-        let key = ["--server-key", publicKeys["broker"] ?? "", "--key-file", "\(folder.path)/billing.secret"]
+        // In one word: a key may begin with a hyphen.
+        let key = ["--server-key=\(publicKeys["broker"] ?? "")", "--key-file", "\(folder.path)/billing.secret"]
         let allowed = try await Tool.run(["publish", "news", "1"] + common + key, in: folder)
         #expect(allowed.status == 0, "\(allowed.tool.errors)")
         let refused = try await Tool.run(["publish", "sport", "1"] + common + key, in: folder)

@@ -177,6 +177,11 @@ struct CombinationTests {
   func endpoints(_ endpoint: String) {
     for key in ["backbone.endpoint", "broker.services.tap"] {
       let found = problems("{}", overrides: [key: endpoint])
+      if endpoint.isEmpty, key == "broker.services.tap" {
+        // In the data folder.
+        #expect(found == ["accepted"])
+        continue
+      }
       #expect(found.count == 1 && found[0].contains("write tcp://address:port or ipc://file"))
     }
     let long = "ipc://" + String(repeating: "a", count: 108)

@@ -143,13 +143,14 @@ struct ServerProcess: Service {
 
   /// What somebody may have opened without wanting to.
   private func warnOfOpenDoors() {
-    if role.hasGateway, !settings.server.isOnLoopback, !settings.server.tls.enabled {
+    let server = settings.server
+    if role.hasGateway, !server.isOnLoopback, !server.tls.enabled, server.trustedProxies.isEmpty {
       logger.warning(
         """
         the port for clients is open beyond this machine without TLS: whoever is on the way reads tokens and messages; \
-        set server.tls, or server.host to 127.0.0.1 behind a proxy that speaks TLS
+        set server.tls; or, behind a proxy that speaks TLS, server.host to 127.0.0.1 or server.trusted_proxies
         """,
-        metadata: ["host": "\(settings.server.host)"])
+        metadata: ["host": "\(server.host)"])
     }
     if role.hasBroker, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
       logger.warning(

@@ -54,7 +54,9 @@ enum ServicesSetup {
   static func prepareFolders(for settings: Settings) throws {
     let services = settings.broker.services
     guard services.enabled else { return }
-    let own = "\(settings.data.directory)/\(Settings.Broker.Services.folder)"
+    // Spelled as the folders of the endpoints are below, whatever slashes the setting ends in.
+    let inside = "\(settings.data.directory)/\(Settings.Broker.Services.folder)/x"
+    let own = (inside as NSString).deletingLastPathComponent
     for endpoint in [services.commands, services.tap] {
       guard let path = Settings.Broker.Services.path(of: endpoint) else { continue }
       let folder = (path as NSString).deletingLastPathComponent
