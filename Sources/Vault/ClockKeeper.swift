@@ -130,7 +130,8 @@ public final class ClockKeeper: Sendable {
     let isTaken = state.withLock { state in
       let reading = reading(state)
       // It was said of a clock that said this. If it has been set since, nobody has said anything of it.
-      guard confirmed <= reading.wall, reading.wall - confirmed <= max(rules.maximumStep, 60_000) else { return false }
+      let (age, overflow) = reading.wall.subtractingReportingOverflow(confirmed)
+      guard !overflow, age >= 0, age <= max(rules.maximumStep, 60_000) else { return false }
       state.clock.confirm(reading)
       return true
     }
