@@ -28,11 +28,28 @@ public struct BrokerConfiguration: Sendable {
   public var maximumTokenLifetime: Int64 = 0
   /// How long the state of a channel without subscribers stays in memory.
   public var idleChannelTimeout: Int64 = 60_000
+  /// How long a map that is in memory alone keeps entries that do not end by themselves, after the last subscriber left
+  /// and the last write.
+  public var idleMapLifetime: Int64 = 24 * 3_600_000
+  /// What the records of each app may take in memory beside those on their way to the disk.
+  public var appCacheBytes = 64 << 20
+  /// Keys that a channel, a publisher and the broker hold at a time.
+  public var idempotencyKeys = IdempotencyLimits()
 
   public init(namespaces: NamespaceTable, instance: UInt64) {
     self.namespaces = namespaces
     self.instance = instance
   }
+}
+
+/// How many idempotency keys are held. A publication with a key beyond it is refused, with a temporary error: that its
+/// key is not remembered would break the promise that it is published once.
+public struct IdempotencyLimits: Sendable, Equatable {
+  public var ofChannel = 65_536
+  public var ofUser = 16_384
+  public var inAll = 1_000_000
+
+  public init() {}
 }
 
 /// The time of one input: the broker itself never looks at a clock, so that a simulation can be it.

@@ -22,8 +22,7 @@ extension BrokerCore {
     guard request.data.count <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
-    let state = try channel(request.channel, at: time)
-    if state.options.app != nil, requester != .broker { throw Self.refusal(of: state) }
+    let state = try channel(toPublish: request.channel, for: requester, at: time)
     var change: KeyChange?
     if let write = request.write {
       change = try self.change(write, in: state, at: time)
@@ -35,7 +34,7 @@ extension BrokerCore {
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
       let held = state.idempotency[key]
       switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
-      case .publish: break
+      case .publish: try checkKeys(request.info?.user, in: state)
       case .conflict:
         return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, at: time, into: &effects)
       case .alreadyPublished(let offset):
@@ -54,6 +53,18 @@ extension BrokerCore {
         key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)
     }
     try append(consume publication, record, edit: nil, of: state, for: requester, at: time, into: &effects)
+  }
+
+  /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
+  private func channel(
+    toPublish name: ChannelName, for requester: Requester, at time: BrokerTime
+  ) throws(ClientError) -> ChannelState {
+    if let state = inUse(name) {
+      if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
+      return state
+    }
+    if let app = try options(of: name).app, requester != .broker { throw Self.refusal(of: name, app) }
+    return try channel(name, at: time)
   }
 
   /// The entry for the log, with a ticket of its own.
@@ -79,13 +90,13 @@ extension BrokerCore {
     switch state.store.append(entry) {
     case .kept:
       state.sequencer.kept()
-      if let record { hold(record, upon: nil, in: state, at: time) }
+      if let record { hold(record, upon: nil, of: entry.publication.info?.user, in: state, at: time) }
       noteIdle(state, at: time)
       deliver(entry.publication, on: state, at: time, into: &effects)
       answerPublished(entry.publication.offset, in: state, to: requester, at: time, into: &effects)
     case .pending:
       state.sequencer.taken()
-      if let record { hold(record, upon: entry.ticket, in: state, at: time) }
+      if let record { hold(record, upon: entry.ticket, of: entry.publication.info?.user, in: state, at: time) }
       noteUnderWay(entry, on: state)
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
@@ -111,7 +122,7 @@ extension BrokerCore {
         state.map?.failed(publish.publication)
         changeFailed(publish.publication, of: state, at: time)
         if let key = publish.idempotencyKey, state.idempotency[key]?.ticket == completion.ticket {
-          state.idempotency[key] = nil
+          state.idempotency.drop(key)
         }
         counters.refused += 1
         settle(publish.requester, .failed(clientError(for: error)), at: time, into: &effects)
@@ -140,7 +151,8 @@ extension BrokerCore {
     counters.published += 1
     if let map = state.map {
       map.apply(publication)
-      expireLater(publication, in: state)
+      map.lastWrite = time.monotonic
+      noteEnds(of: state)
     }
     effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if DEBUG

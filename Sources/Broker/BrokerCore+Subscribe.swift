@@ -11,14 +11,15 @@ extension BrokerCore {
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
+    let audience = try admit(
+      request.member?.user, to: request.channel, try options(of: request.channel), at: time)
     let state = try channel(request.channel, at: time)
-    let audience = try admit(request.member?.user, to: state, at: time)
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
       switch try read(map, since: request.since, of: state, limit: request.recoveryLimit, at: time) {
       case .page(var page):
-        page.entries = shown(page.entries, of: state, to: request.member, audience)
-        page.changes = shown(page.changes, of: state, to: request.member, audience)
+        page.entries = shown(page.entries, of: state.options, to: request.member, audience)
+        page.changes = shown(page.changes, of: state.options, to: request.member, audience)
         return answer(requester, .mapPage(page), at: time, into: &effects)
       case .live(let live): subscribed = live
       }
@@ -27,8 +28,8 @@ extension BrokerCore {
     }
     subscribed.audience = audience
     if state.options.app != nil {
-      subscribed.publications = shown(subscribed.publications, of: state, to: request.member, audience)
-      subscribed.entries = shown(subscribed.entries, of: state, to: request.member, audience)
+      subscribed.publications = shown(subscribed.publications, of: state.options, to: request.member, audience)
+      subscribed.entries = shown(subscribed.entries, of: state.options, to: request.member, audience)
     }
     // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
     if !isResync || request.member == nil {
@@ -53,9 +54,9 @@ extension BrokerCore {
   ///
   /// - Parameter member: nil for a gateway, which needs the tags.
   func shown(
-    _ publications: [Publication], of state: ChannelState, to member: ClientInfo?, _ audience: TagFilter?
+    _ publications: [Publication], of options: ChannelOptions, to member: ClientInfo?, _ audience: TagFilter?
   ) -> [Publication] {
-    guard state.options.app != nil, member != nil else { return publications }
+    guard options.app != nil, member != nil else { return publications }
     return publications.compactMap { publication in
       if let audience, !audience.matches(publication) { return nil }
       return publication.withoutAudienceTags
@@ -92,7 +93,7 @@ extension BrokerCore {
     guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
     var gone: ClientInfo?
     // Only the gateway that a member came through may end it: a late word from an old one must not.
-    if let member = request.member, state.members.byClient[member.client]?.gateway == gateway {
+    if let member = request.member, state.members[member.client]?.gateway == gateway {
       gone = state.members.leave(client: member.client)
     }
     if !request.keepsInterest { state.interest.removeAll { $0 == gateway } }
@@ -123,27 +124,28 @@ extension BrokerCore {
   // MARK: History
 
   func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> HistoryPage {
-    let state = try channel(request.channel, at: time)
-    let audience = try admit(request.viewer, to: state, at: time)
-    let top = state.sequencer.top
+    let options = try options(of: request.channel)
+    let audience = try admit(request.viewer, to: request.channel, options, at: time)
+    let (found, top) = try existing(request.channel, options, at: time)
     if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
       throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
     }
-    guard request.limit > 0, state.options.keepsHistory else { return HistoryPage(position: top) }
+    guard let state = found, request.limit > 0, options.keepsHistory else { return HistoryPage(position: top) }
     let range = LogRange(
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
       notBefore: oldest(in: state, at: time))
     var publications = Array(withinPageBytes(try read(range, of: state)))
-    if state.options.app != nil, let viewer = request.viewer {
-      publications = shown(publications, of: state, to: ClientInfo(user: viewer, client: ""), audience)
+    if options.app != nil, let viewer = request.viewer {
+      publications = shown(publications, of: options, to: ClientInfo(user: viewer, client: ""), audience)
     }
     return HistoryPage(position: top, publications: publications)
   }
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
-    let state = try channel(name, at: time)
-    if state.options.app != nil { throw Self.refusal(of: state) }
+    let options = try options(of: name)
+    if let app = options.app { throw Self.refusal(of: name, app) }
+    guard let state = try existing(name, options, at: time).state else { return .done }
     do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
     return .done
   }
@@ -165,11 +167,13 @@ extension BrokerCore {
   /// What a publication takes of an answer, roughly.
   private static func pageBytes(of publication: Publication) -> Int {
     var bytes = 256 + publication.data.count
-    if let info = publication.info {
-      bytes += info.user.utf8.count + (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
-    }
+    if let info = publication.info { bytes += pageBytes(of: info) }
     for (key, value) in publication.tags { bytes += 16 + key.utf8.count + value.utf8.count }
     return bytes
+  }
+
+  static func pageBytes(of info: ClientInfo) -> Int {
+    64 + info.user.utf8.count + (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
   }
 
   func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {

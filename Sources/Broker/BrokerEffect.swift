@@ -74,4 +74,6 @@ public struct BrokerCounters: Sendable, Equatable {
   public var channelsRefilled: UInt64 = 0
   public var channelsLost: UInt64 = 0
   public var gatewaysForgotten: UInt64 = 0
+  /// Publications that were refused because as many idempotency keys are held as are allowed.
+  public var keysRefused: UInt64 = 0
 }

@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// A publication in memory.
 struct KeptPublication {
@@ -125,7 +125,7 @@ extension LogRange {
 
 extension Publication {
   /// What a publication costs in memory, roughly: its bytes and 128 for the values and buffers around them.
-  var cost: Int {
+  public var cost: Int {
     var cost = 128 + data.count
     if let info {
       cost += 64 + info.user.utf8.count + info.client.utf8.count

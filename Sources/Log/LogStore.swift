@@ -9,6 +9,13 @@ public protocol LogStore: AnyObject {
   /// the broker forgot an idle one.
   func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel
 
+  /// Where a channel stands that is not open, for those who only look. Changes nothing.
+  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel
+
+  /// The broker has forgotten the channel: nothing of it is under way, and it is opened again before it is used again.
+  /// What nobody will ask for can go now.
+  func release(_ channel: ChannelName)
+
   /// Takes the next publication of a channel. Offsets must be contiguous: one more than the last that was not refused.
   ///
   /// - Returns: `.kept` where the entry may be delivered and acknowledged now; `.pending` where the store calls its
@@ -29,6 +36,28 @@ public protocol LogStore: AnyObject {
 
   /// Writes what waits, and marks the shutdown as clean. No call may follow.
   func close()
+}
+
+/// Where a channel stands, for somebody who only looks.
+public struct FoundChannel: Sendable, Equatable {
+  /// Something was published there, and the channel's epoch and top are kept.
+  public var exists: Bool
+  /// Where it does not exist: offset 0 of the epoch that the channel would get now. Whoever holds that position missed
+  /// nothing if the epoch is still this one when the channel comes to be, and is told so if it is not.
+  public var position: StreamPosition
+
+  public init(exists: Bool, position: StreamPosition) {
+    self.exists = exists
+    self.position = position
+  }
+}
+
+extension LogStore {
+  public func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    FoundChannel(exists: true, position: try open(channel, durability: durability).position)
+  }
+
+  public func release(_ channel: ChannelName) {}
 }
 
 /// A store that also keeps the entries of map channels, and that takes several publications as one.

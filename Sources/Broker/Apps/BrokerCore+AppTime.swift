@@ -9,6 +9,8 @@ extension BrokerCore {
   func wakeApps(at time: BrokerTime, into effects: inout [BrokerEffect]) {
     for host in hosts {
       host.refreshesLeft = Self.refreshesPerTurn
+      // Of records that were erased otherwise meanwhile.
+      if host.suspended.count > 1024 { host.suspended = host.suspended.filter { $0.value > time.wall } }
       refresh(host, at: time, into: &effects)
       scrub(host, at: time)
       guard host.nextDue.map({ $0 <= time.wall }) ?? true, host.recordsState.sequencer.peek() != nil else { continue }

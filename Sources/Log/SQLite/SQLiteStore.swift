@@ -238,7 +238,7 @@ public final class SQLiteStore: TransactionalStore {
 
   // MARK: Channels
 
-  private func applyOutcomes() {
+  func applyOutcomes() {
     for outcome in inbox.takeOutcomes() {
       switch outcome {
       case .committed(let place, let top, let floor, let count):
@@ -277,6 +277,27 @@ public final class SQLiteStore: TransactionalStore {
   private struct Standing {
     var storedEpoch: String?
     var top: UInt64
+  }
+
+  func lookUp(_ name: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    if isClosed { throw .closed }
+    applyOutcomes()
+    if let known = hot[name], known.isDurable == (durability == .durable) {
+      return FoundChannel(exists: true, position: known.position)
+    }
+    do {
+      let row = try reader.row(of: name)
+      let suffix = self.suffix(of: durability)
+      let position = { (epoch: String, top: UInt64) in
+        StreamPosition(epoch: suffix.isEmpty ? epoch : epoch + "." + suffix, offset: top)
+      }
+      if let row, row.durability == durability.rawValue {
+        return FoundChannel(exists: true, position: position(row.epoch, row.top))
+      }
+      return FoundChannel(exists: false, position: position(try epochWithoutRow(of: name, durability), 0))
+    } catch {
+      throw readFailed(error)
+    }
   }
 
   /// - Parameter standing: what somebody holds of the channel; nil where it was never opened.
