@@ -33,6 +33,18 @@ public struct BrokerConfiguration: Sendable {
   public var idleMapLifetime: Int64 = 24 * 3_600_000
   /// What the records of each app may take in memory beside those on their way to the disk.
   public var appCacheBytes = 64 << 20
+  /// What is kept in memory, of channels and maps, before publications that add to it are refused.
+  public var memoryBytes = Int.max
+  /// Publications of clients on one channel.
+  public var channelRate = RateLimit.unlimited
+  /// Members whom the presence of one channel shows.
+  public var maximumMembers = Int.max
+  /// Channels that come to be through publications and subscriptions of one user.
+  public var creationRate = RateLimit.unlimited
+  /// Channels that one user made and that are kept in memory.
+  public var userChannels = Int.max
+  /// Memory that those may take before the user makes no more and adds nothing to them.
+  public var userMemoryBytes = Int.max
   /// Keys that a channel, a publisher and the broker hold at a time.
   public var idempotencyKeys = IdempotencyLimits()
 

@@ -27,6 +27,17 @@ extension BrokerCore {
     return try open(name, try options(of: name), at: time)
   }
 
+  /// The same for a client, who may make so many.
+  func channel(
+    _ name: ChannelName, _ options: ChannelOptions, madeBy maker: Maker, at time: BrokerTime
+  ) throws(ClientError) -> ChannelState {
+    if let state = inUse(name) { return state }
+    try checkMaking(name, options, by: maker, at: time)
+    let state = try open(name, options, at: time)
+    noteMade(state, by: maker)
+    return state
+  }
+
   /// For those who only look: opens what exists, so that a second look finds it in memory, and nothing else.
   ///
   /// - Returns: the state, nil where nothing was ever published on the channel; and the top of the stream.
@@ -66,6 +77,9 @@ extension BrokerCore {
     }
     channels[name] = state
     for record in opened.idempotencyKeys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    mapBytes += state.map?.bytes ?? 0
+    state.rate = TokenLevel(configuration.channelRate)
+    if options.durability == .memory { state.owner = accounts?.owner(of: name) }
     noteEnds(of: state)
     refreshOpened(state, at: time)
     noteIdle(state, at: time)
@@ -93,6 +107,7 @@ extension BrokerCore {
       || keyShares.count(of: owner) >= limits.ofUser
     guard isFull else { return }
     counters.keysRefused += 1
+    noteRefusal(.idempotencyKeys, from: owner ?? "a service")
     throw .tooManyRequests.saying(
       "too many idempotency keys are held for the time that they are remembered; publish more slowly, or without a key")
   }
@@ -154,17 +169,17 @@ extension BrokerCore {
     return isBehind ? time.monotonic + 5 : nil
   }
 
-  /// Maps in memory alone: an app's is worked out again from its records when somebody asks; of others, what nobody
-  /// wrote or watched for long is taken for abandoned.
+  /// A map in memory alone that nobody wrote or watched for long is taken for abandoned.
   private func isForgettableMap(_ state: ChannelState, at time: BrokerTime) -> Bool {
     guard let map = state.map, state.options.mapMode != .persistent, state.isAtRest, state.idempotency.isEmpty else {
       return false
     }
-    return isDerived(state) || time.monotonic - map.lastWrite >= configuration.idleMapLifetime
+    return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
   }
 
   private func forget(_ state: ChannelState) {
     channels[state.name] = nil
+    mapBytes -= state.map?.bytes ?? 0
     if recentChannel === state { recentChannel = nil }
     mapEnds.remove(state.name)
     keyEnds.remove(state.name)

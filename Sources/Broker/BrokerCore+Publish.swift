@@ -22,7 +22,8 @@ extension BrokerCore {
     guard request.data.count <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
-    let state = try channel(toPublish: request.channel, for: requester, at: time)
+    let state = try channel(toPublish: request, for: requester, at: time)
+    try checkPublishing(request, on: state, for: requester, at: time)
     var change: KeyChange?
     if let write = request.write {
       change = try self.change(write, in: state, at: time)
@@ -57,14 +58,17 @@ extension BrokerCore {
 
   /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
   private func channel(
-    toPublish name: ChannelName, for requester: Requester, at time: BrokerTime
+    toPublish request: BrokerRequest.PublishRequest, for requester: Requester, at time: BrokerTime
   ) throws(ClientError) -> ChannelState {
+    let name = request.channel
     if let state = inUse(name) {
       if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
       return state
     }
-    if let app = try options(of: name).app, requester != .broker { throw Self.refusal(of: name, app) }
-    return try channel(name, at: time)
+    let options = try options(of: name)
+    if requester == .broker { return try channel(name, at: time) }
+    if let app = options.app { throw Self.refusal(of: name, app) }
+    return try channel(name, options, madeBy: .publisher(request.info), at: time)
   }
 
   /// The entry for the log, with a ticket of its own.
@@ -74,12 +78,13 @@ extension BrokerCore {
   ) -> LogEntry {
     let ticket = nextTicket
     nextTicket += 1
+    let mayUseReserve = requester == .broker || publication.change?.removed == true
     let writesMap = publication.change != nil && state.options.mapMode == .persistent
     return LogEntry(
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
       historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
-      writesMap: writesMap, edit: edit)
+      writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve)
   }
 
   func append(
@@ -150,7 +155,9 @@ extension BrokerCore {
     if state.isHidden { return }
     counters.published += 1
     if let map = state.map {
+      mapBytes -= map.bytes
       map.apply(publication)
+      mapBytes += map.bytes
       map.lastWrite = time.monotonic
       noteEnds(of: state)
     }

@@ -11,9 +11,16 @@ extension BrokerCore {
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
-    let audience = try admit(
-      request.member?.user, to: request.channel, try options(of: request.channel), at: time)
-    let state = try channel(request.channel, at: time)
+    let options = try options(of: request.channel)
+    let audience = try admit(request.member?.user, to: request.channel, options, at: time)
+    let state: ChannelState
+    if isResync {
+      // Somebody was subscribed before the link broke, and is still.
+      state = try channel(request.channel, at: time)
+    } else {
+      state = try channel(request.channel, options, madeBy: .subscriber(request.member), at: time)
+      if let member = request.member, request.isPresent { try checkMember(member, of: state, at: time) }
+    }
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
       switch try read(map, since: request.since, of: state, limit: request.recoveryLimit, at: time) {

@@ -34,6 +34,16 @@ public final class BrokerCore {
   /// Open channels that hold idempotency keys, by the monotonic time at which the first of them ends.
   var keyEnds = DueIndex<ChannelName>()
   var keyShares = KeyShares()
+  /// Memory that the entries of open maps take, roughly.
+  var mapBytes = 0
+  /// Of the users that make channels.
+  var makers: TokenBuckets<IdentifierKey>
+  /// Who was refused for a limit, summed up for the log.
+  var refusals = RefusalLedger()
+  /// The first of each cause, to be logged at once.
+  var refusalLines: [RefusalLedger.Line] = []
+  /// Of ``memory``, where it keeps them.
+  let accounts: (any MemoryAccounts)?
   private var lastSweep: Int64?
   /// What gateways were told to do with their connections, and have not confirmed.
   var orders = PendingOrders()
@@ -50,6 +60,8 @@ public final class BrokerCore {
     self.configuration = configuration
     self.memory = memory
     self.disk = disk
+    accounts = memory as? any MemoryAccounts
+    makers = TokenBuckets(configuration.creationRate, capacity: 100_000)
   }
 
   /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else.
@@ -179,6 +191,7 @@ public final class BrokerCore {
       lastSweep = time.monotonic
       memory.sweep(now: time.wall)
       disk.sweep(now: time.wall)
+      openDueMaps(at: time)
       giveBackMemory()
     }
   }

@@ -195,7 +195,9 @@ public final class BrokerLoop: LoopParticipant {
     core.tick(at: time, ingressPaused: isPaused, into: &effects)
     perform(at: time)
     report()
-    if time.monotonic - lastMinute >= 60_000 {
+    let isMinute = time.monotonic - lastMinute >= 60_000
+    reportRefusals(isMinute: isMinute)
+    if isMinute {
       lastMinute = time.monotonic
       everyMinute?(time.wall)
     }
@@ -211,6 +213,7 @@ public final class BrokerLoop: LoopParticipant {
   private func report() {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
+    metrics.update(memoryBytes: core.memoryUse, channels: core.channels.count)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(
         "links to gateways changed",
@@ -224,6 +227,15 @@ public final class BrokerLoop: LoopParticipant {
       logger.warning("a gateway of another version asked to be taken in; run one version of Fanfare on both sides")
     }
     reported = counters
+  }
+
+  /// Whom a limit held back, summed up: a flood of refusals is a line a minute.
+  private func reportRefusals(isMinute: Bool) {
+    for line in core.takeRefusalLines(isMinute: isMinute) {
+      logger.info(
+        "\(line.cause.sentence)",
+        metadata: ["cause": "\(line.cause.name)", "count": "\(line.count)", "most": "\(line.source)"])
+    }
   }
 
   /// What the log took is on disk when this returns: everything that was accepted is finished.

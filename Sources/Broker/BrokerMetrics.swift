@@ -10,6 +10,10 @@ struct BrokerMetrics {
   private let refilled = Counter(label: "fanfare_link_channels_refilled_total")
   private let lost = Counter(label: "fanfare_link_channels_lost_total")
   private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
+  private let keysRefused = Counter(label: "fanfare_broker_keys_refused_total")
+  private let limited = Counter(label: "fanfare_broker_limited_total")
+  private let memory = Gauge(label: "fanfare_broker_memory_bytes")
+  private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
   func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
@@ -21,6 +25,13 @@ struct BrokerMetrics {
     refilled.increment(by: new.channelsRefilled - old.channelsRefilled)
     lost.increment(by: new.channelsLost - old.channelsLost)
     forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
+    keysRefused.increment(by: new.keysRefused - old.keysRefused)
+    limited.increment(by: new.limited - old.limited)
     pending.record(pendingBytes)
+  }
+
+  func update(memoryBytes: Int, channels: Int) {
+    memory.record(memoryBytes)
+    self.channels.record(channels)
   }
 }

@@ -19,6 +19,10 @@ final class ChannelState {
   var idleSince: Int64?
   /// The channel stands in the queue of those that may be forgotten, where it stands once.
   var isQueuedAsIdle = false
+  /// How fast clients publish here.
+  var rate = TokenLevel(.unlimited)
+  /// Who made the channel, where it is kept in memory.
+  var owner: ChannelOwner?
   /// An app's records: neither subscribers nor taps get them.
   let isHidden: Bool
   /// On map channels.

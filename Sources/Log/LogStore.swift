@@ -52,12 +52,31 @@ public struct FoundChannel: Sendable, Equatable {
   }
 }
 
+/// What a store keeps in memory, so that the broker can refuse publications before the process is killed for it.
+public protocol MemoryAccounts: AnyObject {
+  /// Memory that publications and channels take, roughly.
+  var memoryBytes: Int { get }
+
+  /// Nil where the user owns no channel.
+  func owner(_ user: String) -> ChannelOwner?
+
+  /// Whose an open channel is; nil: nobody's in particular.
+  func owner(of channel: ChannelName) -> ChannelOwner?
+
+  /// The channel, which is open and new, is this user's from now on.
+  func own(_ channel: ChannelName, by user: String)
+}
+
 extension LogStore {
   public func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
     FoundChannel(exists: true, position: try open(channel, durability: durability).position)
   }
 
   public func release(_ channel: ChannelName) {}
+}
+
+extension TransactionalStore {
+  public func takeDueMaps() -> [ChannelName] { [] }
 }
 
 /// A store that also keeps the entries of map channels, and that takes several publications as one.
@@ -85,6 +104,9 @@ public protocol TransactionalStore: LogStore {
 
   /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
   var isRefusing: Bool { get }
+
+  /// Map channels that hold entries whose time is over, found since this was asked last: nobody has opened them.
+  func takeDueMaps() -> [ChannelName]
 
   /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
   /// nobody reads from them.
@@ -179,12 +201,14 @@ public struct LogEntry: Sendable, Equatable {
   public var writesMap: Bool
   /// Changes an earlier publication of the channel along with this one.
   public var edit: LogEdit?
+  /// It makes room, or must be written whatever room there is: removals, and what the server itself ends.
+  public var mayUseReserve: Bool
 
   @inlinable
   public init(
     ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
     historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,
-    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil
+    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil, mayUseReserve: Bool = false
   ) {
     self.ticket = ticket
     self.channel = channel
@@ -197,6 +221,7 @@ public struct LogEntry: Sendable, Equatable {
     self.origin = origin
     self.writesMap = writesMap
     self.edit = edit
+    self.mayUseReserve = mayUseReserve
   }
 }
 

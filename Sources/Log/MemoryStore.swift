@@ -7,7 +7,7 @@ public import Wire
 /// longer. Its epoch is worked out from its name and a generation, which rises whenever a channel is forgotten on which
 /// something was published: so a channel that comes to be again, at offset 0, never does so in its former epoch, and one
 /// of which nothing is known has an epoch that anybody may be told.
-public final class MemoryStore: TransactionalStore {
+public final class MemoryStore: TransactionalStore, MemoryAccounts {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The same channels in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
@@ -21,6 +21,7 @@ public final class MemoryStore: TransactionalStore {
 
   /// Bytes of the publications that are kept, over all channels.
   public private(set) var bytesKept = 0
+  private var owners = ChannelOwners()
   /// Channels that have an epoch.
   public var channelCount: Int { channels.count }
 
@@ -67,6 +68,31 @@ public final class MemoryStore: TransactionalStore {
     if isDone(channel, at: clock) { forget(channel) }
   }
 
+  // MARK: Memory
+
+  /// What a channel takes beside what is kept of it: its object, its epoch, places in two tables.
+  static let channelOverhead = 512
+
+  public var memoryBytes: Int { bytesKept + channels.count * Self.channelOverhead }
+
+  public func owner(_ user: String) -> ChannelOwner? { owners[user] }
+
+  public func owner(of channel: ChannelName) -> ChannelOwner? { channels[channel]?.owner }
+
+  public func own(_ name: ChannelName, by user: String) {
+    guard let channel = channels[name], channel.owner == nil else { return }
+    channel.owner = owners.adding(user)
+  }
+
+  /// Changes what is kept of a channel.
+  private func account(_ channel: MemoryChannel, _ body: () -> Void) {
+    let before = channel.kept.bytes
+    body()
+    let change = channel.kept.bytes - before
+    bytesKept += change
+    if let owner = channel.owner { owner.bytes += change }
+  }
+
   private func epoch(of name: ChannelName) -> String {
     Epoch.derived(from: seed, generation: generation, durability: .memory, name: name)
   }
@@ -87,14 +113,14 @@ public final class MemoryStore: TransactionalStore {
     channel.ttl = entry.historyTTLMilliseconds
     channel.keepsHistory = entry.isKept
     channel.traces.add(entry)
-    let before = channel.kept.bytes
-    if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
-    channel.kept.drop(through: entry.floor)
-    if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
+    account(channel) {
+      if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
+      channel.kept.drop(through: entry.floor)
+      if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
+    }
     if entry.writesMap, let change = entry.publication.change {
       channel.entries[Array(change.key.utf8)] = change.removed ? nil : entry.publication
     }
-    bytesKept += channel.kept.bytes - before
     return .kept
   }
 
@@ -148,8 +174,7 @@ public final class MemoryStore: TransactionalStore {
   public func removeHistory(of name: ChannelName) throws(LogError) {
     if isClosed { throw .closed }
     guard let channel = channels[name] else { return }
-    bytesKept -= channel.kept.bytes
-    channel.kept.removeAll()
+    account(channel) { channel.kept.removeAll() }
   }
 
   public func sweep(now: Int64) {
@@ -158,9 +183,7 @@ public final class MemoryStore: TransactionalStore {
     while staying > 0, leaving > 0, !order.isEmpty {
       if cursor >= order.count { cursor = 0 }
       let channel = order[cursor]
-      let before = channel.kept.bytes
-      _ = channel.kept.drop(before: now.minus(ttl: channel.ttl))
-      bytesKept += channel.kept.bytes - before
+      account(channel) { _ = channel.kept.drop(before: now.minus(ttl: channel.ttl)) }
       channel.traces.expire(at: clock)
       if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
       if isDone(channel, at: now) {
@@ -184,6 +207,7 @@ public final class MemoryStore: TransactionalStore {
 
   private func forget(_ channel: MemoryChannel) {
     if channel.top > 0 { generation += 1 }
+    if let owner = channel.owner { owners.remove(owner) }
     channels[channel.name] = nil
     let last = order.removeLast()
     guard last !== channel else { return }
@@ -213,6 +237,8 @@ private final class MemoryChannel {
   var ttl: Int64 = 0
   var keepsHistory = false
   var lastUse: Int64 = 0
+  /// Who made it, and pays for what is kept of it.
+  var owner: ChannelOwner?
   /// The broker has it open.
   var isHeld = false
   /// In ``MemoryStore/order``.

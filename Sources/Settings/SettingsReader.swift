@@ -19,7 +19,7 @@ struct SettingsReader {
       gateway: .init(
         uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
         maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
-      clique: clique, state: state, data: .init(directory: string("data.directory")),
+      clique: clique, state: state, data: data,
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))
   }
@@ -91,9 +91,16 @@ struct SettingsReader {
     .init(
       idempotencyWindow: duration("broker.idempotency_window"), linkWindowBytes: int("broker.link_window_bytes"),
       gatewayTimeout: duration("broker.gateway_timeout"), pendingBytes: int("broker.pending_bytes"),
+      keeping: keeping,
       services: .init(
         enabled: bool("broker.services.enabled"), commands: string("broker.services.commands"),
         tap: string("broker.services.tap"), maxMessageBytes: int("broker.services.max_message_bytes")))
+  }
+
+  private var data: Settings.Data {
+    .init(
+      directory: string("data.directory"), minimumFreeBytes: int("data.minimum_free_bytes"),
+      maximumBytes: int("data.maximum_bytes"))
   }
 
   private var backbone: Settings.Backbone {
@@ -160,15 +167,15 @@ struct SettingsReader {
   // spells otherwise than the table.
 
   private func bool(_ path: [String]) -> Bool { found(path, config.bool(forKey: ConfigKey(path))) }
-  private func bool(_ name: String) -> Bool { bool(components(name)) }
+  func bool(_ name: String) -> Bool { bool(components(name)) }
   private func int(_ path: [String]) -> Int { found(path, config.int(forKey: ConfigKey(path))) }
-  private func int(_ name: String) -> Int { int(components(name)) }
+  func int(_ name: String) -> Int { int(components(name)) }
   private func strings(_ name: String) -> [String] {
     found([name], config.stringArray(forKey: ConfigKey(components(name))))
   }
   private func string(_ path: [String]) -> String { found(path, config.string(forKey: ConfigKey(path))) }
   private func string(_ name: String) -> String { string(components(name)) }
-  private func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
+  func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
   private func choice<Choice: RawRepresentable<String>>(_ path: [String]) -> Choice {
     found(path, Choice(rawValue: string(path)))
   }

@@ -268,9 +268,4 @@ extension BrokerCore {
     }
     for key in keys { refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic) }
   }
-
-  /// What the map in memory holds is worked out from an app's records whenever it is opened.
-  func isDerived(_ state: ChannelState) -> Bool {
-    state.options.mapMode != .persistent && host(of: state) != nil && state.map?.nextEnd == nil
-  }
 }

@@ -64,6 +64,14 @@ extension BrokerCore {
     }
   }
 
+  /// Entries of maps that nobody opens end, too: the map is opened, and forgotten when they are gone.
+  func openDueMaps(at time: BrokerTime) {
+    for name in disk.takeDueMaps() {
+      guard let options = configuration.namespaces.options(for: name), options.kind == .map else { continue }
+      _ = try? channel(name, at: time)
+    }
+  }
+
   private func expire(
     _ key: String, of map: MapState, in state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {

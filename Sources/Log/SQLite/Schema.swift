@@ -98,6 +98,14 @@ enum Schema {
           END;
           """)
     }
+    migrator.registerMigration("channels.used") { db in
+      try db.execute(
+        sql: """
+          -- When the newest publication was made: long after, a row of which nothing is kept is deleted.
+          ALTER TABLE channels ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+          UPDATE channels SET used = CAST(strftime('%s', 'now') AS INTEGER) * 1000;
+          """)
+    }
     return migrator
   }
 
