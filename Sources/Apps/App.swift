@@ -263,6 +263,8 @@ public struct MessageSearch: Sendable, Equatable {
   /// Only what passes it may be found.
   public var audience: TagFilter?
   public var limit: Int
+  /// Who searches, as the broker knows it: nobody gets more than a share of the searches that wait.
+  public var user = ""
 
   public init(channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, limit: Int) {
     self.channels = channels

@@ -70,7 +70,7 @@ public struct ServiceGrant: Sendable, Equatable {
     case .edit(let edit): return missing(edit.channel, publish, "publish")
     case .historyRemove(let channel): return missing(channel, publish, "publish")
     case .history(let history): return missing(history.channel, read, "read")
-    case .presence(let channel, _), .presenceStats(let channel, _): return missing(channel, read, "read")
+    case .presence(let channel, _, _), .presenceStats(let channel, _): return missing(channel, read, "read")
     case .readMap(let map): return missing(map.channel, read, "read")
     // What it may not read is left out of the answer.
     case .channels: return read.isEmpty ? "read=*" : nil
