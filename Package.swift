@@ -112,8 +112,8 @@ let package = Package(
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS", nioCore,
-        logging,
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS", "CLinuxIO",
+        nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -182,7 +182,9 @@ let package = Package(
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",
-      dependencies: ["Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "fanfare"],
+      dependencies: [
+        "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
+      ],
       swiftSettings: base),
     .testTarget(
       name: "ConformanceTests", dependencies: ["TestSupport", "fanfare"], exclude: ["python"], swiftSettings: base),

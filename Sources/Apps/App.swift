@@ -278,6 +278,8 @@ public struct MessageSearch: Sendable, Equatable {
   /// Finds each publication as this user reads it; nil: as it is.
   public var reader: String?
   public var limit: Int
+  /// Who searches, as the broker knows it: nobody gets more than a share of the searches that wait.
+  public var user = ""
 
   public init(
     channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, reader: String? = nil,

@@ -30,6 +30,25 @@ public struct BrokerConfiguration: Sendable {
   public var maximumTokenLifetime: Int64 = 0
   /// How long the state of a channel without subscribers stays in memory.
   public var idleChannelTimeout: Int64 = 60_000
+  /// How long a map that is in memory alone keeps entries that do not end by themselves, after the last subscriber left
+  /// and the last write.
+  public var idleMapLifetime: Int64 = 24 * 3_600_000
+  /// What the records of each app may take in memory beside those on their way to the disk.
+  public var appCacheBytes = 64 << 20
+  /// What is kept in memory, of channels and maps, before publications that add to it are refused.
+  public var memoryBytes = Int.max
+  /// Publications of clients on one channel.
+  public var channelRate = RateLimit.unlimited
+  /// Members whom the presence of one channel shows.
+  public var maximumMembers = Int.max
+  /// Channels that come to be through publications and subscriptions of one user.
+  public var creationRate = RateLimit.unlimited
+  /// Channels that one user made and that are kept in memory.
+  public var userChannels = Int.max
+  /// Memory that those may take before the user makes no more and adds nothing to them.
+  public var userMemoryBytes = Int.max
+  /// Keys that a channel, a publisher and the broker hold at a time.
+  public var idempotencyKeys = IdempotencyLimits()
 
   public init(namespaces: NamespaceTable, instance: UInt64) {
     self.namespaces = namespaces
@@ -39,6 +58,16 @@ public struct BrokerConfiguration: Sendable {
   /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerLink``), and one alone
   /// must find room there.
   var answerBytes: Int { min(maximumPageBytes, Int(clamping: linkWindowBytes / 4)) }
+}
+
+/// How many idempotency keys are held. A publication with a key beyond it is refused, with a temporary error: that its
+/// key is not remembered would break the promise that it is published once.
+public struct IdempotencyLimits: Sendable, Equatable {
+  public var ofChannel = 65_536
+  public var ofUser = 16_384
+  public var inAll = 1_000_000
+
+  public init() {}
 }
 
 /// The time of one input: the broker itself never looks at a clock, so that a simulation can be it.

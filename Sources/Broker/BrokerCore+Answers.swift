@@ -121,7 +121,7 @@ extension BrokerCore {
     case .nothing: break
     }
     // A broker that restarted knows only what its log holds.
-    guard let name = original.channel, let state = try? channel(name, at: time),
+    guard let name = original.channel, let state = try? existing(name, at: time),
       let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
     else { return false }
     counters.duplicatesAvoided += 1

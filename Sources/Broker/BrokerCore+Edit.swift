@@ -21,11 +21,16 @@ extension BrokerCore {
     guard request.data?.count ?? 0 <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
-    let state = try channel(request.channel, at: time)
-    guard state.options.kind == .stream, state.options.keepsHistory else {
-      throw .notAvailable.saying("\"\(state.name)\" keeps no history, so there is nothing to change")
+    let options = try options(of: request.channel)
+    // Apps let authors change what they wrote where their namespaces say so; services have no business there.
+    if request.editor == nil, let app = options.app { throw Self.refusal(of: request.channel, app) }
+    guard options.kind == .stream, options.keepsHistory else {
+      throw .notAvailable.saying("\"\(request.channel)\" keeps no history, so there is nothing to change")
     }
-    if let editor = request.editor { _ = try admit(editor.user, to: state, at: time) }
+    if let editor = request.editor { _ = try admit(editor.user, to: request.channel, options, at: time) }
+    guard let state = try existing(request.channel, options, at: time).state else {
+      throw .notFound(request.offset)
+    }
     let original = try changeable(request.offset, in: state, at: time)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {

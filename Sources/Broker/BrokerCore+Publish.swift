@@ -22,8 +22,8 @@ extension BrokerCore {
     guard request.data.count <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
-    let state = try channel(request.channel, at: time)
-    if state.options.app != nil, requester != .broker { throw Self.refusal(of: state) }
+    let state = try channel(toPublish: request, for: requester, at: time)
+    try checkPublishing(request, on: state, for: requester, at: time)
     var change: KeyChange?
     if let write = request.write {
       change = try self.change(write, in: state, at: time)
@@ -35,7 +35,7 @@ extension BrokerCore {
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
       let held = state.idempotency[key]
       switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
-      case .publish: break
+      case .publish: try checkKeys(request.info?.user, in: state)
       case .conflict:
         return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, at: time, into: &effects)
       case .alreadyPublished(let offset):
@@ -58,6 +58,21 @@ extension BrokerCore {
     try append(consume publication, record, edit: nil, of: state, for: requester, at: time, into: &effects)
   }
 
+  /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
+  private func channel(
+    toPublish request: BrokerRequest.PublishRequest, for requester: Requester, at time: BrokerTime
+  ) throws(ClientError) -> ChannelState {
+    let name = request.channel
+    if let state = inUse(name) {
+      if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
+      return state
+    }
+    let options = try options(of: name)
+    if requester == .broker { return try channel(name, at: time) }
+    if let app = options.app { throw Self.refusal(of: name, app) }
+    return try channel(name, options, madeBy: .publisher(request.info), at: time)
+  }
+
   /// The entry for the log, with a ticket of its own.
   func entry(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
@@ -65,12 +80,13 @@ extension BrokerCore {
   ) -> LogEntry {
     let ticket = nextTicket
     nextTicket += 1
+    let mayUseReserve = requester == .broker || publication.change?.removed == true
     let writesMap = publication.change != nil && state.options.mapMode == .persistent
     return LogEntry(
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
       historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
-      writesMap: writesMap, edit: edit)
+      writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve)
   }
 
   func append(
@@ -81,13 +97,13 @@ extension BrokerCore {
     switch state.store.append(entry.publication.change?.kept == nil ? entry : entry.asKept) {
     case .kept:
       state.sequencer.kept()
-      if let record { hold(record, upon: nil, in: state, at: time) }
+      if let record { hold(record, upon: nil, of: entry.publication.info?.user, in: state, at: time) }
       noteIdle(state, at: time)
       deliver(entry.publication, on: state, at: time, into: &effects)
       answerPublished(entry.publication.offset, in: state, to: requester, at: time, into: &effects)
     case .pending:
       state.sequencer.taken()
-      if let record { hold(record, upon: entry.ticket, in: state, at: time) }
+      if let record { hold(record, upon: entry.ticket, of: entry.publication.info?.user, in: state, at: time) }
       noteUnderWay(entry, on: state)
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
@@ -113,7 +129,7 @@ extension BrokerCore {
         state.map?.failed(publish.publication)
         changeFailed(publish.publication, of: state, at: time)
         if let key = publish.idempotencyKey, state.idempotency[key]?.ticket == completion.ticket {
-          state.idempotency[key] = nil
+          state.idempotency.drop(key)
         }
         counters.refused += 1
         settle(publish.requester, .failed(clientError(for: error)), at: time, into: &effects)
@@ -141,8 +157,11 @@ extension BrokerCore {
     if state.isHidden { return }
     counters.published += 1
     if let map = state.map {
+      mapBytes -= map.bytes
       map.apply(publication)
-      expireLater(publication, in: state)
+      mapBytes += map.bytes
+      map.lastWrite = time.monotonic
+      noteEnds(of: state)
     }
     effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if DEBUG

@@ -30,21 +30,4 @@ extension BrokerCore {
   func read(_ range: LogRange, of state: ChannelState) throws(ClientError) -> [Publication] {
     do { return try state.store.read(state.name, range) } catch { throw clientError(for: error) }
   }
-
-  /// Who is there, or that the list would be longer than an answer may be.
-  func presence(
-    on name: ChannelName, for viewer: String?, within answer: AnswerLimit, at time: BrokerTime
-  ) throws(ClientError) -> BrokerResponse {
-    var audience: TagFilter?
-    if let viewer, let options = configuration.namespaces.options(for: name), options.app != nil {
-      audience = try admit(viewer, to: try channel(name, at: time), at: time)
-    }
-    guard let members = channels[name]?.members else { return .presence([]) }
-    guard members.bytes <= bytes(of: answer) else {
-      if answer.isTry { return .tooLarge }
-      throw .limitExceeded.saying("\(members.count) are there, more than one answer lists; ask for presence_stats")
-    }
-    guard let audience else { return .presence(members.infos) }
-    return .presence(members.infos.filter { audience.matches(member: $0) })
-  }
 }

@@ -6,12 +6,16 @@ extension BrokerCore {
     _ request: BrokerRequest.ReceiptRequest, for requester: Requester, at time: BrokerTime,
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
-    let state = try channel(request.channel, at: time)
-    if state.options.app != nil { throw Self.refusal(of: state) }
-    guard let map = state.map, state.options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
-      throw .badRequest.saying("\"\(state.name)\" holds no receipts")
+    let options = try options(of: request.channel)
+    if let app = options.app { throw Self.refusal(of: request.channel, app) }
+    guard options.kind == .map, options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
+      throw .badRequest.saying("\"\(request.channel)\" holds no receipts")
     }
     let top = try top(of: subject, for: request.reader.user, at: time)
+    // Nothing was said there, so there is nothing to have got.
+    if top == 0 { return settle(requester, .done, at: time, into: &effects) }
+    let state = try channel(request.channel, at: time)
+    guard let map = state.map else { preconditionFailure("a channel of kind map is opened with its map") }
     let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()
     // What was read was delivered, and nobody read what is still to come.
     let read = min(top, max(before.read, request.read))
@@ -28,20 +32,21 @@ extension BrokerCore {
   private func top(
     of subject: ChannelName, for user: String, at time: BrokerTime
   ) throws(ClientError) -> UInt64 {
-    let state = try channel(subject, at: time)
-    _ = try admit(user, to: state, at: time)
-    return state.sequencer.top.offset
+    let options = try options(of: subject)
+    _ = try admit(user, to: subject, options, at: time)
+    return try existing(subject, options, at: time).top.offset
   }
 
   /// For each receipts channel, how many publications of its subject lie after the user's mark.
   func unread(_ names: [ChannelName], by user: String, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
     var counts: [UInt64] = []
     for name in names {
-      let state = try channel(name, at: time)
-      _ = try admit(user, to: state, at: time)
-      guard let map = state.map, let subject = try? ChannelName(name.rest) else {
+      let options = try options(of: name)
+      _ = try admit(user, to: name, options, at: time)
+      guard options.kind == .map, let subject = try? ChannelName(name.rest) else {
         throw .badRequest.saying("\"\(name)\" holds no receipts")
       }
+      let map = try map(name, options, only: user, at: time).map
       let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
       let top = try top(of: subject, for: user, at: time)
       counts.append(top > read ? top - read : 0)

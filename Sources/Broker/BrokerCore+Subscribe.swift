@@ -11,14 +11,22 @@ extension BrokerCore {
     into effects: inout [BrokerEffect]
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
-    let state = try channel(request.channel, at: time)
-    let audience = try admit(request.member?.user, to: state, isThere: isResync, at: time)
+    let options = try options(of: request.channel)
+    let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, at: time)
+    let state: ChannelState
+    if isResync {
+      // Somebody was subscribed before the link broke, and is still.
+      state = try channel(request.channel, at: time)
+    } else {
+      state = try channel(request.channel, options, madeBy: .subscriber(request.member), at: time)
+      if let member = request.member, request.isPresent { try checkMember(member, of: state, at: time) }
+    }
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
       switch try read(map, for: request, of: state, at: time) {
       case .page(var page):
-        page.entries = shown(page.entries, of: state, to: request.member, audience)
-        page.changes = shown(page.changes, of: state, to: request.member, audience)
+        page.entries = shown(page.entries, of: state.options, to: request.member, audience)
+        page.changes = shown(page.changes, of: state.options, to: request.member, audience)
         return answer(requester, .mapPage(page), at: time, into: &effects)
       case .live(let live): subscribed = live
       case .tooLarge: return answer(requester, .tooLarge, at: time, into: &effects)
@@ -35,8 +43,8 @@ extension BrokerCore {
     }
     subscribed.audience = audience
     if state.options.app != nil {
-      subscribed.publications = shown(subscribed.publications, of: state, to: request.member, audience)
-      subscribed.entries = shown(subscribed.entries, of: state, to: request.member, audience)
+      subscribed.publications = shown(subscribed.publications, of: state.options, to: request.member, audience)
+      subscribed.entries = shown(subscribed.entries, of: state.options, to: request.member, audience)
     }
     // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
     if !isResync || request.member == nil {
@@ -61,9 +69,9 @@ extension BrokerCore {
   ///
   /// - Parameter member: nil for a gateway, which needs the tags.
   func shown(
-    _ publications: [Publication], of state: ChannelState, to member: ClientInfo?, _ audience: TagFilter?
+    _ publications: [Publication], of options: ChannelOptions, to member: ClientInfo?, _ audience: TagFilter?
   ) -> [Publication] {
-    guard state.options.app != nil, let member else { return publications }
+    guard options.app != nil, let member else { return publications }
     return publications.compactMap { stored in
       let publication = stored.shown(to: member.user)
       if let audience, !audience.matches(publication) { return nil }
@@ -101,7 +109,7 @@ extension BrokerCore {
     guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
     var gone: ClientInfo?
     // Only the gateway that a member came through may end it: a late word from an old one must not.
-    if let member = request.member, state.members.byClient[member.client]?.gateway == gateway {
+    if let member = request.member, state.members[member.client]?.gateway == gateway {
       gone = state.members.leave(client: member.client)
     }
     if !request.keepsInterest { state.interest.removeAll { $0 == gateway } }
@@ -132,13 +140,15 @@ extension BrokerCore {
   // MARK: History
 
   func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
-    let state = try channel(request.channel, at: time)
-    let audience = try admit(request.viewer, to: state, at: time)
-    let top = state.sequencer.top
+    let options = try options(of: request.channel)
+    let audience = try admit(request.viewer, to: request.channel, options, at: time)
+    let (opened, top) = try existing(request.channel, options, at: time)
     if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
       throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
     }
-    guard request.limit > 0, state.options.keepsHistory else { return .history(HistoryPage(position: top)) }
+    guard let state = opened, request.limit > 0, options.keepsHistory else {
+      return .history(HistoryPage(position: top))
+    }
     let range = LogRange(
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
@@ -146,15 +156,16 @@ extension BrokerCore {
     let found = try read(range, within: request.answer, of: state)
     if found.isCut && request.answer.isTry { return .tooLarge }
     var publications = found.publications
-    if state.options.app != nil, let viewer = request.viewer {
-      publications = shown(publications, of: state, to: ClientInfo(user: viewer, client: ""), audience)
+    if options.app != nil, let viewer = request.viewer {
+      publications = shown(publications, of: options, to: ClientInfo(user: viewer, client: ""), audience)
     }
     return .history(HistoryPage(position: top, publications: publications))
   }
 
   func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
-    let state = try channel(name, at: time)
-    if state.options.app != nil { throw Self.refusal(of: state) }
+    let options = try options(of: name)
+    if let app = options.app { throw Self.refusal(of: name, app) }
+    guard let state = try existing(name, options, at: time).state else { return .done }
     do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
     return .done
   }

@@ -11,20 +11,17 @@ public import Wire
 public final class BrokerCore {
   public let configuration: BrokerConfiguration
   public internal(set) var counters = BrokerCounters()
-  var refusals = RefusalLedger()
-  /// What is to be logged of them.
-  var refusalLines: [RefusalLedger.Line] = []
   let memory: any LogStore
   let disk: any TransactionalStore
   /// In the order in which they were given, and by name.
   private(set) var hosts: [AppHost] = []
   private(set) var apps: [String: AppHost] = [:]
-  var mapExpiry = DueHeap<ExpiringEntry>()
-  /// Lists of apps that were brought up to date since the broker began.
-  var refreshedLists: Set<ChannelName> = []
+  /// Open map channels of which an entry ends by itself, by the wall clock.
+  var mapEnds = DueIndex<ChannelName>()
+  var refreshedLists = RefreshedLists()
   var channels: [ChannelName: ChannelState] = [:]
   /// The one that was asked for last: one command asks for the same several times.
-  private var recentChannel: ChannelState?
+  var recentChannel: ChannelState?
   var links = LinkTable()
   var pending: [UInt64: PendingPublish] = [:]
   /// Answers that rest on entries which the log has not answered for, by ticket. No list is empty.
@@ -32,10 +29,21 @@ public final class BrokerCore {
   var nextTicket: UInt64 = 0
   /// What the log took and has not on disk yet, in the log's own measure: delivered or not, it takes memory.
   public var pendingBytes: Int { disk.bytesWaiting }
-  /// Channels in the order in which they fell idle.
-  private var idle = DueQueue<ChannelName>()
-  /// Idempotency keys in the order in which they end.
-  private var idempotencyExpiry = DueQueue<(ChannelName, IdempotencyRecord)>()
+  /// Channels in the order in which they fell idle, each once.
+  var idle = DueQueue<ChannelName>()
+  /// Open channels that hold idempotency keys, by the monotonic time at which the first of them ends.
+  var keyEnds = DueIndex<ChannelName>()
+  var keyShares = KeyShares()
+  /// Memory that the entries of open maps take, roughly.
+  var mapBytes = 0
+  /// Of the users that make channels.
+  var makers: TokenBuckets<IdentifierKey>
+  /// Who was refused for a limit, summed up for the log.
+  var refusals = RefusalLedger()
+  /// The first of each cause, to be logged at once.
+  var refusalLines: [RefusalLedger.Line] = []
+  /// Of ``memory``, where it keeps them.
+  let accounts: (any MemoryAccounts)?
   private var lastSweep: Int64?
   /// What gateways were told to do with their connections, and have not confirmed.
   var orders = PendingOrders()
@@ -52,6 +60,8 @@ public final class BrokerCore {
     self.configuration = configuration
     self.memory = memory
     self.disk = disk
+    accounts = memory as? any MemoryAccounts
+    makers = TokenBuckets(configuration.creationRate, capacity: 100_000)
   }
 
   /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else.
@@ -62,7 +72,7 @@ public final class BrokerCore {
     let opened = try disk.open(channel, durability: .durable)
     let state = ChannelState(
       name: channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
-    let host = AppHost(app: app, recordsState: state)
+    let host = AppHost(app: app, recordsState: state, cacheBytes: configuration.appCacheBytes)
     hosts.append(host)
     apps[app.name] = host
   }
@@ -112,12 +122,8 @@ public final class BrokerCore {
       case .presence(let channel, let viewer, let answer):
         response = try presence(on: channel, for: viewer, within: answer, at: time)
       case .presenceStats(let channel, let viewer):
-        let members = try members(of: channel, for: viewer, at: time)
-        let users = Set(members.lazy.map { IdentifierKey($0.user) }).count
-        response = .presenceStats(clients: UInt32(clamping: members.count), users: UInt32(clamping: users))
-      case .edit(let edit):
-        try refuseAroundUnlessAuthor(edit, at: time)
-        return try self.edit(edit, for: requester, at: time, into: &effects)
+        response = try presenceStats(of: channel, for: viewer, at: time)
+      case .edit(let edit): return try self.edit(edit, for: requester, at: time, into: &effects)
       case .receipt(let receipt):
         return try self.receipt(receipt, for: requester, at: time, into: &effects)
       case .readMap(let request): response = try readMap(request, at: time)
@@ -148,77 +154,11 @@ public final class BrokerCore {
     }
   }
 
-  private func members(
-    of name: ChannelName, for viewer: String?, at time: BrokerTime
-  ) throws(ClientError) -> [ClientInfo] {
-    if let viewer, let options = configuration.namespaces.options(for: name), options.app != nil {
-      let audience = try admit(viewer, to: try channel(name, at: time), at: time)
-      let members = channels[name]?.members.infos ?? []
-      return members.filter { audience?.matches(member: $0) ?? true }
-    }
-    return channels[name]?.members.infos ?? []
-  }
-
-  /// Apps let authors change what they wrote where their namespaces say so; services have no business there.
-  private func refuseAroundUnlessAuthor(
-    _ edit: BrokerRequest.EditRequest, at time: BrokerTime
-  ) throws(ClientError) {
-    guard edit.editor == nil else { return }
-    let state = try channel(edit.channel, at: time)
-    if state.options.app != nil { throw Self.refusal(of: state) }
-  }
-
   /// Channels that somebody is subscribed to, up to the page limit.
   private func activeChannels(prefix: String) -> [ChannelName] {
     let active = channels.values.lazy.filter { !$0.interest.isEmpty || !$0.members.isEmpty }.map(\.name)
     let matching = active.filter { prefix.isEmpty || $0.string.utf8.starts(with: prefix.utf8) }
     return Array(matching.sorted().prefix(Int(configuration.maximumPageSize)))
-  }
-
-  // MARK: Channels
-
-  /// The channel's state, opened in the log where it was not in use.
-  func channel(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState {
-    if let recentChannel, recentChannel.name == name { return recentChannel }
-    if let state = channels[name] {
-      recentChannel = state
-      return state
-    }
-    guard let options = configuration.namespaces.options(for: name) else {
-      throw .unknownChannel.saying("the namespace of channel \"\(name)\" is not configured")
-    }
-    let store = options.durability == .memory ? memory : disk
-    do {
-      let opened = try store.open(name, durability: options.durability)
-      let state = ChannelState(name: name, options: options, store: store, opened: opened)
-      for record in opened.idempotencyKeys {
-        idempotencyExpiry.add((name, record), at: time.deadline(ofWall: record.expires))
-      }
-      try openMap(of: state, at: time)
-      channels[name] = state
-      refreshOpened(state, at: time)
-      noteIdle(state, at: time)
-      return state
-    } catch let error as ClientError {
-      throw error
-    } catch let error as LogError {
-      throw clientError(for: error)
-    } catch {
-      preconditionFailure("opening a channel throws errors of clients and of the log alone: \(error)")
-    }
-  }
-
-  /// Starts the clock after which a channel without subscribers is forgotten.
-  func noteIdle(_ state: ChannelState, at time: BrokerTime) {
-    guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
-    state.idleSince = time.monotonic
-    idle.add(state.name, at: time.monotonic)
-  }
-
-  /// - Parameter ticket: nil where the log has the publication already.
-  func hold(_ record: IdempotencyRecord, upon ticket: UInt64?, in state: ChannelState, at time: BrokerTime) {
-    state.idempotency[IdentifierKey(record.key)] = HeldKey(record: record, ticket: ticket)
-    idempotencyExpiry.add((state.name, record), at: time.deadline(ofWall: record.expires))
   }
 
   /// What a client is told of the log's trouble: no paths, but what to do.
@@ -241,29 +181,26 @@ public final class BrokerCore {
   /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
   public func tick(at time: BrokerTime, ingressPaused: Bool = false, into effects: inout [BrokerEffect]) {
     watchLinks(at: time, ingressPaused: ingressPaused, into: &effects)
-    while let (channel, record) = idempotencyExpiry.next(upTo: time.monotonic) {
-      let key = IdentifierKey(record.key)
-      // A key that was used again since has a record and an end of its own.
-      if let state = channels[channel], state.idempotency[key]?.record == record { state.idempotency[key] = nil }
-    }
+    forgetKeys(at: time)
     expireEntries(at: time, into: &effects)
     watchOrders(at: time, into: &effects)
     forgetRevocations(at: time)
     wakeApps(at: time, into: &effects)
-    while let channel = idle.next(upTo: time.monotonic - configuration.idleChannelTimeout) {
-      forgetIfIdle(channel, at: time)
-    }
+    forgetIdleChannels(at: time)
     if lastSweep.map({ time.monotonic - $0 >= 5_000 }) ?? true {
       lastSweep = time.monotonic
       memory.sweep(now: time.wall)
       disk.sweep(now: time.wall)
+      openDueMaps(at: time)
+      giveBackMemory()
     }
   }
 
   /// When ``tick(at:ingressPaused:into:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     var deadlines = hosts.compactMap(\.nextTime)
-    if let expiry = mapExpiry.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
+    if let forgetting = nextForgetting(at: time) { deadlines.append(forgetting) }
+    if let expiry = mapEnds.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
     for host in hosts { if let due = host.timetable.next { deadlines.append(time.deadline(ofWall: due)) } }
     return deadlines.min()
   }
@@ -272,18 +209,6 @@ public final class BrokerCore {
   public func close() {
     memory.close()
     disk.close()
-  }
-
-  private func forgetIfIdle(_ channel: ChannelName, at time: BrokerTime) {
-    guard let state = channels[channel], let since = state.idleSince else { return }
-    if time.monotonic - since < configuration.idleChannelTimeout { return }
-    if state.canBeForgotten {
-      channels[channel] = nil
-      if recentChannel === state { recentChannel = nil }
-    } else {
-      state.idleSince = nil
-      noteIdle(state, at: time)
-    }
   }
 }
 

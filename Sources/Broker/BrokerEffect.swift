@@ -78,4 +78,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var gatewaysForgotten: UInt64 = 0
   /// Calls of apps that were refused because of a limit.
   public var callsOverLimit: UInt64 = 0
+  /// Publications that were refused because as many idempotency keys are held as are allowed.
+  public var keysRefused: UInt64 = 0
+  /// What was refused for another limit: of memory, of a channel, of a user.
+  public var limited: UInt64 = 0
 }

@@ -229,13 +229,17 @@ public final class BrokerLoop: LoopParticipant {
   private func tell(_ line: RefusalLedger.Line) {
     logger.info(
       "\(line.cause.sentence)",
-      metadata: ["count": "\(line.count)", "most": "\(line.source)", "of_these": "\(line.sourceCount)"])
+      metadata: [
+        "cause": "\(line.cause.name)", "count": "\(line.count)", "most": "\(line.source)",
+        "of_these": "\(line.sourceCount)",
+      ])
   }
 
   /// What an operator should hear of when it happens, not only find in a metric.
   private func report() {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
+    metrics.update(memoryBytes: core.memoryUse, channels: core.channels.count)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(
         "links to gateways changed",

@@ -12,6 +12,10 @@ struct BrokerMetrics {
   private let lost = Counter(label: "fanfare_link_channels_lost_total")
   private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
   private let callsOverLimit = Counter(label: "fanfare_app_calls_over_limit_total")
+  private let keysRefused = Counter(label: "fanfare_broker_keys_refused_total")
+  private let limited = Counter(label: "fanfare_broker_limited_total")
+  private let memory = Gauge(label: "fanfare_broker_memory_bytes")
+  private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
   func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
@@ -25,6 +29,13 @@ struct BrokerMetrics {
     lost.increment(by: new.channelsLost - old.channelsLost)
     forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
     callsOverLimit.increment(by: new.callsOverLimit - old.callsOverLimit)
+    keysRefused.increment(by: new.keysRefused - old.keysRefused)
+    limited.increment(by: new.limited - old.limited)
     pending.record(pendingBytes)
+  }
+
+  func update(memoryBytes: Int, channels: Int) {
+    memory.record(memoryBytes)
+    self.channels.record(channels)
   }
 }

@@ -80,9 +80,7 @@ public final class GatewayServer: Sendable {
     let queueLimit = configuration.listener.queueLimitBytes
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
-    let (userRates, mostOfUser) = (configuration.session.userRates, configuration.session.maximumConnectionsPerUser)
-    let accounts =
-      userRates.isUnlimited && mostOfUser == 0 ? nil : UserAccounts(userRates, mostConnections: mostOfUser)
+    let accounts = Self.accounts(configuration.session)
     let refusals = Refusals(logger: logger)
     self.refusals = refusals
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
@@ -128,6 +126,12 @@ public final class GatewayServer: Sendable {
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     _ = certificates?.watch(on: eventLoops[0])
+  }
+
+  /// Nil where no user is counted.
+  private static func accounts(_ session: SessionConfiguration) -> UserAccounts? {
+    if session.userRates.isUnlimited && session.maximumConnectionsPerUser == 0 { return nil }
+    return UserAccounts(session.userRates, mostConnections: session.maximumConnectionsPerUser)
   }
 
   /// Reads the certificate again, as a SIGHUP asks. Connections that exist keep theirs; a broken file changes nothing

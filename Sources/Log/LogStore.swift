@@ -9,6 +9,13 @@ public protocol LogStore: AnyObject {
   /// the broker forgot an idle one.
   func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel
 
+  /// Where a channel stands that is not open, for those who only look. Changes nothing.
+  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel
+
+  /// The broker has forgotten the channel: nothing of it is under way, and it is opened again before it is used again.
+  /// What nobody will ask for can go now.
+  func release(_ channel: ChannelName)
+
   /// Takes the next publication of a channel. Offsets must be contiguous: one more than the last that was not refused.
   ///
   /// - Returns: `.kept` where the entry may be delivered and acknowledged now; `.pending` where the store calls its
@@ -29,6 +36,47 @@ public protocol LogStore: AnyObject {
 
   /// Writes what waits, and marks the shutdown as clean. No call may follow.
   func close()
+}
+
+/// Where a channel stands, for somebody who only looks.
+public struct FoundChannel: Sendable, Equatable {
+  /// Something was published there, and the channel's epoch and top are kept.
+  public var exists: Bool
+  /// Where it does not exist: offset 0 of the epoch that the channel would get now. Whoever holds that position missed
+  /// nothing if the epoch is still this one when the channel comes to be, and is told so if it is not.
+  public var position: StreamPosition
+
+  public init(exists: Bool, position: StreamPosition) {
+    self.exists = exists
+    self.position = position
+  }
+}
+
+/// What a store keeps in memory, so that the broker can refuse publications before the process is killed for it.
+public protocol MemoryAccounts: AnyObject {
+  /// Memory that publications and channels take, roughly.
+  var memoryBytes: Int { get }
+
+  /// Nil where the user owns no channel.
+  func owner(_ user: String) -> ChannelOwner?
+
+  /// Whose an open channel is; nil: nobody's in particular.
+  func owner(of channel: ChannelName) -> ChannelOwner?
+
+  /// The channel, which is open and new, is this user's from now on.
+  func own(_ channel: ChannelName, by user: String)
+}
+
+extension LogStore {
+  public func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    FoundChannel(exists: true, position: try open(channel, durability: durability).position)
+  }
+
+  public func release(_ channel: ChannelName) {}
+}
+
+extension TransactionalStore {
+  public func takeDueMaps() -> [ChannelName] { [] }
 }
 
 /// A store that also keeps the entries of map channels, and that takes several publications as one.
@@ -60,6 +108,9 @@ public protocol TransactionalStore: LogStore {
 
   /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
   var isRefusing: Bool { get }
+
+  /// Map channels that hold entries whose time is over, found since this was asked last: nobody has opened them.
+  func takeDueMaps() -> [ChannelName]
 
   /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
   /// nobody reads from them.
@@ -154,12 +205,14 @@ public struct LogEntry: Sendable, Equatable {
   public var writesMap: Bool
   /// Changes an earlier publication of the channel along with this one.
   public var edit: LogEdit?
+  /// It makes room, or must be written whatever room there is: removals, and what the server itself ends.
+  public var mayUseReserve: Bool
 
   @inlinable
   public init(
     ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
     historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,
-    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil
+    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil, mayUseReserve: Bool = false
   ) {
     self.ticket = ticket
     self.channel = channel
@@ -172,6 +225,7 @@ public struct LogEntry: Sendable, Equatable {
     self.origin = origin
     self.writesMap = writesMap
     self.edit = edit
+    self.mayUseReserve = mayUseReserve
   }
 
   /// As the log is to keep it.

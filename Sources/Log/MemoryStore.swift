@@ -2,12 +2,18 @@ public import Wire
 
 /// Keeps channels in memory only: whatever the durability asked for, it is all gone, with its epochs, when the process
 /// ends. Every append is `.kept`.
-public final class MemoryStore: TransactionalStore {
+///
+/// A channel is here while the broker holds it or something of it is kept; then, where it keeps history, for a while
+/// longer. Its epoch is worked out from its name and a generation, which rises whenever a channel is forgotten on which
+/// something was published: so a channel that comes to be again, at offset 0, never does so in its former epoch, and one
+/// of which nothing is known has an epoch that anybody may be told.
+public final class MemoryStore: TransactionalStore, MemoryAccounts {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The same channels in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
   private var cursor = 0
-  private var randomness: any RandomNumberGenerator
+  private let seed: String
+  private var generation: Int64 = 0
   private let metaTTLMilliseconds: Int64
   /// The latest time seen in an entry or a sweep: the store has no clock of its own.
   private var clock: Int64 = 0
@@ -15,29 +21,80 @@ public final class MemoryStore: TransactionalStore {
 
   /// Bytes of the publications that are kept, over all channels.
   public private(set) var bytesKept = 0
+  private var owners = ChannelOwners()
   /// Channels that have an epoch.
   public var channelCount: Int { channels.count }
 
-  /// A sweep looks at this many channels, so that it never holds up the broker for long.
+  /// A sweep looks at this many channels that stay, so that it never holds up the broker for long.
   static let channelsPerSweep = 20_000
+  /// Channels that a sweep forgets at most: more than come to be in the seconds between two sweeps, whoever opens them.
+  static let forgottenPerSweep = 60_000
 
   /// - Parameters:
   ///   - randomness: where epochs come from.
-  ///   - metaTTLMilliseconds: how long epoch and top of a channel outlive its last publication, once nothing is kept.
+  ///   - metaTTLMilliseconds: how long epoch and top of a channel with history outlive its last publication, once nothing
+  ///     is kept.
   public init(
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64 = 3_600_000
   ) {
-    self.randomness = randomness
+    var randomness = randomness
+    seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness)
     self.metaTTLMilliseconds = metaTTLMilliseconds
   }
 
   public func open(_ name: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
     if isClosed { throw .closed }
-    let channel = channels[name] ?? add(MemoryChannel(name: name, epoch: Epoch.random(using: &randomness), top: 0))
+    let channel = channels[name] ?? add(MemoryChannel(name: name, epoch: epoch(of: name), top: 0))
+    channel.isHeld = true
     channel.lastUse = clock
     return OpenedChannel(
       position: StreamPosition(epoch: channel.epoch, offset: channel.top),
       idempotencyKeys: channel.traces.keys(at: clock), recentOrigins: channel.traces.origins(at: clock))
+  }
+
+  public func look(for name: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    if isClosed { throw .closed }
+    guard let channel = channels[name] else {
+      return FoundChannel(exists: false, position: StreamPosition(epoch: epoch(of: name), offset: 0))
+    }
+    return FoundChannel(exists: true, position: StreamPosition(epoch: channel.epoch, offset: channel.top))
+  }
+
+  public func release(_ name: ChannelName) {
+    guard let channel = channels[name] else { return }
+    channel.isHeld = false
+    channel.lastUse = clock
+    channel.traces.expire(at: clock)
+    if isDone(channel, at: clock) { forget(channel) }
+  }
+
+  // MARK: Memory
+
+  /// What a channel takes beside what is kept of it: its object, its epoch, places in two tables.
+  static let channelOverhead = 512
+
+  public var memoryBytes: Int { bytesKept + channels.count * Self.channelOverhead }
+
+  public func owner(_ user: String) -> ChannelOwner? { owners[user] }
+
+  public func owner(of channel: ChannelName) -> ChannelOwner? { channels[channel]?.owner }
+
+  public func own(_ name: ChannelName, by user: String) {
+    guard let channel = channels[name], channel.owner == nil else { return }
+    channel.owner = owners.adding(user)
+  }
+
+  /// Changes what is kept of a channel.
+  private func account(_ channel: MemoryChannel, _ body: () -> Void) {
+    let before = channel.kept.bytes
+    body()
+    let change = channel.kept.bytes - before
+    bytesKept += change
+    if let owner = channel.owner { owner.bytes += change }
+  }
+
+  private func epoch(of name: ChannelName) -> String {
+    Epoch.derived(from: seed, generation: generation, durability: .memory, name: name)
   }
 
   public func append(_ entry: LogEntry) -> AppendOutcome {
@@ -54,15 +111,16 @@ public final class MemoryStore: TransactionalStore {
     channel.top = offset
     channel.lastUse = clock
     channel.ttl = entry.historyTTLMilliseconds
+    channel.keepsHistory = entry.isKept
     channel.traces.add(entry)
-    let before = channel.kept.bytes
-    if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
-    channel.kept.drop(through: entry.floor)
-    if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
+    account(channel) {
+      if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
+      channel.kept.drop(through: entry.floor)
+      if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
+    }
     if entry.writesMap, let change = entry.publication.change {
       channel.entries[Array(change.key.utf8)] = change.removed ? nil : entry.publication
     }
-    bytesKept += channel.kept.bytes - before
     return .kept
   }
 
@@ -118,30 +176,45 @@ public final class MemoryStore: TransactionalStore {
   public func removeHistory(of name: ChannelName) throws(LogError) {
     if isClosed { throw .closed }
     guard let channel = channels[name] else { return }
-    bytesKept -= channel.kept.bytes
-    channel.kept.removeAll()
+    account(channel) { channel.kept.removeAll() }
   }
 
   public func sweep(now: Int64) {
     clock = max(clock, now)
-    for _ in 0..<min(order.count, Self.channelsPerSweep) {
+    var (staying, leaving) = (min(order.count, Self.channelsPerSweep), Self.forgottenPerSweep)
+    while staying > 0, leaving > 0, !order.isEmpty {
       if cursor >= order.count { cursor = 0 }
       let channel = order[cursor]
-      let before = channel.kept.bytes
-      _ = channel.kept.drop(before: now.minus(ttl: channel.ttl))
-      bytesKept += channel.kept.bytes - before
+      account(channel) { _ = channel.kept.drop(before: now.minus(ttl: channel.ttl)) }
       channel.traces.expire(at: clock)
       if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
-      if channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty,
-        channel.lastUse < now.minus(ttl: metaTTLMilliseconds)
-      {
-        channels[channel.name] = nil
-        order.swapAt(cursor, order.count - 1)
-        order.removeLast()
+      if isDone(channel, at: now) {
+        forget(channel)
+        leaving -= 1
       } else {
         cursor += 1
+        staying -= 1
       }
     }
+    channels.giveBackMemory()
+    order.giveBackMemory()
+  }
+
+  /// Nobody will ask for the channel's epoch and top. Where it keeps no history there is nothing to recover, so nobody who
+  /// comes back later is told more than that.
+  private func isDone(_ channel: MemoryChannel, at now: Int64) -> Bool {
+    guard !channel.isHeld, channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty else { return false }
+    return channel.top == 0 || !channel.keepsHistory || channel.lastUse < now.minus(ttl: metaTTLMilliseconds)
+  }
+
+  private func forget(_ channel: MemoryChannel) {
+    if channel.top > 0 { generation += 1 }
+    if let owner = channel.owner { owners.remove(owner) }
+    channels[channel.name] = nil
+    let last = order.removeLast()
+    guard last !== channel else { return }
+    order[channel.place] = last
+    last.place = channel.place
   }
 
   public func close() {
@@ -153,6 +226,7 @@ public final class MemoryStore: TransactionalStore {
 
   private func add(_ channel: MemoryChannel) -> MemoryChannel {
     channels[channel.name] = channel
+    channel.place = order.count
     order.append(channel)
     return channel
   }
@@ -163,7 +237,14 @@ private final class MemoryChannel {
   let epoch: String
   var top: UInt64
   var ttl: Int64 = 0
+  var keepsHistory = false
   var lastUse: Int64 = 0
+  /// Who made it, and pays for what is kept of it.
+  var owner: ChannelOwner?
+  /// The broker has it open.
+  var isHeld = false
+  /// In ``MemoryStore/order``.
+  var place = 0
   var kept = KeptPublications()
   var traces = RequestTraces()
   /// By the key's bytes: keys are identifiers, and compared as such.

@@ -2,6 +2,9 @@
 ///
 /// An array would move everything on each trim of the oldest publication.
 struct Ring<Element> {
+  /// Room that an empty ring may keep. One that held 65,536 elements once gives the rest back.
+  private static var emptyRoom: Int { 64 }
+
   private var slots: [Element?] = []
   private var head = 0
   private(set) var count = 0
@@ -41,6 +44,7 @@ struct Ring<Element> {
     let element = slots[head].take()
     head = (head + 1) & (slots.count - 1)
     count -= 1
+    if count == 0 && slots.count > Self.emptyRoom { removeAll() }
     return element
   }
 

@@ -2,8 +2,9 @@
 enum SettingTable {
   /// All keys outside namespaces, in the order of the reference.
   static let keys: [SettingKey] =
-    server + serverLimits + client + clientLimits + token + withoutNamespace + broker + backbone + gateway + clique
-    + state + process
+    server + serverLimits + client + clientLimits + token + withoutNamespace + broker + brokerLimits + backbone
+    + gateway
+    + clique + state + process
 
   /// Keys by their dotted name.
   static let byName: [String: SettingKey] = Dictionary(
@@ -180,6 +181,13 @@ enum SettingTable {
   private static let process: [SettingKey] = [
     SettingKey(
       "data.directory", .string, .string("data"), "Folder for the log and the secret; made where it is missing."),
+    SettingKey(
+      "data.minimum_free_bytes", .bytes(0...mebibytes(1024 * 1024)), .int(mebibytes(64)),
+      "Room on the disk that stays free: with less, publications are refused with error 100, and ends and removals go on."
+    ),
+    SettingKey(
+      "data.maximum_bytes", .bytes(0...mebibytes(1024 * 1024 * 1024)), .int(0),
+      "Bytes that the log may hold before publications are refused with error 100; 0: no limit."),
     SettingKey(
       "clock.max_step", .duration(seconds(1)...hours(24)), .int(minutes(10)),
       "By how much the machine's clock may be set within a day; a larger step is not followed before the clock is right "

@@ -111,6 +111,7 @@ public struct Settings: Sendable, Equatable {
     public var linkWindowBytes: Int
     public var gatewayTimeout: Duration
     public var pendingBytes: Int
+    public var keeping: Keeping
     public var services: Services
   }
 
@@ -181,6 +182,9 @@ public struct Settings: Sendable, Equatable {
 
   public struct Data: Sendable, Equatable {
     public var directory: String
+    public var minimumFreeBytes: Int
+    /// 0: no limit.
+    public var maximumBytes: Int
   }
 
   public struct Clock: Sendable, Equatable {

@@ -20,7 +20,7 @@ struct SettingsReader {
         uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
         readWindowBytes: int("gateway.read_window_bytes"),
         maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
-      clique: clique, state: state, data: .init(directory: string("data.directory")),
+      clique: clique, state: state, data: data,
       clock: .init(maxStep: duration("clock.max_step"), afterRestart: choice("clock.after_restart")),
       shutdown: .init(deadline: duration("shutdown.deadline")),
       log: .init(level: string("log.level"), format: choice("log.format")))
@@ -105,6 +105,7 @@ struct SettingsReader {
     .init(
       idempotencyWindow: duration("broker.idempotency_window"), linkWindowBytes: int("broker.link_window_bytes"),
       gatewayTimeout: duration("broker.gateway_timeout"), pendingBytes: int("broker.pending_bytes"),
+      keeping: keeping,
       services: .init(
         enabled: bool("broker.services.enabled"), commands: serviceEndpoint("commands"), tap: serviceEndpoint("tap"),
         secretKeyFile: string("broker.services.secret_key_file"), keys: strings("broker.services.keys"),
@@ -115,6 +116,12 @@ struct SettingsReader {
   private func serviceEndpoint(_ name: String) -> String {
     let given = string("broker.services.\(name)")
     return given.isEmpty ? "ipc://\(string("data.directory"))/\(Settings.Broker.Services.folder)/\(name).ipc" : given
+  }
+
+  private var data: Settings.Data {
+    .init(
+      directory: string("data.directory"), minimumFreeBytes: int("data.minimum_free_bytes"),
+      maximumBytes: int("data.maximum_bytes"))
   }
 
   private var backbone: Settings.Backbone {
@@ -189,7 +196,7 @@ struct SettingsReader {
   }
   private func string(_ path: [String]) -> String { found(path, config.string(forKey: ConfigKey(path))) }
   private func string(_ name: String) -> String { string(components(name)) }
-  private func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
+  func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
   private func choice<Choice: RawRepresentable<String>>(_ path: [String]) -> Choice {
     found(path, Choice(rawValue: string(path)))
   }

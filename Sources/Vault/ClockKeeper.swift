@@ -95,7 +95,8 @@ public final class ClockKeeper: Sendable {
   func look() {
     let isSynchronized = synchronized()
     state.withLock { $0.isSynchronized = isSynchronized }
-    takeConfirmation()
+    // Kept at once: whoever starts next must not ask the same person again.
+    if takeConfirmation() { save() }
     let (time, doubt, told, isTime, savedAt, boot) = state.withLock { state in
       let reading = reading(state)
       let time = state.clock.now(reading)
@@ -125,8 +126,8 @@ public final class ClockKeeper: Sendable {
     }
   }
 
-  private func takeConfirmation() {
-    guard let confirmed = files.takeConfirmation() else { return }
+  private func takeConfirmation() -> Bool {
+    guard let confirmed = files.takeConfirmation() else { return false }
     let isTaken = state.withLock { state in
       let reading = reading(state)
       // It was said of a clock that said this. If it has been set since, nobody has said anything of it.
@@ -142,6 +143,7 @@ public final class ClockKeeper: Sendable {
         "the machine's clock was confirmed when it said another time; if it is right now, run again: fanfare clock confirm"
       )
     }
+    return isTaken
   }
 
   private func tell(_ doubt: TrustedClock.Doubt?, before: TrustedClock.Doubt?, _ time: TrustedClock.Time) {

@@ -49,10 +49,15 @@ struct PeerFanfareTests {
     let text = try FanfarePeer.configuration(
       for: .forPeers(namespace: "room", settings: ["channel.namespaces.chat.history_size=5", "client.max_channels=9"]))
     #expect(
-      text == """
-        {"channel":{"namespaces":[{"allow_publish_for_client":true,"allow_subscribe_for_client":true,"name":"chat"},\
+      text.contains(
+        """
+        "channel":{"namespaces":[{"allow_publish_for_client":true,"allow_subscribe_for_client":true,"name":"chat"},\
         {"allow_publish_for_client":true,"allow_subscribe_for_client":true,"name":"room"}],\
-        "without_namespace":{"allow_publish_for_client":true,"allow_subscribe_for_client":true}}}
-        """)
+        "without_namespace":{"allow_publish_for_client":true,"allow_subscribe_for_client":true}}
+        """))
+    // What is measured is the server, not its limits.
+    for limit in ["\"commands_per_second\":0", "\"bytes_per_second\":0", "\"channels_per_second\":0"] {
+      #expect(text.contains(limit))
+    }
   }
 }

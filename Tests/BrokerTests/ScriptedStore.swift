@@ -19,6 +19,7 @@ final class ScriptedStore: TransactionalStore {
   var refusal: LogError?
   var readError: LogError?
   private(set) var opened: [ChannelName] = []
+  private(set) var released: [ChannelName] = []
   /// What is written together stands together.
   private(set) var queue: [[LogEntry]] = []
   private(set) var scrubs = 0
@@ -37,6 +38,15 @@ final class ScriptedStore: TransactionalStore {
       position: .init(epoch: position.epoch, offset: state.top), idempotencyKeys: keys + state.keys,
       recentOrigins: origins.merging(state.origins) { $1 })
   }
+
+  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    if let readError { throw readError }
+    return FoundChannel(
+      exists: stored[channel] != nil || position.offset > 0,
+      position: .init(epoch: position.epoch, offset: state(channel).top))
+  }
+
+  func release(_ channel: ChannelName) { released.append(channel) }
 
   func append(_ entry: LogEntry) -> AppendOutcome { append([entry]) }
 

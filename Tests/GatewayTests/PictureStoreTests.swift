@@ -159,7 +159,7 @@ struct PictureStoreTests {
       let key = try #require(store.key(of: ticket))
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/" + id(1) + ".part"))
       try file.seekToEnd()
-      try file.write(contentsOf: Data(repeating: 9, count: 60_000))
+      try file.write(contentsOf: Data(repeating: 9, count: 30_000))
       try file.close()
       let other = try PictureStore(folder: folder) { clock.seconds.withLock { $0 } }
       #expect(try other.progress(id: id(1), user: "ada").offset == 65_536)

@@ -59,8 +59,10 @@ struct CliqueTests {
   private func block(_ ada: Phone, _ bob: Phone, _ id: String) async throws {
     let chat = "clique.chat:\(id)"
     try await ada.call("clique.block", "{\"person\":\"bob\"}")
-    #expect(await eventually { ada.unsubscribed(chat) != nil })
     #expect(await eventually { ada.map("clique.list:ada")[id]?["state"].string == "blocked" })
+    // To be thrown out at this moment would tell bob, who sees her in the chat.
+    #expect(ada.unsubscribed(chat) == nil)
+    let heard = ada.publications(chat).count
     #expect(await eventually { bob.publications(chat).last?["data"]["text"].string?.hasPrefix("I am") == true })
     let before = bob.publications(chat).count
     try await bob.call("clique.send", "{\"conversation\":\"\(id)\",\"text\":\"hello?\"}")
@@ -68,6 +70,8 @@ struct CliqueTests {
     let shadow = bob.publications(chat).last
     #expect(shadow?["tags"].isNull == true, "nothing tells: \(String(describing: shadow))")
     #expect(bob.map("clique.list:bob")[id]?["state"].string == "active")
+    #expect(ada.publications(chat).count == heard)
+    _ = try await ada.ask("\"unsubscribe\":{\"channel\":\"\(chat)\"}")
     await #expect(throws: Phone.Fault.self) { try await ada.subscribe(chat) }
     try await ada.call("clique.unblock", "{\"person\":\"bob\"}")
     try await ada.subscribe(chat)

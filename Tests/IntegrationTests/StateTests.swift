@@ -115,7 +115,7 @@ struct StateTests {
 
       // As a thief would, who comes while it is sealed.
       let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
-      try FileManager.default.copyItem(at: hall.data, to: copy)
+      try ByteSearch.copy(hall.data, to: copy)
       guard isBefore(sent["until"]) else { return false }
       #expect(try search.files(in: copy) == [])
       #expect(try ByteSearch.files(in: copy, holding: Self.captions) == [:])
@@ -151,7 +151,7 @@ struct StateTests {
           && bob.thread("ada")["theirs"]["caption"].string == Self.caption
       }
       let copy = hall.data.deletingLastPathComponent().appendingPathComponent("copy")
-      try FileManager.default.copyItem(at: hall.data, to: copy)
+      try ByteSearch.copy(hall.data, to: copy)
       guard isBefore(answered["until"]) else { return false }
       #expect(isShown, "both see what the other wrote")
       #expect(try search.files(in: copy) == [])

@@ -79,7 +79,7 @@ struct SimulationTests {
       }
       guard world.namespaces.options(for: channel)?.presence == true else { continue }
       let there = world.clients.filter { $0.channel == channel && $0.state == .live }.map(\.info.client).sorted()
-      let present = world.presence(on: channel)
+      let present = world.presence(on: channel).sorted()
       if present != there { world.violations.append("\(channel): present are \(present), there are \(there)") }
     }
     return world

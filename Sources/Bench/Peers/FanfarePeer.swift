@@ -184,7 +184,12 @@ struct FanfarePeer: Peer {
     ]
     let kinds = ["commands", "publications", "bytes", "subscribes", "clique_calls", "state_calls"]
     let unlimited = Dictionary(uniqueKeysWithValues: kinds.map { ("\($0)_per_second", 0) })
-    let all: [String: Any] = ["channel": channel, "client": ["limits": unlimited, "user_limits": unlimited]]
+    let all: [String: Any] = [
+      "broker": [
+        "channel": ["publications_per_second": 0], "user": ["channels_per_second": 0, "max_channels": 10_000_000],
+      ],
+      "channel": channel, "client": ["limits": unlimited, "user_limits": unlimited],
+    ]
     guard
       let data = try? JSONSerialization.data(withJSONObject: all, options: [.sortedKeys])
     else { throw BenchError("the scenario's namespaces cannot be written as JSON; name them with letters and digits.") }

@@ -30,11 +30,11 @@ final class AppHost {
   /// Who was let in upon what is not on disk yet.
   var doubtfulAdmissions = DoubtfulAdmissions()
 
-  init(app: any App, recordsState: ChannelState) {
+  init(app: any App, recordsState: ChannelState, cacheBytes: Int) {
     self.app = app
     methodPrefix = app.name + "."
     self.recordsState = recordsState
-    records = AppRecords(channel: recordsState.name)
+    records = AppRecords(channel: recordsState.name, bytesLimit: cacheBytes)
   }
 
   /// When a turn has something to do, in monotonic milliseconds, beside the records that are due.
@@ -188,7 +188,7 @@ struct RefreshQueue {
 
   /// What waits, by channel; no set is empty.
   private var waiting: [ChannelName: Set<IdentifierKey>] = [:]
-  private var queue = DueHeap<Place>()
+  private var queue = DueIndex<Place>()
   /// When entries were last worked out; of those only that it was a moment ago.
   private var lastTimes: [Place: Int64] = [:]
   /// How many times are kept before those that are over are looked for: twice as many as were left the last time.
@@ -202,18 +202,17 @@ struct RefreshQueue {
   ///   - now: monotonic milliseconds.
   mutating func add(_ place: Place, isWatched: @autoclosure () -> Bool, now: Int64) {
     guard waiting[place.channel, default: []].insert(place.key).inserted else { return }
-    guard let last = lastTimes[place] else { return queue.add(place, at: now) }
-    queue.add(place, at: max(now, last + (isWatched() ? Self.interval : Self.unwatchedInterval)))
+    guard let last = lastTimes[place] else { return queue.set(place, at: now) }
+    queue.set(place, at: max(now, last + (isWatched() ? Self.interval : Self.unwatchedInterval)))
   }
 
   /// Somebody begins to watch: what waits, waits no longer.
   mutating func hasten(_ channel: ChannelName, now: Int64) {
-    for key in waiting[channel] ?? [] { queue.add(Place(channel: channel, identifier: key), at: now) }
+    for key in waiting[channel] ?? [] { queue.set(Place(channel: channel, identifier: key), at: now) }
   }
 
   mutating func next(upTo now: Int64) -> Place? {
     while let place = queue.next(upTo: now) {
-      // What was hastened stands there twice.
       guard waiting[place.channel]?.remove(place.key) != nil else { continue }
       if waiting[place.channel]?.isEmpty ?? false { waiting[place.channel] = nil }
       lastTimes[place] = now

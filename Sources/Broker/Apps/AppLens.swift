@@ -20,16 +20,19 @@ final class AppLens: AppView {
   var latest: Int64 { time.latest }
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    // No record has such a key, whoever names one: nothing is looked up, and nothing remembered.
+    if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
     do { return try host.records.record(type, key, in: core.disk) } catch { throw core.clientError(for: error) }
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 {
-    guard let next = try core.channel(channel, at: time).sequencer.peek() else { throw .draining }
+    guard let state = try core.existing(channel, at: time) else { return 0 }
+    guard let next = state.sequencer.peek() else { throw .draining }
     return next - 1
   }
 
   func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
-    let state = try core.channel(channel, at: time)
+    guard let state = try core.existing(channel, at: time) else { return nil }
     if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)]?.record, record.expires > time.wall
     {
       return record.offset
@@ -39,7 +42,7 @@ final class AppLens: AppView {
   }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
-    let state = try core.channel(channel, at: time)
+    guard let state = try core.existing(channel, at: time) else { return [] }
     let range = LogRange(
       since: nil, through: state.sequencer.top.offset, limit: count, reverse: true,
       notBefore: core.oldest(in: state, at: time))

@@ -12,8 +12,13 @@ struct AppRecords {
   fileprivate class Known {
     /// Of the record; nil: there is none.
     let type: ObjectIdentifier?
+    /// Of the record as JSON. Decoded it takes about twice as much.
+    let bytes: Int
 
-    init(type: ObjectIdentifier?) { self.type = type }
+    init(type: ObjectIdentifier?, bytes: Int) {
+      self.type = type
+      self.bytes = bytes
+    }
 
     var record: (any AppRecord)? { nil }
   }
@@ -21,34 +26,47 @@ struct AppRecords {
   private final class Kept<Record: AppRecord>: Known {
     let kept: Record
 
-    init(_ kept: Record) {
+    init(_ kept: Record, bytes: Int) {
       self.kept = kept
-      super.init(type: ObjectIdentifier(Record.self))
+      super.init(type: ObjectIdentifier(Record.self), bytes: bytes)
     }
 
     override var record: (any AppRecord)? { kept }
   }
 
   /// There is no record under the key.
-  private let nothing = Known(type: nil)
+  private let nothing = Known(type: nil, bytes: 0)
 
   let channel: ChannelName
   /// As they will be when everything under way is on disk.
   private var underWay: [IdentifierKey: UnderWay] = [:]
   /// As they are on disk, those that were used lately: two generations, of which the older is dropped when the younger
-  /// is full.
+  /// is full. That there is no record under a key is remembered, too, so the keys that somebody invents count as well.
   private var young: [IdentifierKey: Known] = [:]
   private var old: [IdentifierKey: Known] = [:]
+  private var youngBytes = 0
+  private var oldBytes = 0
+  private let generationBytes: Int
 
-  /// Records of a generation, some hundreds of bytes each.
-  private static let generationSize = 20_000
+  /// Longest key: three bytes for each of a name of 300, and what stands before it. No record has a longer one.
+  static let maximumKeyBytes = 1024
+
+  /// What a record costs beside its own bytes: the object, and a place in the table.
+  private static let overhead = 256
 
   fileprivate struct UnderWay {
     fileprivate var known: Known
     var offset: UInt64
   }
 
-  init(channel: ChannelName) { self.channel = channel }
+  /// - Parameter bytesLimit: what the records that are on disk may take in memory, roughly.
+  init(channel: ChannelName, bytesLimit: Int) {
+    self.channel = channel
+    generationBytes = max(bytesLimit / 2, 1)
+  }
+
+  /// Memory that the records take that are on disk as well, roughly.
+  var bytes: Int { youngBytes + oldBytes }
 
   func isUnderWay(_ key: String) -> Bool { !underWay.isEmpty && underWay[IdentifierKey(key)] != nil }
 
@@ -75,13 +93,15 @@ struct AppRecords {
         throw .failed("the record \"\(key)\" of \(channel) is of another version of Fanfare")
       }
     }
-    keep(known(record), key)
+    keep(known(record, bytes: stored?.data.count ?? 0), key)
     return record
   }
 
-  private func known(_ record: (any AppRecord)?) -> Known { record.map { kept($0) } ?? nothing }
+  private func known(_ record: (any AppRecord)?, bytes: Int) -> Known {
+    record.map { kept($0, bytes: bytes) } ?? nothing
+  }
 
-  private func kept(_ record: some AppRecord) -> Known { Kept(record) }
+  private func kept(_ record: some AppRecord, bytes: Int) -> Known { Kept(record, bytes: bytes) }
 
   private func cast<Record: AppRecord>(_ known: Known, _ key: String) -> Record? {
     // Not a cast, for which the runtime would look up the types anew: this is done for every message.
@@ -95,18 +115,23 @@ struct AppRecords {
   }
 
   private mutating func keep(_ known: Known, _ key: String) {
-    if young.count >= Self.generationSize {
-      old = young
-      young = [:]
-    }
-    young[IdentifierKey(key)] = known
+    let identifier = IdentifierKey(key)
+    if let before = old.removeValue(forKey: identifier) { oldBytes -= Self.cost(of: before, key) }
+    if let before = young.updateValue(known, forKey: identifier) { youngBytes -= Self.cost(of: before, key) }
+    youngBytes += Self.cost(of: known, key)
+    guard youngBytes > generationBytes else { return }
+    (old, oldBytes) = (young, youngBytes)
+    (young, youngBytes) = ([:], 0)
   }
+
+  private static func cost(of known: Known, _ key: String) -> Int { overhead + key.utf8.count + 2 * known.bytes }
 
   /// A change was decided, and is not in the log yet.
   ///
+  /// - Parameter bytes: of the record as JSON.
   /// - Returns: what was there, for ``restore(_:)``.
-  mutating func set(_ record: (any AppRecord)?, _ key: String, offset: UInt64) -> Undo {
-    let change = UnderWay(known: known(record), offset: offset)
+  mutating func set(_ record: (any AppRecord)?, _ key: String, bytes: Int, offset: UInt64) -> Undo {
+    let change = UnderWay(known: known(record, bytes: bytes), offset: offset)
     return Undo(key: key, before: underWay.updateValue(change, forKey: IdentifierKey(key)))
   }
 
@@ -125,17 +150,19 @@ struct AppRecords {
     if waiting.offset == offset { underWay[IdentifierKey(key)] = nil }
     // A later change may be under way: whatever becomes of it, this is what the disk holds until then.
     if waiting.offset == offset { keep(waiting.known, key) } else { forget(key) }
+    underWay.giveBackMemory()
   }
 
   /// Something was not written: what is in memory is not what is on disk.
   mutating func forgetAll() {
     underWay = [:]
-    young = [:]
-    old = [:]
+    (young, youngBytes) = ([:], 0)
+    (old, oldBytes) = ([:], 0)
   }
 
   private mutating func forget(_ key: String) {
-    young[IdentifierKey(key)] = nil
-    old[IdentifierKey(key)] = nil
+    let identifier = IdentifierKey(key)
+    if let before = young.removeValue(forKey: identifier) { youngBytes -= Self.cost(of: before, key) }
+    if let before = old.removeValue(forKey: identifier) { oldBytes -= Self.cost(of: before, key) }
   }
 }

@@ -17,7 +17,7 @@ extension BrokerCore {
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
       source: request.isGateways ? .gateway : .client, key: requester.key(of: configuration.instance))
-    let decision: AppDecision
+    var decision: AppDecision
     do {
       decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
     } catch {
@@ -28,6 +28,10 @@ extension BrokerCore {
       throw error
     }
     if decision.answer == .later { return try putAside(request, for: requester, of: host) }
+    if case .search(var search) = decision.answer {
+      search.user = call.user
+      decision.answer = .search(search)
+    }
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
@@ -68,31 +72,33 @@ extension BrokerCore {
   }
 
   /// The app that a channel belongs to, where it is switched on.
-  func host(of state: ChannelState) -> AppHost? { state.options.app.flatMap { apps[$0.description] } }
+  func host(of options: ChannelOptions) -> AppHost? { options.app.flatMap { apps[$0.description] } }
 
-  /// What somebody may see of a channel. Channels of no app are their gateways' business.
+  func host(of state: ChannelState) -> AppHost? { host(of: state.options) }
+
+  /// What somebody may see of a channel, decided by its name alone: nothing is opened for who is refused. Channels of no
+  /// app are their gateways' business.
   ///
   /// - Parameters:
   ///   - user: nil for services, and for gateways about themselves.
   ///   - isThere: is subscribed already, and asks only whether that may go on.
   func admit(
-    _ user: String?, to state: ChannelState, isThere: Bool = false, at time: BrokerTime
+    _ user: String?, to channel: ChannelName, _ options: ChannelOptions, isThere: Bool = false, at time: BrokerTime
   ) throws(ClientError) -> TagFilter? {
-    guard let name = state.options.app, let user else { return nil }
-    guard let host = host(of: state) else {
+    guard let name = options.app, let user else { return nil }
+    guard let host = host(of: options) else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
     }
-    let admission = try host.app.admit(user, to: state.name, AppLens(core: self, host: host, time: time))
+    let admission = try host.app.admit(user, to: channel, AppLens(core: self, host: host, time: time))
     let records = host.recordsState.sequencer
-    if !records.isIdle { host.doubtfulAdmissions.add(user, to: state.name, upon: records) }
+    if !records.isIdle { host.doubtfulAdmissions.add(user, to: channel, upon: records) }
     if let refusal = admission.refusal, !isThere { throw refusal }
     return admission.audience
   }
 
   /// Nobody publishes around an app's rules.
-  static func refusal(of state: ChannelState) -> ClientError {
-    let app = state.options.app?.description ?? ""
-    return .permissionDenied.saying("\"\(state.name)\" is written by the app alone; call a method of \(app)")
+  static func refusal(of channel: ChannelName, _ app: AppName) -> ClientError {
+    .permissionDenied.saying("\"\(channel)\" is written by the app alone; call a method of \(app)")
   }
 
   private func readmit(
@@ -103,7 +109,7 @@ extension BrokerCore {
     guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
     do throws(ClientError) {
-      change.audience = try admit(user, to: state, isThere: true, at: time)
+      change.audience = try admit(user, to: name, state.options, isThere: true, at: time)
       change.isAdmitted = true
     } catch {
       // Refused, or not to be found out now: either way nothing more may reach them.
@@ -259,8 +265,8 @@ extension BrokerCore {
   func changeFailed(_ publication: Publication, of state: ChannelState, at time: BrokerTime) {
     guard let map = state.map, let key = publication.change?.key else { return }
     if let entry = map.entry(key), let expires = entry.change?.expires, expires != .max {
-      let expiring = ExpiringEntry(channel: state.name, key: key, offset: entry.offset)
-      mapExpiry.add(expiring, at: max(expires, time.wall + 1000))
+      map.end(key, at: max(expires, time.wall + 1000))
+      noteEnds(of: state)
     }
     if let host = host(of: state) {
       refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic + Self.refreshAgain)
@@ -310,7 +316,7 @@ extension BrokerCore {
     if state.options.mapMode != .persistent {
       // What cannot be found out now is, with the next change.
       keys = (try? host.app.keys(of: state.name, AppLens(core: self, host: host, time: time))) ?? []
-    } else if refreshedLists.insert(state.name).inserted {
+    } else if refreshedLists.insert(state.name) {
       keys = Array(map.keys)
     }
     for key in keys { refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic) }

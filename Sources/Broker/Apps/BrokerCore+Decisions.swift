@@ -124,6 +124,9 @@ extension BrokerCore {
   private func add(
     _ record: (any AppRecord)?, _ key: String, _ parts: inout Assembly, of host: AppHost, at time: BrokerTime
   ) throws(ClientError) {
+    guard key.utf8.count <= AppRecords.maximumKeyBytes else {
+      throw .limitExceeded.saying("what the command names is too long to be kept; use a shorter name")
+    }
     var data: [UInt8] = []
     if let record {
       do { data = Array(try JSONEncoder().encode(record)) } catch {
@@ -136,7 +139,7 @@ extension BrokerCore {
     let publication = Publication(time: time.wall, data: data, change: change)
     let offset = try add(publication, nil, host.recordsState, &parts)
     parts.records.append((key, offset))
-    parts.undo.append(host.records.set(record, key, offset: offset))
+    parts.undo.append(host.records.set(record, key, bytes: data.count, offset: offset))
     if let due { host.timetable.note(due, in: lane) }
   }
 
@@ -164,7 +167,7 @@ extension BrokerCore {
       let digest = digest(of: publication.data)
       let held = state.idempotency[IdentifierKey(key)]
       switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
-      case .publish: break
+      case .publish: try checkKeys(publication.info?.user, in: state)
       case .conflict: throw .idempotencyConflict
       case .alreadyPublished: repeated = Repeated(underWay: held?.ticket.flatMap { pending[$0]?.decision })
       }
@@ -242,7 +245,8 @@ extension BrokerCore {
     at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
     if let record = entry.idempotency {
-      hold(record, upon: outcome == .kept ? nil : entry.ticket, in: state, at: time)
+      let ticket = outcome == .kept ? nil : entry.ticket
+      hold(record, upon: ticket, of: entry.publication.info?.user, in: state, at: time)
     }
     if outcome == .kept {
       state.map?.taken(entry.publication, ticket: entry.ticket)

@@ -51,6 +51,6 @@ extension MessageIndex.Query {
   init(_ search: MessageSearch) {
     self.init(
       channels: search.channels, text: search.text, publisher: search.publisher, audience: search.audience,
-      reader: search.reader, limit: search.limit)
+      reader: search.reader, limit: search.limit, user: search.user)
   }
 }

@@ -43,29 +43,50 @@ extension BrokerCore {
       }
     }
     state.map = MapState(order: state.options.mapOrder, entries: stored)
-    for entry in stored { expireLater(entry, in: state) }
+    state.map?.lastWrite = time.monotonic
   }
 
-  func expireLater(_ publication: Publication, in state: ChannelState) {
-    guard let change = publication.change, !change.removed, change.expires != .max else { return }
-    mapExpiry.add(ExpiringEntry(channel: state.name, key: change.key, offset: publication.offset), at: change.expires)
+  /// Sees to it that the broker looks at the map when the next of its entries ends.
+  func noteEnds(of state: ChannelState) {
+    guard let map = state.map, map.nextEnd != map.scheduledEnd else { return }
+    map.scheduledEnd = map.nextEnd
+    if let end = map.nextEnd { mapEnds.set(state.name, at: end) } else { mapEnds.remove(state.name) }
   }
 
   /// Removes the entries whose time has come. Bounded: the rest goes with the next turn.
   func expireEntries(at time: BrokerTime, into effects: inout [BrokerEffect]) {
-    for _ in 0..<Self.expiriesPerTurn {
-      guard let expiring = mapExpiry.next(upTo: time.wall) else { return }
-      guard let state = channels[expiring.channel], let entry = state.map?.latest(expiring.key),
-        entry.offset == expiring.offset
-      else { continue }
-      let removal = BrokerRequest.PublishRequest(
-        channel: state.name, data: Self.noData, write: MapWrite(key: expiring.key, removed: true))
-      do throws(ClientError) {
-        try publish(removal, for: .broker, at: time, into: &effects)
-      } catch {
-        // The disk is full, for example. A second later it may not be.
-        mapExpiry.add(expiring, at: time.wall + 1000)
+    var left = Self.expiriesPerTurn
+    while left > 0, let name = mapEnds.next(upTo: time.wall) {
+      guard let state = channels[name], let map = state.map else { continue }
+      map.scheduledEnd = nil
+      while left > 0, let key = map.nextEnding(upTo: time.wall) {
+        left -= 1
+        expire(key, of: map, in: state, at: time, into: &effects)
       }
+      noteEnds(of: state)
+    }
+  }
+
+  /// Entries of maps that nobody opens end, too: the map is opened, and forgotten when they are gone.
+  func openDueMaps(at time: BrokerTime) {
+    for name in disk.takeDueMaps() {
+      guard let options = configuration.namespaces.options(for: name), options.kind == .map else { continue }
+      _ = try? channel(name, at: time)
+    }
+  }
+
+  private func expire(
+    _ key: String, of map: MapState, in state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) {
+    // What is on its way to the disk takes the entry's place, or leaves it as it is and says so (`changeFailed`).
+    guard let entry = map.entry(key), map.latest(key)?.offset == entry.offset else { return }
+    let removal = BrokerRequest.PublishRequest(
+      channel: state.name, data: Self.noData, write: MapWrite(key: key, removed: true))
+    do throws(ClientError) {
+      try publish(removal, for: .broker, at: time, into: &effects)
+    } catch {
+      // The disk is full, for example. A second later it may not be.
+      map.end(key, at: time.wall + 1000)
     }
   }
 
@@ -95,9 +116,9 @@ extension BrokerCore {
     switch read.phase {
     case .state:
       let top = state.sequencer.top
-      var page = try page(read, of: map, in: state, within: request.answer)
+      var page = try page(read, of: map, state.name, state.options, within: request.answer)
       if page.isCut && request.answer.isTry { return .tooLarge }
-      page.entries = withheld(page.entries, of: state, at: time)
+      page.entries = withheld(page.entries, of: state.name, state.options, at: time)
       if read.cursor.isEmpty && page.cursor.isEmpty { return .live(.init(position: top, entries: page.entries)) }
       // Every page goes by the position of the first: what changed since then comes with the stream.
       let position = read.cursor.isEmpty ? top : since ?? top
@@ -114,19 +135,18 @@ extension BrokerCore {
   }
 
   func page(
-    _ read: MapRead, of map: MapState, in state: ChannelState, within answer: AnswerLimit
+    _ read: MapRead, of map: MapState, _ name: ChannelName, _ options: ChannelOptions, within answer: AnswerLimit
   ) throws(ClientError) -> MapState.Page {
     // Without a stream nobody could catch up on what changes between two pages: one page it is.
-    let isWhole = state.options.mapMode == .ephemeral
+    let isWhole = options.mapMode == .ephemeral
     let most = configuration.maximumPageSize
     let limit = isWhole ? UInt32.max : read.limit == 0 ? most : min(read.limit, most)
     let page = map.page(
       after: isWhole ? "" : read.cursor, limit: Int(limit), bytes: bytes(of: answer),
-      isDescending: (state.options.mapOrder == .descending) != read.isReversed)
+      isDescending: (options.mapOrder == .descending) != read.isReversed)
     if isWhole && !page.cursor.isEmpty && !answer.isTry {
       throw .limitExceeded.saying(
-        "\"\(state.name)\" is ephemeral and so comes in one piece, which is more than one answer holds; keep less in it"
-      )
+        "\"\(name)\" is ephemeral and so comes in one piece, which is more than one answer holds; keep less in it")
     }
     return page
   }
@@ -160,38 +180,58 @@ extension BrokerCore {
 
   /// Reads without subscribing: one key, or a page.
   func readMap(_ request: BrokerRequest.MapRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
-    let state = try channel(request.channel, at: time)
-    let audience = try admit(request.viewer, to: state, at: time)
+    let options = try options(of: request.channel)
+    let audience = try admit(request.viewer, to: request.channel, options, at: time)
     let viewer = request.viewer.map { ClientInfo(user: $0, client: "") }
-    guard let map = state.map else { throw .badRequest.saying("\"\(state.name)\" is not a map channel") }
-    let position = state.sequencer.top
+    guard options.kind == .map else { throw .badRequest.saying("\"\(request.channel)\" is not a map channel") }
+    let (map, position) = try map(request.channel, options, only: request.key, at: time)
     if let key = request.key {
       return .mapPage(
         MapPage(
           phase: .state, position: position,
           entries: shown(
-            withheld(map.entry(key).map { [$0] } ?? [], of: state, at: time), of: state, to: viewer, audience)))
+            withheld(map.entry(key).map { [$0] } ?? [], of: request.channel, options, at: time), of: options,
+            to: viewer,
+            audience)))
     }
-    let page = try page(request.read, of: map, in: state, within: request.answer)
+    let page = try page(request.read, of: map, request.channel, options, within: request.answer)
     if page.isCut && request.answer.isTry { return .tooLarge }
-    let entries = shown(withheld(page.entries, of: state, at: time), of: state, to: viewer, audience)
+    let entries = shown(
+      withheld(page.entries, of: request.channel, options, at: time), of: options, to: viewer, audience)
     return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: page.cursor))
   }
 
   /// Without what may have ended, while nobody knows for certain what time it is: nearly always what was found.
-  private func withheld(_ entries: [Publication], of state: ChannelState, at time: BrokerTime) -> [Publication] {
-    guard time.latest > time.wall, let host = host(of: state) else { return entries }
+  private func withheld(
+    _ entries: [Publication], of name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
+  ) -> [Publication] {
+    guard time.latest > time.wall, let host = host(of: options) else { return entries }
     return entries.map { entry in
       var entry = entry
-      entry.data = host.app.withheld(entry.data, of: state.name, at: time.latest)
+      entry.data = host.app.withheld(entry.data, of: name, at: time.latest)
       return entry
     }
   }
-}
 
-/// An entry of a map channel that ends by itself, as it was when that was noted.
-struct ExpiringEntry {
-  var channel: ChannelName
-  var key: String
-  var offset: UInt64
+  /// A map for somebody who only looks.
+  ///
+  /// What is not in use is not opened: an app works out from its records what such a map in memory would show, as it does
+  /// when the map is opened; every other map in memory holds nothing then.
+  ///
+  /// - Parameter only: the one key that is looked for; nil: all.
+  func map(
+    _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, at time: BrokerTime
+  ) throws(ClientError) -> (map: MapState, top: StreamPosition) {
+    let (state, top) = try existing(name, options, at: time)
+    if let map = state?.map { return (map, top) }
+    let map = MapState(order: options.mapOrder, entries: [])
+    guard options.mapMode != .persistent, let host = host(of: options) else { return (map, top) }
+    let lens = AppLens(core: self, host: host, time: time)
+    for key in try host.app.keys(of: name, lens) {
+      guard wanted?.hasSameBytes(as: key) ?? true, let entry = try host.app.entry(key, of: name, lens) else { continue }
+      let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
+      map.apply(Publication(time: time.wall, data: entry.data, change: change))
+    }
+    return (map, top)
+  }
 }

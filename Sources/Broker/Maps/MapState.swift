@@ -6,14 +6,7 @@ import Wire
 /// Subscribers see an entry when its publication is delivered. What the log has not answered for yet stands apart, for
 /// those alone who work out the next value from the last.
 final class MapState {
-  private struct Place: Comparable {
-    var score: Int64
-    var key: String
-
-    static func < (a: Place, b: Place) -> Bool {
-      a.score != b.score ? a.score < b.score : a.key.utf8.lexicographicallyPrecedes(b.key.utf8)
-    }
-  }
+  private typealias Place = PlaceList.Place
 
   private var entries: [IdentifierKey: Publication] = [:]
   /// The last change of a key that the log has not answered for, and the ticket of its entry.
@@ -23,9 +16,16 @@ final class MapState {
   }
 
   private var underWay: [IdentifierKey: UnderWay] = [:]
-  /// Keys in order, smallest first; nil where a change has spoilt it.
-  private var places: [Place]?
+  private var places = PlaceList()
+  /// When entries end, by the wall clock: one time for each key, however often it is written.
+  private var ends = DueIndex<IdentifierKey>()
   private let ordersByScore: Bool
+  /// Memory that the entries take, roughly.
+  private(set) var bytes = 0
+  /// When the broker looks here for entries that end; nil: it need not.
+  var scheduledEnd: Int64?
+  /// Monotonic milliseconds.
+  var lastWrite: Int64 = 0
 
   init(order: MapOrder, entries stored: [Publication]) {
     ordersByScore = order != .key
@@ -36,6 +36,9 @@ final class MapState {
   /// Of entries that subscribers see, and of new ones on their way.
   var count: Int { entries.count + underWay.keys.count { entries[$0] == nil } }
   var keys: [String] { entries.keys.map(\.string) }
+  var nextEnd: Int64? { ends.nextTime }
+  /// Entries that end by themselves.
+  var endCount: Int { ends.count }
 
   /// What subscribers see.
   func entry(_ key: String) -> Publication? { entries[IdentifierKey(key)] }
@@ -64,15 +67,34 @@ final class MapState {
   func apply(_ publication: Publication) {
     guard let change = publication.change else { return }
     settle(publication)
-    let before = entries.updateValue(publication, forKey: IdentifierKey(change.key))
-    if change.removed { entries[IdentifierKey(change.key)] = nil }
-    if change.removed || before == nil || ordersByScore && before?.change?.score != change.score { places = nil }
+    let key = IdentifierKey(change.key)
+    let before = change.removed ? entries.removeValue(forKey: key) : entries.updateValue(publication, forKey: key)
+    if let before { bytes -= before.cost }
+    if !change.removed { bytes += publication.cost }
+    if change.removed || change.expires == .max { ends.remove(key) } else { ends.set(key, at: change.expires) }
+    let (placeBefore, placeNow) = (before.map(place), change.removed ? nil : place(of: publication))
+    guard placeBefore != placeNow else { return }
+    if let placeBefore { places.remove(placeBefore) }
+    if let placeNow { places.insert(placeNow) }
+    if change.removed { entries.giveBackMemory() }
   }
 
   private func settle(_ publication: Publication) {
     guard let key = publication.change.map({ IdentifierKey($0.key) }) else { return }
     if underWay[key]?.publication.offset == publication.offset { underWay[key] = nil }
   }
+
+  // MARK: The end of entries
+
+  /// The next key whose entry ends by `wall`. It is not named again unless ``end(_:at:)`` says so.
+  func nextEnding(upTo wall: Int64) -> String? { ends.next(upTo: wall)?.string }
+
+  /// Looks at the key again at that time, where the map still holds it.
+  func end(_ key: String, at wall: Int64) {
+    if entries[IdentifierKey(key)] != nil { ends.set(IdentifierKey(key), at: wall) }
+  }
+
+  // MARK: Reading
 
   struct Page {
     var entries: [Publication] = []
@@ -86,43 +108,25 @@ final class MapState {
   ///   - cursor: of the page before; one that is not ours begins anew.
   ///   - bytes: of the entries in a page; at least one entry is in it.
   func page(after cursor: String, limit: Int, bytes: Int, isDescending: Bool) -> Page {
-    let places = self.places ?? sorted()
-    self.places = places
-    var index = Self.place(of: cursor).map { start(after: $0, in: places, isDescending) } ?? 0
     var page = Page()
     var size = 0
-    while index < places.count {
-      let place = places[isDescending ? places.count - 1 - index : index]
+    places.forEach(after: start(at: cursor), isDescending: isDescending) { place in
       guard let entry = entries[IdentifierKey(place.key)] else { preconditionFailure("the order lost a key") }
       let isFull = page.entries.count >= limit
       size += entry.cost
       if !isFull && size > bytes { page.isCut = true }
       if !page.entries.isEmpty, isFull || page.isCut {
         page.cursor = Self.cursor(after: page.entries)
-        return page
+        return false
       }
       page.entries.append(entry)
-      index += 1
+      return true
     }
     return page
   }
 
-  private func sorted() -> [Place] {
-    entries.map { Place(score: ordersByScore ? $0.value.change?.score ?? 0 : 0, key: $0.key.string) }.sorted()
-  }
-
-  /// The first index, counted in the direction of reading, that lies after a place: by bisection, so that a key that is
-  /// gone meanwhile leaves its place behind.
-  private func start(after place: Place, in places: [Place], _ isDescending: Bool) -> Int {
-    let place = ordersByScore ? place : Place(score: 0, key: place.key)
-    var (low, high) = (0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      let other = places[isDescending ? places.count - 1 - middle : middle]
-      let isBeforeOrAt = isDescending ? !(other < place) : !(place < other)
-      if isBeforeOrAt { low = middle + 1 } else { high = middle }
-    }
-    return low
+  private func place(of entry: Publication) -> Place {
+    Place(score: ordersByScore ? entry.change?.score ?? 0 : 0, key: entry.change?.key ?? "")
   }
 
   /// `score:key`.
@@ -130,10 +134,10 @@ final class MapState {
     page.last?.change.map { "\($0.score):\($0.key)" } ?? ""
   }
 
-  private static func place(of cursor: String) -> Place? {
+  private func start(at cursor: String) -> Place? {
     guard let colon = cursor.utf8.firstIndex(of: UInt8(ascii: ":")), let score = Int64(cursor[..<colon]) else {
       return nil
     }
-    return Place(score: score, key: String(cursor[cursor.utf8.index(after: colon)...]))
+    return Place(score: ordersByScore ? score : 0, key: String(cursor[cursor.utf8.index(after: colon)...]))
   }
 }

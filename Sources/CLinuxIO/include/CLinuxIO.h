@@ -35,6 +35,15 @@ long long linuxio_file_size(const char *path);
 
 /// Names the calling thread; Linux takes at most 15 characters.
 void linuxio_name_thread(const char *name);
+
 /// 1 where the kernel says that a time server keeps the machine's clock; 0 where it does not, or does not say.
 int linuxio_clock_is_synchronized(void);
 
+/// Memory of the process that stands in the machine's and belongs to no file; 0 where that cannot be told.
+long long linuxio_resident_bytes(void);
+
+/// Memory that is in use by the allocator's own account; 0 where it keeps none.
+long long linuxio_allocated_bytes(void);
+
+/// Gives back to the system what is free, page by page.
+void linuxio_give_back_memory(void);

@@ -346,7 +346,13 @@ final class PictureStore: Sendable {
 
   // MARK: Giving out
 
-  func size(id: String) throws -> Int { try OpenPicture.reading(path(id)).header().total }
+  func size(id: String) throws -> Int {
+    let file = try OpenPicture.reading(path(id))
+    let header = try file.header()
+    // Who cut it off is found out before the first byte is given out, not in the middle.
+    guard try file.size == header.layout.fileBytes(ofPicture: header.total) else { throw PictureFault.damaged }
+    return header.total
+  }
 
   /// One chunk of a picture, decrypted.
   func chunk(_ index: Int, of id: String, key: [UInt8]) throws -> [UInt8] {

@@ -7,8 +7,6 @@ struct SessionTimers {
   var ping = Int64.max
   var pong = Int64.max
   var expiry = Int64.max
-  /// Until when the client is not read, because it was too fast.
-  var rest = Int64.max
   var firstPingDelay: Int64 = 0
   /// Of the connection. Seconds since 1970 from here on.
   var expiresAt = Int64.max
@@ -16,7 +14,7 @@ struct SessionTimers {
   var subscriptionsExpireAt = Int64.max
 
   /// Monotonic milliseconds; `Int64.max`: never.
-  var next: Int64 { min(min(min(authenticate, ping), min(pong, expiry)), rest) }
+  var next: Int64 { min(min(authenticate, ping), min(pong, expiry)) }
 }
 
 extension Session {

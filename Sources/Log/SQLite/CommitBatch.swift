@@ -43,6 +43,7 @@ struct CommitBatch {
     channel.working.top = entry.publication.offset
     channel.working.floor = max(channel.working.floor, entry.floor)
     channel.ttl = entry.historyTTLMilliseconds
+    channel.used = max(channel.used, entry.publication.time)
     if entry.isKept {
       let expires = entry.publication.time.plus(ttl: entry.historyTTLMilliseconds)
       channel.expires = min(channel.expires ?? .max, expires)
@@ -87,7 +88,7 @@ struct CommitBatch {
       let statement = try RowStatement(
         db,
         """
-        UPDATE channels SET top = ?2, history_ttl = ?3,
+        UPDATE channels SET top = ?2, history_ttl = ?3, used = ?5,
           expires = CASE WHEN ?4 IS NULL THEN expires ELSE MIN(COALESCE(expires, ?4), ?4) END
         WHERE id = ?1
         """)
@@ -95,22 +96,31 @@ struct CommitBatch {
       statement.bind(channel.working.top, at: 2)
       statement.bind(channel.ttl, at: 3)
       statement.bind(channel.expires, at: 4)
+      statement.bind(channel.used, at: 5)
       try statement.run()
       if channel.working.isRenewed { try renew(channel, id: id, db) }
     }
   }
 
   private func insert(_ channel: WriterChannel, _ db: Database) throws {
+    // A row of the name is there only where it was to be deleted and the disk refused: nothing is kept of it.
     let statement = try RowStatement(
-      db, "INSERT INTO channels (name, epoch, top, durability, history_ttl, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+      db,
+      """
+      INSERT INTO channels (name, epoch, top, durability, history_ttl, expires, used)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, top = excluded.top, durability = excluded.durability,
+        history_ttl = excluded.history_ttl, expires = excluded.expires, used = excluded.used
+      RETURNING id
+      """)
     statement.bind(channel.name.string, at: 1)
     statement.bind(channel.storedEpoch, at: 2)
     statement.bind(channel.working.top, at: 3)
     statement.bind(channel.durability.rawValue, at: 4)
     statement.bind(channel.ttl, at: 5)
     statement.bind(channel.expires, at: 6)
-    try statement.run()
-    channel.working.id = db.lastInsertedRowID
+    statement.bind(channel.used, at: 7)
+    while try statement.next() { channel.working.id = statement.int(0) }
   }
 
   private func renew(_ channel: WriterChannel, id: Int64, _ db: Database) throws {

@@ -41,15 +41,19 @@ final class LogWriter: @unchecked Sendable {
   private var beforeCommit: (@Sendable (Database) throws -> Void)?
   /// What is to be gone on with when there is a moment.
   var upkeep = Upkeep()
+  let diskLimits: DiskLimits
+  var nextRoomCheck = DispatchTime.now()
+  var folderPath: String { folder.path }
 
   init(
-    queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, logger: Logger,
+    queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, limits: DiskLimits, logger: Logger,
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
     self.queue = queue
     self.sequence = sequence
     self.folder = folder
     self.inbox = inbox
+    diskLimits = limits
     self.logger = logger
     self.onCompletion = onCompletion
   }
@@ -79,6 +83,7 @@ final class LogWriter: @unchecked Sendable {
       let retry = [stranding, upkeep.next].compactMap { $0 }.min()
       let isClosed = inbox.take(into: &work, retry: retry)
       round(work)
+      watchRoom()
       work.removeAll(keepingCapacity: true)
       if isClosed { return finish() }
     }
@@ -108,6 +113,12 @@ final class LogWriter: @unchecked Sendable {
       case .sweep(let now):
         commitRun()
         sweep(now)
+      case .look(let sweep):
+        commitRun()
+        look(sweep)
+      case .delete(let ids):
+        commitRun()
+        delete(ids)
       case .scrub:
         commitRun()
         scrub()

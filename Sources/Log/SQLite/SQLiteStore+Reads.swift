@@ -65,7 +65,7 @@ extension SQLiteStore {
 
   /// Nil where the channel has no row yet, and so nothing on disk.
   private func rowID(of channel: HotChannel) throws -> Int64? {
-    if channel.rowID == nil { channel.rowID = try reader.row(of: channel.name)?.id }
+    if channel.rowID == nil { channel.rowID = try row(staying: channel.name)?.id }
     return channel.rowID
   }
 }

@@ -24,6 +24,14 @@ public final class SQLiteStore: TransactionalStore {
     public var checkLimit = 256 << 20
     /// A channel that was not used for this long gives its memory back.
     public var idleMilliseconds: Int64 = 3_600_000
+    /// How long epoch and top of a channel are kept after its last publication, once nothing else is.
+    public var metaTTLMilliseconds: Int64 = 24 * 3_600_000
+    /// Channels whose rows are never deleted: somebody counts by their offsets.
+    public var keepsRow: @Sendable (ChannelName) -> Bool = { _ in false }
+    /// What stands before the names of channels that hold receipts of others.
+    public var followers: [String] = []
+    /// Room that is left for others, and for what must be written.
+    public var diskLimits = DiskLimits()
     /// Milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
     /// Milliseconds that never go back.
@@ -48,9 +56,10 @@ public final class SQLiteStore: TransactionalStore {
   }
 
   let writer: LogWriter
-  private let inbox: WriterInbox
+  let inbox: WriterInbox
   let reader: ChannelReader
-  private let options: Options
+  let options: Options
+  var upkeep = ChannelUpkeep()
   private let meta: StoreMeta
   private var randomness: any RandomNumberGenerator
   var hot: HotChannels
@@ -84,7 +93,8 @@ public final class SQLiteStore: TransactionalStore {
     inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds)
     writer = LogWriter(
-      queue: opened.writer, sequence: opened.meta.sequence, folder: opened.folder, inbox: inbox, logger: logger,
+      queue: opened.writer, sequence: opened.meta.sequence, folder: opened.folder, inbox: inbox,
+      limits: options.diskLimits, logger: logger,
       onCompletion: onCompletion)
     if !options.isStepped { writer.start() }
   }
@@ -104,7 +114,7 @@ public final class SQLiteStore: TransactionalStore {
     applyOutcomes()
     let now = options.now()
     do {
-      let row = try reader.row(of: name)
+      let row = try row(staying: name)
       if let known = hot[name], known.isDurable != (durability == .durable), known.isSettled { hot.remove(known) }
       let channel = try hot[name] ?? add(name, durability: durability, row: row)
       channel.lastUse = hot.clock
@@ -208,7 +218,7 @@ public final class SQLiteStore: TransactionalStore {
     if isClosed { throw .closed }
     do {
       if let known = hot[name]?.rowID { return known }
-      let id = try reader.row(of: name)?.id
+      let id = try row(staying: name)?.id
       hot[name]?.rowID = id
       return id
     } catch {
@@ -221,6 +231,7 @@ public final class SQLiteStore: TransactionalStore {
     applyOutcomes()
     hot.sweep(now: now, clock: options.uptime(), idle: options.idleMilliseconds)
     _ = inbox.ask(.sweep(now: now))
+    sweepChannels(now: now)
   }
 
   public func close() {
@@ -238,9 +249,11 @@ public final class SQLiteStore: TransactionalStore {
 
   // MARK: Channels
 
-  private func applyOutcomes() {
+  func applyOutcomes() {
     for outcome in inbox.takeOutcomes() {
       switch outcome {
+      case .looked(let found): propose(found)
+      case .deleted: upkeep.phase = .resting
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
         hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
@@ -260,7 +273,7 @@ public final class SQLiteStore: TransactionalStore {
   private func refreshIfStale(_ channel: HotChannel) {
     guard channel.isStale, channel.isSettled, channel.isDurable else { return }
     // What cannot be read now is read after the next failure.
-    guard case .success(let row) = Result(catching: { try reader.row(of: channel.name) }) else { return }
+    guard case .success(let row) = Result(catching: { try row(staying: channel.name) }) else { return }
     hot.remove(channel)
     let standing = Standing(storedEpoch: channel.writer.storedEpoch, top: channel.committed)
     _ = try? add(channel.name, durability: .durable, row: row, standing: standing)
@@ -269,7 +282,7 @@ public final class SQLiteStore: TransactionalStore {
   /// The channel as it is in use or on disk; nil where it is neither.
   private func known(_ name: ChannelName) throws -> HotChannel? {
     if let channel = hot[name] { return channel }
-    guard let row = try reader.row(of: name), let durability = Durability(rawValue: row.durability) else { return nil }
+    guard let row = try row(staying: name), let durability = Durability(rawValue: row.durability) else { return nil }
     return try add(name, durability: durability, row: row)
   }
 
@@ -277,6 +290,27 @@ public final class SQLiteStore: TransactionalStore {
   private struct Standing {
     var storedEpoch: String?
     var top: UInt64
+  }
+
+  func lookUp(_ name: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    if isClosed { throw .closed }
+    applyOutcomes()
+    if let known = hot[name], known.isDurable == (durability == .durable) {
+      return FoundChannel(exists: true, position: known.position)
+    }
+    do {
+      let row = try row(staying: name)
+      let suffix = self.suffix(of: durability)
+      let position = { (epoch: String, top: UInt64) in
+        StreamPosition(epoch: suffix.isEmpty ? epoch : epoch + "." + suffix, offset: top)
+      }
+      if let row, row.durability == durability.rawValue {
+        return FoundChannel(exists: true, position: position(row.epoch, row.top))
+      }
+      return FoundChannel(exists: false, position: position(try epochWithoutRow(of: name, durability), 0))
+    } catch {
+      throw readFailed(error)
+    }
   }
 
   /// - Parameter standing: what somebody holds of the channel; nil where it was never opened.
@@ -300,13 +334,14 @@ public final class SQLiteStore: TransactionalStore {
     channel.ttl = row?.ttl ?? 0
     channel.rowID = row?.id
     hot.insert(channel)
+    upkeep.opened(name)
     return channel
   }
 
   /// A channel that gave its memory back while the broker still held it goes on in the broker's epoch; one whose row is
   /// gone too, where the broker stands. Nothing of it is under way, or it would be in use.
   private func reload(_ entry: LogEntry) throws -> HotChannel {
-    let row = try reader.row(of: entry.channel)
+    let row = try row(staying: entry.channel)
     let suffix = self.suffix(of: entry.durability)
     let standing = Standing(storedEpoch: entry.epoch.withoutSuffix(suffix), top: entry.publication.offset - 1)
     return try add(entry.channel, durability: entry.durability, row: row, standing: standing)
@@ -317,7 +352,9 @@ public final class SQLiteStore: TransactionalStore {
 
   /// Nothing was ever given out under it but the offset 0, or the row would be there: so it still holds.
   private func epochWithoutRow(of name: ChannelName, _ durability: Durability) throws -> String {
-    Epoch.derived(
+    // Rows are about to be deleted, and the generations of their names have not risen yet.
+    if upkeep.isDeleting { return Epoch.random(using: &randomness) }
+    return Epoch.derived(
       from: meta.seed, generation: try reader.epochGeneration(of: name), durability: durability, name: name)
   }
 

@@ -106,6 +106,16 @@ enum Schema {
           CREATE INDEX entries_due ON entries (channel_id, score, expires) WHERE expires IS NOT NULL;
           """)
     }
+    migrator.registerMigration("channels.used") { db in
+      try db.execute(
+        sql: """
+          -- When the newest publication was made: long after, a row of which nothing is kept is deleted.
+          ALTER TABLE channels ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+          UPDATE channels SET used = CAST(strftime('%s', 'now') AS INTEGER) * 1000;
+          -- Whether anything in a map is over, in whatever lane: asked of every channel, round and round.
+          CREATE INDEX entries_ends ON entries (channel_id, expires) WHERE expires IS NOT NULL;
+          """)
+    }
     return migrator
   }
 

@@ -34,6 +34,8 @@ final class WriterChannel: @unchecked Sendable {
   /// Smallest time at which a publication of the transaction under way expires.
   var expires: Int64?
   var ttl: Int64 = 0
+  /// When the newest publication was made.
+  var used: Int64 = 0
   var isTouched = false
   /// Entries of the channel in the transaction under way.
   var entryCount = 0

@@ -9,6 +9,10 @@ enum WriterWork: Sendable {
   /// Deletes what is kept of the channel. Answers up to which offset.
   case remove(WriterChannel, Reply<UInt64>)
   case sweep(now: Int64)
+  /// Looks through some channels.
+  case look(ChannelSweep)
+  /// Deletes rows of channels that are not in use.
+  case delete([Int64])
   /// Empties the journal.
   case scrub
   /// Runs on the writer's connection. For tests: they cause faults this way.
@@ -26,6 +30,9 @@ extension WriterWork {
 
 /// What the writer thread tells the broker thread.
 enum WriterOutcome: Sendable {
+  case looked(ChannelSweep.Found)
+  /// The rows are gone, or the disk refused.
+  case deleted
   /// - count: entries of the channel that are on disk with this.
   case committed(HotPlace, top: UInt64, floor: UInt64, count: Int)
   /// - isStale: not the disk refused the entry, but it did not follow what the writer knows of the channel.
@@ -65,13 +72,16 @@ final class WriterInbox: Sendable {
     var isClosed = false
     var isRefusing = false
     var failure: LogError?
+    /// There is no room but the reserve.
+    var full: LogError?
     /// When relaxed entries are due at the latest.
     var due: DispatchTime?
     var relaxedDelay: DispatchTimeInterval
 
-    func refusal(of cost: Int, limit: Int) -> LogError? {
+    func refusal(of cost: Int, limit: Int, usesReserve: Bool) -> LogError? {
       if isClosed { return .closed }
       if let failure { return failure }
+      if let full, !usesReserve { return full }
       return bytes + cost > limit ? .backlog(bytes: bytes) : nil
     }
 
@@ -112,7 +122,8 @@ final class WriterInbox: Sendable {
   /// - Returns: why the entry was not taken, or nil.
   func add(_ queued: QueuedEntry) -> LogError? {
     let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
-      if let error = state.refusal(of: queued.cost, limit: backlogLimit) { return (error, false) }
+      let refusal = state.refusal(of: queued.cost, limit: backlogLimit, usesReserve: queued.entry.mayUseReserve)
+      if let refusal { return (refusal, false) }
       return (nil, state.take(queued))
     }
     if mustWake { wake.signal() }
@@ -123,7 +134,9 @@ final class WriterInbox: Sendable {
   func add(transaction: [QueuedEntry]) -> LogError? {
     let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
       let cost = transaction.reduce(0) { $0 + $1.cost }
-      if let error = state.refusal(of: cost, limit: backlogLimit) { return (error, false) }
+      let usesReserve = transaction.allSatisfy { $0.entry.mayUseReserve }
+      let refusal = state.refusal(of: cost, limit: backlogLimit, usesReserve: usesReserve)
+      if let refusal { return (refusal, false) }
       var mustWake = false
       for queued in transaction where state.take(queued) { mustWake = true }
       return (nil, mustWake)
@@ -232,6 +245,15 @@ final class WriterInbox: Sendable {
   }
 
   var isRefusing: Bool { state.withLock { $0.isRefusing } }
+
+  /// - Parameter error: nil: there is room.
+  /// - Returns: whether there was none before.
+  func setFull(_ error: LogError?) -> Bool {
+    state.withLock { state in
+      defer { state.full = error }
+      return state.full != nil
+    }
+  }
 
   func fail(_ error: LogError) {
     state.withLock { $0.failure = error }

@@ -26,6 +26,8 @@ public final class MessageIndex: Sendable {
     public var scrubMilliseconds = 30_000
     /// Searches that wait; more are refused. A person types a few letters a second, and a search takes milliseconds.
     public var queueLimit = 256
+    /// Searches of one user among them.
+    public var userLimit = 8
     /// Milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
@@ -43,10 +45,12 @@ public final class MessageIndex: Sendable {
     /// Publications are found as this user reads them (``FormerVersions``); nil: as they are.
     public var reader: String?
     public var limit: Int
+    /// Who searches; empty: nobody's share of the queue.
+    public var user: String
 
     public init(
       channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter? = nil,
-      reader: String? = nil, limit: Int
+      reader: String? = nil, limit: Int, user: String = ""
     ) {
       self.reader = reader
       self.channels = channels
@@ -54,6 +58,7 @@ public final class MessageIndex: Sendable {
       self.publisher = publisher
       self.audience = audience
       self.limit = limit
+      self.user = user
     }
   }
 
@@ -75,7 +80,7 @@ public final class MessageIndex: Sendable {
   ///
   /// - Throws: where the file can be neither used nor made anew.
   public init(folder: String, options: Options = Options(), logger: Logger = Logger(label: "fanfare.search")) throws {
-    let queue = SearchQueue(limit: options.queueLimit)
+    let queue = SearchQueue(limit: options.queueLimit, userLimit: options.userLimit)
     self.queue = queue
     let worker = try IndexWorker(folder: folder, options: options, logger: logger, queue: queue)
     let ended = ended

@@ -17,14 +17,30 @@ final class SearchQueue: Sendable {
 
   private struct State {
     var searches: [Search] = []
+    /// How many of them are whose: no user is in it with none.
+    var countByUser: [[UInt8]: Int] = [:]
     var isClosed = false
+
+    mutating func takeFirst() -> Search {
+      let search = searches.removeFirst()
+      let user = Array(search.query.user.utf8)
+      if let count = countByUser[user] { countByUser[user] = count > 1 ? count - 1 : nil }
+      return search
+    }
   }
 
   private let limit: Int
+  private let userLimit: Int
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
 
-  init(limit: Int) { self.limit = limit }
+  /// - Parameters:
+  ///   - limit: searches that wait.
+  ///   - userLimit: those among them of one user, so that nobody keeps all others from searching.
+  init(limit: Int, userLimit: Int) {
+    self.limit = limit
+    self.userLimit = userLimit
+  }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -32,10 +48,13 @@ final class SearchQueue: Sendable {
   func add(_ search: Search) -> LogError? {
     let error = state.withLock { state -> LogError? in
       if state.isClosed { return .closed }
-      if state.searches.count >= limit {
+      let user = Array(search.query.user.utf8)
+      let isUsersFull = !user.isEmpty && state.countByUser[user, default: 0] >= userLimit
+      if isUsersFull || state.searches.count >= limit {
         return .backlog(bytes: state.searches.reduce(0) { $0 + $1.query.text.utf8.count })
       }
       state.searches.append(search)
+      if !user.isEmpty { state.countByUser[user, default: 0] += 1 }
       return nil
     }
     if error == nil { wake.signal() }
@@ -59,7 +78,7 @@ final class SearchQueue: Sendable {
     while true {
       let turn = state.withLock { state -> Turn? in
         if state.isClosed { return .end }
-        return state.searches.isEmpty ? nil : .search(state.searches.removeFirst())
+        return state.searches.isEmpty ? nil : .search(state.takeFirst())
       }
       if let turn { return turn }
       guard let deadline else {
@@ -73,7 +92,7 @@ final class SearchQueue: Sendable {
   /// What waited when the queue was closed.
   func takeRest() -> [Search] {
     state.withLock { state in
-      defer { state.searches = [] }
+      defer { (state.searches, state.countByUser) = ([], [:]) }
       return state.searches
     }
   }

@@ -16,13 +16,11 @@ enum BrokerSetup {
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
-    var options = SQLiteStore.Options()
-    options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
-    options.now = { clock.wall() }
-    let disk = try SQLiteStore(folder: settings.data.directory, options: options, logger: logger) {
-      _ = completions.post($0)
-    }
-    let core = BrokerCore(configuration: configuration(for: settings), memory: MemoryStore(), disk: disk)
+    let disk = try SQLiteStore(
+      folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger
+    ) { _ = completions.post($0) }
+    let memory = MemoryStore(metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000))
+    let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
     try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
     let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
@@ -30,7 +28,7 @@ enum BrokerSetup {
     if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
     let broker = try BrokerLoop(
       core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
-      resumptions: resumptions, index: index(in: settings.data.directory, clock: clock, logger: logger),
+      resumptions: resumptions, index: index(for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
@@ -57,9 +55,11 @@ enum BrokerSetup {
   }
 
   /// Nil where there can be none: everything but searching goes on.
-  private static func index(in folder: String, clock: ClockKeeper, logger: Logger) -> MessageIndex? {
+  private static func index(for settings: Settings, clock: ClockKeeper, logger: Logger) -> MessageIndex? {
+    let folder = settings.data.directory
     var options = MessageIndex.Options()
     options.now = { clock.wall() }
+    options.userLimit = settings.broker.keeping.userSearches
     do { return try MessageIndex(folder: folder, options: options, logger: logger) } catch {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
@@ -76,11 +76,42 @@ enum BrokerSetup {
       configuration.maximumPageBytes, settings.client.historyMaxBytes, settings.client.recoveryMaxBytes)
     configuration.pendingBytes = settings.broker.pendingBytes
     configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
+    keep(settings.broker.keeping, in: &configuration)
     configuration.maximumPayloadBytes = max(settings.client.maxMessageBytes, settings.broker.services.maxMessageBytes)
     configuration.maximumRevocations = settings.token.maxRevocations
     // Clocks of backends and brokers differ by some seconds.
     let lifetime = settings.token.maxLifetime.wholeSeconds
     configuration.maximumTokenLifetime = lifetime > 0 ? lifetime + 2 * VerifierConfiguration.clockLeeway : 0
     return configuration
+  }
+
+  private static func keep(_ keeping: Settings.Keeping, in configuration: inout BrokerConfiguration) {
+    configuration.idleChannelTimeout = keeping.idleChannelTimeout.milliseconds
+    configuration.idleMapLifetime = keeping.idleMapLifetime.milliseconds
+    configuration.memoryBytes = keeping.memoryBytes > 0 ? keeping.memoryBytes : MemoryReturn.machineBytes / 2
+    configuration.appCacheBytes = keeping.appCacheBytes
+    configuration.idempotencyKeys.inAll = keeping.maxKeys
+    configuration.idempotencyKeys.ofChannel = keeping.channelKeys
+    configuration.idempotencyKeys.ofUser = keeping.userKeys
+    configuration.channelRate = keeping.channelRate
+    configuration.maximumMembers = keeping.channelMembers
+    configuration.creationRate = keeping.userChannelRate
+    configuration.userChannels = keeping.userChannels
+    configuration.userMemoryBytes = keeping.userMemoryBytes
+  }
+
+  private static func storeOptions(for settings: Settings, clock: ClockKeeper) -> SQLiteStore.Options {
+    var options = SQLiteStore.Options()
+    options.now = { clock.wall() }
+    options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
+    options.metaTTLMilliseconds = settings.broker.keeping.historyMetaTTL.milliseconds
+    let table = AppSetup.namespaces(for: settings)
+    // Apps' records count by the offsets of their channels, and channels that belong to no namespace are not ours to end.
+    options.keepsRow = { name in table.options(for: name).map { $0.app != nil } ?? true }
+    options.followers = table.namespaces.filter { $0.value.followsChannel && $0.value.mapMode == .persistent }
+      .map { $0.key + ":" }.sorted()
+    options.diskLimits.minimumFreeBytes = settings.data.minimumFreeBytes
+    options.diskLimits.maximumBytes = settings.data.maximumBytes
+    return options
   }
 }

@@ -78,8 +78,10 @@ struct ServerProcess: Service {
     try endpoints.write(to: settings.data.directory)
     announce(endpoints, madeSecret: secret?.isNew ?? false)
     let reloading = Task { await reloadCertificatesOnHangup(server) }
+    let returning = Task.detached(priority: .background) { [logger] in await MemoryReturn.run(logger: logger) }
     await failure.waitForFailureOrShutdown()
     reloading.cancel()
+    returning.cancel()
     logger.notice("stopping: no new clients, what was accepted is finished")
     await server?.stop(deadline: settings.shutdown.deadline)
     thread.stop()

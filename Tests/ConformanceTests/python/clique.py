@@ -28,10 +28,10 @@ class Device:
         self.receipts = await Map.open(self.client, f"clique.receipts:{conversation}")
         self.typing = await Map.open(self.client, f"clique.typing:{conversation}")
 
-    async def is_let_go(self):
-        """The server ends the conversation's subscriptions."""
+    async def leave(self):
+        """The person leaves the conversation's screen."""
         for subscription in (self.chat, self.receipts.subscription, self.typing.subscription):
-            await until(lambda: subscription.events.unsubscribed, f"{subscription.channel} ends for {self.user}")
+            await subscription.unsubscribe()
             self.client.remove_subscription(subscription)
 
     async def say(self, text, **more):
@@ -315,8 +315,12 @@ async def block(ada, bob, carol):
     await bob[0].do("block", person="ada")
     await all_see(bob, lambda device: device.entry["state"] == "blocked", "the entry of whoever blocks")
     await all_see(bob, lambda device: "ada" in device.blocked, "the list of blocked people")
+    # To be thrown out of the chat at this moment would tell ada, who sees who is there.
     for device in bob:
-        await device.is_let_go()
+        expect(device.chat.events.unsubscribed, [], "the chat of whoever blocks, at that moment")
+    expect({info.user for info in (await ada[0].chat.presence()).clients.values()}, {"ada", "bob"}, "who is there")
+    for device in bob:
+        await device.leave()
     await all_see(ada, lambda device: "bob" not in device.crossings, "no crossing with who blocks")
     await all_see(bob, lambda device: "ada" not in device.crossings, "no crossing with the blocked")
 

@@ -105,7 +105,16 @@ struct ByteSearch {
     return try all(between: "\"box\":\"", and: "\"", in: folder).union(unnamed)
   }
 
-  private static func all(in folder: URL) throws -> [(name: String, bytes: Data)] {
+  /// What a thief takes away: all files. A socket cannot be copied, and holds nothing.
+  static func copy(_ folder: URL, to copy: URL) throws {
+    for (name, bytes) in try all(in: folder, keepingPaths: true) {
+      let file = copy.appendingPathComponent(name)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try bytes.write(to: file)
+    }
+  }
+
+  private static func all(in folder: URL, keepingPaths: Bool = false) throws -> [(name: String, bytes: Data)] {
     guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey]) else {
       throw Failure("\(folder.path) cannot be read")
     }
@@ -113,7 +122,10 @@ struct ByteSearch {
     while let file = files.nextObject() as? URL {
       guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
       // One that is gone by now holds nothing.
-      if let bytes = try? Data(contentsOf: file) { all.append((file.lastPathComponent, bytes)) }
+      let path = file.resolvingSymlinksInPath().path.dropFirst(folder.resolvingSymlinksInPath().path.utf8.count + 1)
+      if let bytes = try? Data(contentsOf: file) {
+        all.append((keepingPaths ? String(path) : file.lastPathComponent, bytes))
+      }
     }
     return all
   }

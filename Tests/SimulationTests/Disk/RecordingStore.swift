@@ -43,6 +43,13 @@ final class RecordingStore: TransactionalStore {
     try store.open(channel, durability: durability)
   }
 
+  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
+    try store.look(for: channel, durability: durability)
+  }
+
+  func release(_ channel: ChannelName) { store.release(channel) }
+  func takeDueMaps() -> [ChannelName] { store.takeDueMaps() }
+
   func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
     try store.read(channel, range)
   }

@@ -1,0 +1,250 @@
+import Log
+import Wire
+
+/// Which channels the broker holds in memory: who opens one, and when it is forgotten.
+///
+/// Only what needs a channel opens it: a subscription and a publication. Whoever only looks (history, presence, a map, what
+/// is unread) gets what is there, and of a channel that does not exist an empty answer: asking leaves nothing behind.
+extension BrokerCore {
+  func options(of name: ChannelName) throws(ClientError) -> ChannelOptions {
+    guard let options = configuration.namespaces.options(for: name) else {
+      throw .unknownChannel.saying("the namespace of channel \"\(name)\" is not configured")
+    }
+    return options
+  }
+
+  /// The channel's state where it is in use.
+  func inUse(_ name: ChannelName) -> ChannelState? {
+    if let recentChannel, recentChannel.name == name { return recentChannel }
+    guard let state = channels[name] else { return nil }
+    recentChannel = state
+    return state
+  }
+
+  /// The channel's state, opened in the log where it was not in use. Whoever may be refused must be admitted before.
+  func channel(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState {
+    if let state = inUse(name) { return state }
+    return try open(name, try options(of: name), at: time)
+  }
+
+  /// The same for a client, who may make so many.
+  func channel(
+    _ name: ChannelName, _ options: ChannelOptions, madeBy maker: Maker, at time: BrokerTime
+  ) throws(ClientError) -> ChannelState {
+    if let state = inUse(name) { return state }
+    try checkMaking(name, options, by: maker, at: time)
+    let state = try open(name, options, at: time)
+    noteMade(state, by: maker)
+    return state
+  }
+
+  /// For those who only look: opens what exists, so that a second look finds it in memory, and nothing else.
+  ///
+  /// - Returns: the state, nil where nothing was ever published on the channel; and the top of the stream.
+  func existing(
+    _ name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
+  ) throws(ClientError) -> (state: ChannelState?, top: StreamPosition) {
+    if let state = inUse(name) { return (state, state.sequencer.top) }
+    let found: FoundChannel
+    do { found = try store(of: options).look(for: name, durability: options.durability) } catch {
+      throw clientError(for: error)
+    }
+    guard found.exists else { return (nil, found.position) }
+    let state = try open(name, options, at: time)
+    return (state, state.sequencer.top)
+  }
+
+  /// The same for what an app looks at while it decides.
+  func existing(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState? {
+    if let state = inUse(name) { return state }
+    return try existing(name, try options(of: name), at: time).state
+  }
+
+  private func store(of options: ChannelOptions) -> any LogStore {
+    options.durability == .memory ? memory : disk
+  }
+
+  private func open(
+    _ name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
+  ) throws(ClientError) -> ChannelState {
+    let store = store(of: options)
+    let opened: OpenedChannel
+    do { opened = try store.open(name, durability: options.durability) } catch { throw clientError(for: error) }
+    let state = ChannelState(name: name, options: options, store: store, opened: opened)
+    do throws(ClientError) { try openMap(of: state, at: time) } catch {
+      store.release(name)
+      throw error
+    }
+    channels[name] = state
+    for record in opened.idempotencyKeys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    mapBytes += state.map?.bytes ?? 0
+    state.rate = TokenLevel(configuration.channelRate)
+    if options.durability == .memory { state.owner = accounts?.owner(of: name) }
+    noteEnds(of: state)
+    refreshOpened(state, at: time)
+    noteIdle(state, at: time)
+    recentChannel = state
+    return state
+  }
+
+  // MARK: Idempotency keys
+
+  /// - Parameter ticket: nil where the log has the publication already.
+  func hold(
+    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: ChannelState, at time: BrokerTime
+  ) {
+    let owner = owner.flatMap { $0.isEmpty ? nil : IdentifierKey($0) }
+    state.idempotency.hold(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
+    keyShares.add(owner)
+    if state.idempotency.count == 1, let end = state.idempotency.nextEnd { keyEnds.set(state.name, at: end) }
+  }
+
+  /// - Throws: where the channel, the publisher or the broker holds as many keys as are allowed.
+  func checkKeys(_ owner: String?, in state: ChannelState) throws(ClientError) {
+    let limits = configuration.idempotencyKeys
+    let isFull =
+      state.idempotency.count >= limits.ofChannel || keyShares.total >= limits.inAll
+      || keyShares.count(of: owner) >= limits.ofUser
+    guard isFull else { return }
+    counters.keysRefused += 1
+    note(.idempotencyKeys, from: owner ?? "a service")
+    throw .tooManyRequests.saying(
+      "too many idempotency keys are held for the time that they are remembered; publish more slowly, or without a key")
+  }
+
+  func forgetKeys(at time: BrokerTime) {
+    var left = Self.forgottenPerTurn
+    while left > 0, let name = keyEnds.next(upTo: time.monotonic) {
+      guard let state = channels[name] else { continue }
+      while left > 0, let ended = state.idempotency.endNext(upTo: time.monotonic) {
+        left -= 1
+        keyShares.remove(ended.owner)
+      }
+      if let end = state.idempotency.nextEnd { keyEnds.set(name, at: end) }
+    }
+  }
+
+  // MARK: The end of a channel in memory
+
+  /// Starts the clock after which a channel without subscribers is forgotten.
+  func noteIdle(_ state: ChannelState, at time: BrokerTime) {
+    guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
+    state.idleSince = time.monotonic
+    queueAsIdle(state, at: time.monotonic)
+  }
+
+  /// A channel that subscribers come to and leave all the time stands in the queue once, from when it was idle first.
+  private func queueAsIdle(_ state: ChannelState, at time: Int64) {
+    if state.isHidden || state.isQueuedAsIdle { return }
+    state.isQueuedAsIdle = true
+    idle.add(state.name, at: time)
+  }
+
+  func forgetIdleChannels(at time: BrokerTime) {
+    let limit = time.monotonic - configuration.idleChannelTimeout
+    for _ in 0..<Self.forgottenPerTurn {
+      guard let name = idle.next(upTo: limit) else { return }
+      guard let state = channels[name] else { continue }
+      state.isQueuedAsIdle = false
+      guard let since = state.idleSince else { continue }
+      if since > limit {
+        queueAsIdle(state, at: since)
+      } else if state.canBeForgotten || isForgettableMap(state, at: time) {
+        forget(state)
+      } else {
+        state.idleSince = time.monotonic
+        queueAsIdle(state, at: time.monotonic)
+      }
+    }
+  }
+
+  /// Channels and keys that one turn forgets, so that a million that fall idle together hold up nobody's messages.
+  static let forgottenPerTurn = 2000
+
+  /// When more of them are to be forgotten, where one turn was not enough.
+  func nextForgetting(at time: BrokerTime) -> Int64? {
+    let isBehind =
+      idle.nextTime.map { $0 <= time.monotonic - configuration.idleChannelTimeout } ?? false
+      || keyEnds.nextTime.map { $0 <= time.monotonic } ?? false
+    return isBehind ? time.monotonic + 5 : nil
+  }
+
+  /// A map in memory alone that nobody wrote or watched for long is taken for abandoned.
+  private func isForgettableMap(_ state: ChannelState, at time: BrokerTime) -> Bool {
+    guard let map = state.map, state.options.mapMode != .persistent, state.isAtRest, state.idempotency.isEmpty else {
+      return false
+    }
+    return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
+  }
+
+  private func forget(_ state: ChannelState) {
+    channels[state.name] = nil
+    mapBytes -= state.map?.bytes ?? 0
+    if recentChannel === state { recentChannel = nil }
+    mapEnds.remove(state.name)
+    keyEnds.remove(state.name)
+    state.idempotency.forEachOwner { keyShares.remove($0) }
+    state.store.release(state.name)
+  }
+
+  /// Tables that a flood has made large are made small again.
+  func giveBackMemory() {
+    channels.giveBackMemory()
+    pending.giveBackMemory()
+    followers.giveBackMemory()
+    keyShares.giveBackMemory()
+    for link in links.sorted { link.channels.giveBackMemory() }
+  }
+}
+
+/// How many idempotency keys each publisher has under way.
+struct KeyShares {
+  private(set) var total = 0
+  private var byOwner: [IdentifierKey: Int] = [:]
+
+  /// - Parameter owner: nil: a key of nobody's share.
+  mutating func add(_ owner: IdentifierKey?) {
+    total += 1
+    if let owner { byOwner[owner, default: 0] += 1 }
+  }
+
+  mutating func remove(_ owner: IdentifierKey?) {
+    total -= 1
+    guard let owner, let count = byOwner[owner] else { return }
+    byOwner[owner] = count > 1 ? count - 1 : nil
+  }
+
+  func count(of owner: String?) -> Int {
+    guard let owner, !owner.isEmpty else { return 0 }
+    return byOwner[IdentifierKey(owner)] ?? 0
+  }
+
+  mutating func giveBackMemory() { byOwner.giveBackMemory() }
+}
+
+/// Lists of apps that were brought up to date since the broker began (``BrokerCore/refreshOpened(_:at:)``).
+///
+/// Bounded: of those that were opened longest ago it is forgotten, which costs that they are worked out once more. Two
+/// generations, the older of which goes when the younger is full; a hash stands for a name, and two names with one hash
+/// would cost one of them that repeated work, once in 2^64.
+struct RefreshedLists {
+  static let generation = 65_536
+
+  private var young: Set<Int> = []
+  private var old: Set<Int> = []
+
+  var count: Int { young.count + old.count }
+
+  /// - Returns: true where the list was not there.
+  mutating func insert(_ name: ChannelName) -> Bool {
+    let hash = name.hashValue
+    if young.contains(hash) { return false }
+    let isNew = old.remove(hash) == nil
+    if young.count >= Self.generation {
+      old = young
+      young = []
+    }
+    young.insert(hash)
+    return isNew
+  }
+}

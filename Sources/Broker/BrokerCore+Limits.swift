@@ -1,0 +1,148 @@
+import Log
+public import Wire
+
+/// Limits that nobody but the broker can keep, since only it sees all gateways: what one channel bears, what one user
+/// makes, and what the process holds in memory.
+///
+/// They are for clients. Services are trusted with what they publish, and the broker's own publications (ends of entries,
+/// lists of apps) are what makes room again; but what everybody's memory can take holds for services too.
+extension BrokerCore {
+  /// Memory that grows with what people do, roughly: publications and maps in memory, channels, idempotency keys.
+  var memoryUse: Int {
+    let kept = (accounts?.memoryBytes ?? 0) + mapBytes
+    return kept + channels.count * Self.channelBytes + keyShares.total * Self.keyBytes
+  }
+
+  /// A channel's state with its places in tables.
+  static let channelBytes = 1024
+  /// A key with its record, its place in the queue of ends, and in the store.
+  static let keyBytes = 512
+
+  /// Who makes a channel, and why.
+  enum Maker {
+    /// A client's publication, or a service's where there is no user.
+    case publisher(ClientInfo?)
+    /// A subscription; nil where the gateway names nobody.
+    case subscriber(ClientInfo?)
+
+    var info: ClientInfo? {
+      switch self {
+      case .publisher(let info), .subscriber(let info): info
+      }
+    }
+  }
+
+  /// Called before a channel is opened that is not in use.
+  ///
+  /// - Throws: where this is one channel too many.
+  func checkMaking(
+    _ name: ChannelName, _ options: ChannelOptions, by maker: Maker, at time: BrokerTime
+  ) throws(ClientError) {
+    // What people may do there is for the app to say.
+    if options.app != nil { return }
+    if memoryUse >= configuration.memoryBytes {
+      throw refused(Self.memoryIsFull, .memoryFull, maker.info, at: time)
+    }
+    guard let user = Self.payer(maker.info), !isKnown(name, options) else { return }
+    guard makers.take(for: IdentifierKey(user), at: time.monotonic) else {
+      throw refused(
+        .tooManyRequests.saying("you open new channels faster than is allowed; open fewer, or more slowly"),
+        .userChannelRate, maker.info, at: time)
+    }
+    guard options.durability == .memory, case .publisher = maker, options.keepsHistory || options.kind == .map,
+      let owner = accounts?.owner(user)
+    else { return }
+    if owner.channels >= configuration.userChannels {
+      throw refused(
+        .limitExceeded.saying(
+          "you keep as many channels as are allowed; use those that you have, or wait until some end"),
+        .userChannels, maker.info, at: time)
+    }
+    if owner.bytes >= configuration.userMemoryBytes {
+      throw refused(Self.shareIsUsed, .userMemory, maker.info, at: time)
+    }
+  }
+
+  /// A channel has been opened that did not exist: what is kept of it is its maker's.
+  func noteMade(_ state: ChannelState, by maker: Maker) {
+    guard case .publisher(let info) = maker, let user = Self.payer(info), state.options.durability == .memory,
+      state.sequencer.top.offset == 0, state.options.keepsHistory || state.options.kind == .map
+    else { return }
+    accounts?.own(state.name, by: user)
+    state.owner = accounts?.owner(of: state.name)
+  }
+
+  /// - Throws: where the channel, its owner or the process takes no more for now.
+  func checkPublishing(
+    _ request: BrokerRequest.PublishRequest, on state: ChannelState, for requester: Requester, at time: BrokerTime
+  ) throws(ClientError) {
+    if requester == .broker { return }
+    if let info = request.info, !configuration.channelRate.isUnlimited,
+      !state.rate.take(of: configuration.channelRate, at: time.monotonic)
+    {
+      throw refused(
+        .tooManyRequests.saying("this channel gets more publications than is allowed; publish more slowly"),
+        .channelRate, info, at: time)
+    }
+    // What frees memory, or takes none, is never refused for it.
+    guard state.options.durability == .memory, state.options.keepsHistory || state.map != nil,
+      request.write?.removed != true
+    else { return }
+    if memoryUse >= configuration.memoryBytes { throw refused(Self.memoryIsFull, .memoryFull, request.info, at: time) }
+    if let owner = state.owner, owner.bytes >= configuration.userMemoryBytes, let user = Self.payer(request.info),
+      owner.user.hasSameBytes(as: user)
+    {
+      throw refused(Self.shareIsUsed, .userMemory, request.info, at: time)
+    }
+  }
+
+  /// - Throws: where the presence of the channel shows as many as are allowed.
+  func checkMember(_ member: ClientInfo, of state: ChannelState, at time: BrokerTime) throws(ClientError) {
+    guard state.members.count >= configuration.maximumMembers, state.members[member.client] == nil else { return }
+    throw refused(
+      .limitExceeded.saying("the channel has as many members as are allowed; try again when some have left"),
+      .channelMembers, member, at: time)
+  }
+
+  /// Somebody without a user id is who their connection is: those without one must not use up one share together.
+  private static func payer(_ info: ClientInfo?) -> String? {
+    guard let info else { return nil }
+    return info.user.isEmpty ? " " + info.client : info.user
+  }
+
+  private func isKnown(_ name: ChannelName, _ options: ChannelOptions) -> Bool {
+    let store = options.durability == .memory ? memory : disk
+    return (try? store.look(for: name, durability: options.durability).exists) ?? true
+  }
+
+  private func refused(
+    _ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?, at time: BrokerTime
+  ) -> ClientError {
+    counters.limited += 1
+    note(cause, from: info?.user ?? "a service")
+    return error
+  }
+
+  /// 100: a client can do nothing about it but wait.
+  private static let memoryIsFull = ClientError.internalError.saying(
+    "the server keeps as much in memory as it may; try again later")
+  private static let shareIsUsed = ClientError.tooManyRequests.saying(
+    "your channels keep as much as is allowed; publish again when some of it has ended")
+}
+
+extension RefusalCause {
+  static let memoryFull = RefusalCause(
+    "broker_memory", "publications and new channels were refused: memory is used up to broker.memory_bytes")
+  static let channelRate = RefusalCause(
+    "channel_publications", "publications were refused: a channel got more than broker.channel.publications_per_second")
+  static let channelMembers = RefusalCause(
+    "channel_members", "subscriptions were refused: a channel has as many members as broker.channel.max_members")
+  static let userChannelRate = RefusalCause(
+    "user_channel_rate", "new channels were refused: a user opened more than broker.user.channels_per_second")
+  static let userChannels = RefusalCause(
+    "user_channels", "new channels were refused: a user keeps as many as broker.user.max_channels")
+  static let userMemory = RefusalCause(
+    "user_memory", "publications were refused: a user's channels take as much memory as broker.user.memory_bytes")
+  static let idempotencyKeys = RefusalCause(
+    "idempotency_keys", "publications with a key were refused: as many keys are held as are allowed")
+}

@@ -1,0 +1,145 @@
+import GRDB
+import Wire
+
+/// Looks for channels of which nobody will ask for anything any more, and for maps that hold entries whose time is over
+/// though nobody has opened them: a part of the channels at a time, round and round.
+///
+/// What it finds is proposed, not done. The row of a channel in use must stay, and which are in use the broker thread
+/// knows; entries of a map end by publications, which the broker makes.
+struct ChannelSweep: Sendable {
+  /// Rows that one look takes in: some milliseconds on the writer's thread.
+  static let rowsPerLook: Int64 = 8192
+  /// Rows that one look proposes to delete: some milliseconds more.
+  static let mostStale = 2000
+  static let mostDue = 64
+
+  struct Found: Sendable {
+    /// Rows of which nothing is kept.
+    var stale: [(id: Int64, name: ChannelName)] = []
+    /// Maps with entries whose time is over.
+    var due: [ChannelName] = []
+    /// Where the next look begins.
+    var next: Int64 = 0
+  }
+
+  /// Milliseconds since 1970.
+  let now: Int64
+  /// Channels that were written later stay: somebody may come back and ask what was missed since.
+  let usedBefore: Int64
+  /// The look begins after this row.
+  let after: Int64
+  /// What stands before the names of channels that hold others' receipts: those count by the others' offsets.
+  let followers: [String]
+
+  func look(_ db: Database) throws -> Found {
+    var found = Found(next: after)
+    let statement = try RowStatement(db, query)
+    statement.bind(after, at: 1)
+    statement.bind(Self.rowsPerLook, at: 2)
+    statement.bind(now, at: 3)
+    statement.bind(usedBefore, at: 4)
+    for (index, follower) in followers.enumerated() { statement.bind(follower, at: 5 + CInt(index)) }
+    var rows: Int64 = 0
+    while try statement.next() {
+      rows += 1
+      found.next = statement.int(0)
+      guard let name = try? ChannelName(statement.text(1)) else { continue }
+      if statement.int(2) != 0 { found.stale.append((found.next, name)) }
+      if statement.int(3) != 0 { found.due.append(name) }
+      if found.stale.count >= Self.mostStale || found.due.count >= Self.mostDue {
+        statement.reset()
+        return found
+      }
+    }
+    if rows < Self.rowsPerLook { found.next = 0 }
+    return found
+  }
+
+  /// Of each row whether nothing is kept of it, and whether it has an entry whose time is over.
+  private var query: String {
+    let unfollowed = followers.indices.map { index in
+      " AND NOT EXISTS (SELECT 1 FROM channels AS follower WHERE follower.name = ?\(5 + index) || channels.name)"
+    }
+    return """
+      SELECT id, name, used < ?4 AND \(Self.nothingKept)\(unfollowed.joined()),
+        EXISTS (SELECT 1 FROM entries WHERE channel_id = channels.id AND expires <= ?3)
+      FROM channels WHERE id > ?1 ORDER BY id LIMIT ?2
+      """
+  }
+
+  private static let nothingKept = """
+    NOT EXISTS (SELECT 1 FROM publications WHERE channel_id = channels.id)
+      AND NOT EXISTS (SELECT 1 FROM entries WHERE channel_id = channels.id)
+      AND NOT EXISTS (SELECT 1 FROM idempotency WHERE channel_id = channels.id)
+      AND NOT EXISTS (SELECT 1 FROM origins WHERE channel_id = channels.id)
+    """
+
+  /// To be called within a transaction.
+  static func delete(_ ids: [Int64], _ db: Database) throws {
+    let statement = try RowStatement(db, "DELETE FROM channels WHERE id = ?1 AND \(nothingKept)")
+    for id in ids {
+      statement.bind(id, at: 1)
+      try statement.run()
+    }
+  }
+}
+
+/// What the broker thread knows of the sweep under way.
+///
+/// States:
+/// - resting. Can transition to: looking, with the next sweep of the log.
+/// - looking: the writer looks. Channels that are opened meanwhile are noted, since it may propose them. Can transition
+///   to: resting (nothing was found), deleting.
+/// - deleting: the writer was asked to delete rows. For the broker they are gone: who opens such a channel begins it anew,
+///   in an epoch that is drawn. Can transition to: resting.
+struct ChannelUpkeep {
+  enum Phase {
+    case resting
+    case looking(openedMeanwhile: Set<ChannelName>)
+    case deleting(Set<Int64>)
+  }
+
+  var phase = Phase.resting
+  var next: Int64 = 0
+  /// Maps to be opened, so that what is over in them ends.
+  var due: [ChannelName] = []
+
+  var isDeleting: Bool { if case .deleting = phase { true } else { false } }
+
+  func isLeaving(_ id: Int64) -> Bool {
+    if case .deleting(let ids) = phase { ids.contains(id) } else { false }
+  }
+
+  mutating func opened(_ name: ChannelName) {
+    guard case .looking(var names) = phase else { return }
+    phase = .resting
+    names.insert(name)
+    phase = .looking(openedMeanwhile: names)
+  }
+}
+
+extension LogWriter {
+  func look(_ sweep: ChannelSweep) {
+    var found = ChannelSweep.Found(next: sweep.after)
+    if refusal == nil {
+      _ = attempt { db in
+        found = try sweep.look(db)
+        return false
+      }
+    }
+    inbox.post([.looked(found)], freeing: 0)
+  }
+
+  func delete(_ ids: [Int64]) {
+    if refusal == nil {
+      _ = attempt { db in
+        try db.inTransaction(.immediate) {
+          try ChannelSweep.delete(ids, db)
+          return .commit
+        }
+        return true
+      }
+    }
+    inbox.post([.deleted], freeing: 0)
+  }
+}

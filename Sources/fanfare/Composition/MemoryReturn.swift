@@ -1,0 +1,33 @@
+import CLinuxIO
+import Foundation
+import Logging
+
+/// Gives memory back to the system that was used once and is free now.
+///
+/// The allocator keeps what a flood made it ask for: after an attack a gigabyte stayed with the process. Asking it to let
+/// go takes some milliseconds, in which other threads may wait for memory, so it is asked when there is much to give.
+enum MemoryReturn {
+  /// Free memory that is worth it, beside a quarter of what is in use.
+  private static let worthwhileBytes = 64 << 20
+  private static let interval = Duration.seconds(10)
+
+  /// Looks every few seconds, until it is cancelled.
+  static func run(logger: Logger) async {
+    while (try? await Task.sleep(for: interval)) != nil {
+      let (resident, allocated) = (Int(linuxio_resident_bytes()), Int(linuxio_allocated_bytes()))
+      guard resident > 0, allocated > 0, resident - allocated > worthwhileBytes + allocated / 4 else { continue }
+      linuxio_give_back_memory()
+      logger.debug(
+        "memory was given back",
+        metadata: ["before": "\(resident)", "after": "\(linuxio_resident_bytes())", "in_use": "\(allocated)"])
+    }
+  }
+
+  /// What the machine has, or what its container may use of it.
+  static let machineBytes: Int = {
+    let machine = Int(clamping: ProcessInfo.processInfo.physicalMemory)
+    let limit = (try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8))
+      .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+    return min(machine, limit ?? machine)
+  }()
+}

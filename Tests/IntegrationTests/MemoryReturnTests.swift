@@ -1,0 +1,28 @@
+import CLinuxIO
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Memory that is free goes back to the system")
+struct MemoryReturnTests {
+  @Test("what lies free between blocks that are in use is given back")
+  func givesBack() {
+    // One block of each 64 stays, so that the allocator cannot cut its end off by itself.
+    let size = 1000
+    var blocks: [UnsafeMutableRawPointer] = []
+    for _ in 0..<300_000 {
+      guard let block = malloc(size) else { break }
+      memset(block, 1, size)
+      blocks.append(block)
+    }
+    #expect(blocks.count == 300_000)
+    for (index, block) in blocks.enumerated() where index % 64 != 0 { free(block) }
+    let before = linuxio_resident_bytes()
+    #expect(before - linuxio_allocated_bytes() > 200 << 20, "it is free, and stands in memory")
+    linuxio_give_back_memory()
+    #expect(before - linuxio_resident_bytes() > 150 << 20)
+    for (index, block) in blocks.enumerated() where index % 64 == 0 { free(block) }
+  }
+}
