@@ -207,7 +207,10 @@ struct CombinationTests {
         refused(json + "}}}", "broker.services.\(key)", "is \"tcp://0.0.0.0:7005\", which other machines reach"))
       #expect(problems(json + #", "enabled": false}}}"#) == ["accepted"])
       let local = #"{"broker": {"services": {"\#(key)": "tcp://127.0.0.1:7005""#
-      #expect(refused(local + "}}}", "broker.services.\(key)", "is \"tcp://127.0.0.1:7005\", which every process on this machine reaches"))
+      #expect(
+        refused(
+          local + "}}}", "broker.services.\(key)",
+          "is \"tcp://127.0.0.1:7005\", which every process on this machine reaches"))
       #expect(problems(local + #", "allow_anyone_on_this_machine": true}}}"#) == ["accepted"])
       // Nobody says "everyone on every machine".
       #expect(problems(json + #", "allow_anyone_on_this_machine": true}}}"#) != ["accepted"])
