@@ -1,5 +1,5 @@
 import Log
-public import Wire
+import Wire
 
 /// Limits that nobody but the broker can keep, since only it sees all gateways: what one channel bears, what one user
 /// makes, and what the process holds in memory.

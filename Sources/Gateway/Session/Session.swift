@@ -59,8 +59,6 @@ public struct Session {
   var waiting = WaitingCommands()
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
-  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first.
-  var unansweredPings: UInt32 = 0
   /// As it was when the last ping was sent, or when a pong was last due; nil: not known yet.
   var peerProgress: PeerProgress?
   /// The broker is behind.
@@ -69,6 +67,9 @@ public struct Session {
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
+  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first. It
+  /// stands behind the flags because there it fits into what they leave of a word.
+  var unansweredPings: UInt32 = 0
   /// How fast the client has been; nil: nobody counts, or it has asked for nothing yet.
   var rates: SessionRates?
   /// The time of the input in hand.
