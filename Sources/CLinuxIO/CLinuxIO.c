@@ -129,6 +129,17 @@ long long linuxio_file_size(const char *path) {
   return lstat(path, &status) == 0 ? (long long)status.st_size : -errno;
 }
 
+long long linuxio_last_write(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return 0;
+#ifdef __APPLE__
+  struct timespec written = status.st_mtimespec;
+#else
+  struct timespec written = status.st_mtim;
+#endif
+  return (long long)written.tv_sec * 1000000000LL + written.tv_nsec;
+}
+
 int linuxio_clock_is_synchronized(void) {
 #ifdef __linux__
   struct timex state;

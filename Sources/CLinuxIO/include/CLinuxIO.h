@@ -33,6 +33,9 @@ int linuxio_epoll_has_events(int epoll);
 /// Bytes of the file at `path`, which is not followed where it is a link.
 long long linuxio_file_size(const char *path);
 
+/// When the open file was written last, in nanoseconds of its file system's clock; 0 where that cannot be told.
+long long linuxio_last_write(int fd);
+
 /// Names the calling thread; Linux takes at most 15 characters.
 void linuxio_name_thread(const char *name);
 

@@ -89,11 +89,7 @@ struct OpenPicture: ~Copyable {
   func sync() throws { guard fsync(descriptor) == 0 else { throw PictureFolder.failure() } }
 
   /// When it was written last, in a unit of its own: to be compared, not read.
-  var lastWrite: Int64 {
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
-    return Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
-  }
+  var lastWrite: Int64 { Int64(linuxio_last_write(descriptor)) }
 }
 
 /// The folder of pictures, which several gateways may use at a time.
