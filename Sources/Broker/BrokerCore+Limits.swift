@@ -143,6 +143,11 @@ extension RefusalCause {
     "user_channels", "new channels were refused: a user keeps as many as broker.user.max_channels")
   static let userMemory = RefusalCause(
     "user_memory", "publications were refused: a user's channels take as much memory as broker.user.memory_bytes")
+  static let mapEntries = RefusalCause(
+    "map_entries", "new keys were refused: a map holds as many as its namespace's map_max_entries")
+  static let searches = RefusalCause(
+    "searches",
+    "searches were refused: a user has as many waiting as broker.user.max_searches, or too many wait in all")
   static let idempotencyKeys = RefusalCause(
     "idempotency_keys", "publications with a key were refused: as many keys are held as are allowed")
 }

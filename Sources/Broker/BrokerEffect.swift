@@ -12,7 +12,7 @@ public enum BrokerEffect: Sendable, Equatable {
   case tap(ChannelName, epoch: String, Publication)
   /// The one answer to a service's request.
   case answer(ServiceTag, BrokerResponse)
-  /// To be answered through ``BrokerCore/searched(_:for:at:into:)``.
+  /// To be answered through ``BrokerCore/searched(_:of:for:at:into:)``.
   case search(MessageSearch, Requester)
 }
 

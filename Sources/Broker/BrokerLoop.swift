@@ -138,7 +138,7 @@ public final class BrokerLoop: LoopParticipant {
 
   private func searched(_ answer: SearchAnswer) {
     let time = clock()
-    core.searched(answer.found, for: answer.requester, at: time, into: &effects)
+    core.searched(answer.found, of: answer.user, for: answer.requester, at: time, into: &effects)
     perform(at: time)
   }
 
@@ -181,11 +181,11 @@ public final class BrokerLoop: LoopParticipant {
   private func search(_ search: MessageSearch, for requester: Requester) {
     let searches = searches
     guard let index else {
-      _ = searches.post(SearchAnswer(found: nil, requester: requester))
+      _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
       return
     }
     index.search(MessageIndex.Query(search)) { found in
-      _ = searches.post(SearchAnswer(found: found, requester: requester))
+      _ = searches.post(SearchAnswer(found: found, user: search.user, requester: requester))
     }
   }
 
@@ -266,6 +266,7 @@ public final class BrokerLoop: LoopParticipant {
 private struct SearchAnswer: Sendable {
   /// Nil: there is no index.
   var found: Result<[MessageIndex.Found], LogError>?
+  var user: String
   var requester: Requester
 }
 

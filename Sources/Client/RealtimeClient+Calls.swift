@@ -37,7 +37,7 @@ extension RealtimeClient {
   /// Who is on the channel, by identifier of the connection.
   public func presence(on channel: String) async throws(RealtimeError) -> [String: ClientInfo] {
     guard case .presence(_, let members) = try await call(.presence(channel: channel)) else { throw .unexpectedReply }
-    return members
+    return Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
   }
 
   public func presenceStats(on channel: String) async throws(RealtimeError) -> PresenceStats {

@@ -38,10 +38,52 @@ public indirect enum TagFilter: Sendable {
 }
 
 extension TagFilter: Hashable {
-  public static func == (a: TagFilter, b: TagFilter) -> Bool { a.encoded == b.encoded }
+  /// Looked for in tables at each subscribe and unsubscribe, with as many conditions as a client likes: nothing is
+  /// gathered for it, and two that differ are told apart where they first do.
+  public static func == (a: TagFilter, b: TagFilter) -> Bool {
+    switch (a, b) {
+    case (.all(let a), .all(let b)), (.any(let a), .any(let b)): a == b
+    case (.not(let a), .not(let b)): a == b
+    case (.exists(let a), .exists(let b)): a.hasSameBytes(as: b)
+    case (.equal(let key, let a), .equal(let other, let b)), (.hasPrefix(let key, let a), .hasPrefix(let other, let b)),
+      (.hasSuffix(let key, let a), .hasSuffix(let other, let b)),
+      (.contains(let key, let a), .contains(let other, let b)):
+      key.hasSameBytes(as: other) && a.hasSameBytes(as: b)
+    case (.oneOf(let key, let a), .oneOf(let other, let b)):
+      key.hasSameBytes(as: other) && a.elementsEqual(b) { $0.hasSameBytes(as: $1) }
+    case (.number(let key, let comparison, let a), .number(let other, let otherComparison, let b)):
+      comparison == otherComparison && key.hasSameBytes(as: other) && a.hasSameBytes(as: b)
+    default: false
+    }
+  }
 
   public func hash(into hasher: inout Hasher) {
-    unsafe encoded.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    switch self {
+    case .all(let filters): Self.hash(0, [], filters, into: &hasher)
+    case .any(let filters): Self.hash(1, [], filters, into: &hasher)
+    case .not(let filter): Self.hash(2, [], [filter], into: &hasher)
+    case .equal(let key, let value): Self.hash(3, [key, value], into: &hasher)
+    case .oneOf(let key, let values): Self.hash(4, [key] + values, into: &hasher)
+    case .exists(let key): Self.hash(5, [key], into: &hasher)
+    case .hasPrefix(let key, let value): Self.hash(6, [key, value], into: &hasher)
+    case .hasSuffix(let key, let value): Self.hash(7, [key, value], into: &hasher)
+    case .contains(let key, let value): Self.hash(8, [key, value], into: &hasher)
+    case .number(let key, let comparison, let value):
+      Self.hash(9, [key, comparison.rawValue, value], into: &hasher)
+    }
+  }
+
+  private static func hash(
+    _ kind: UInt8, _ texts: [String], _ filters: [TagFilter] = [], into hasher: inout Hasher
+  ) {
+    hasher.combine(kind)
+    hasher.combine(texts.count)
+    for text in texts {
+      hasher.combine(text.utf8.count)
+      text.hashBytes(into: &hasher)
+    }
+    hasher.combine(filters.count)
+    for filter in filters { filter.hash(into: &hasher) }
   }
 }
 

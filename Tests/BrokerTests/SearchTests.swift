@@ -75,6 +75,21 @@ struct SearchAnswerTests {
     #expect(missing.code == ClientError.notAvailable.code && !missing.temporary)
   }
 
+  @Test("the operator is told who has too many searches waiting, and of no other failure")
+  func tooMany() {
+    let scene = BrokerScene()
+    for (number, failure) in [LogError.closed, .backlog(bytes: 9), .backlog(bytes: 9)].enumerated() {
+      scene.perform {
+        scene.core.searched(
+          .failure(failure), of: "mallory", for: .service(ServiceTag(number: UInt64(number))), at: scene.time,
+          into: &$0)
+      }
+    }
+    let lines = scene.core.takeRefusals(isMinuteOver: true)
+    #expect(lines.map { "\($0.cause.name) \($0.count) \($0.source)" } == ["searches 1 mallory", "searches 1 mallory"])
+    #expect(scene.core.counters.limited == 2)
+  }
+
   @Test("a gateway that asks again for the answer to its search gets it, without another search")
   func retry() {
     let scene = BrokerScene()

@@ -8,7 +8,7 @@ struct CallTests {
   @Test("Each kind of reply completes the call it answers")
   func completes() {
     let replies: [ClientReply] = [
-      .publish(id: 2), .presence(id: 3, [:]), .presenceStats(id: 4, clients: 2, users: 1), .history(id: 5, .init()),
+      .publish(id: 2), .presence(id: 3, []), .presenceStats(id: 4, clients: 2, users: 1), .history(id: 5, .init()),
       .rpc(id: 6, data: [1]), .ping(id: 7),
     ]
     let bodies: [ClientCommand.Body] = [

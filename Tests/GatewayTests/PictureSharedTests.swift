@@ -150,7 +150,7 @@ struct PictureSharedTests {
       }
       let refused = try scene.put(Self.id, PictureScene.picture(1000))
       #expect(refused.status == 429 && refused.header("Retry-After") != nil)
-      #expect(scene.service.refusals.ofUser >= 1)
+      #expect(scene.harness.refusals.count(.pictureRequestsOfUser) >= 1)
       #expect(try scene.put(Self.id, PictureScene.picture(1000), token: "token-of-bob").status == 201)
       hanging = []
       #expect(try scene.harness.wait { scene.service.budget.underWay == 0 && scene.service.budget.users == 0 })
@@ -166,7 +166,7 @@ struct PictureSharedTests {
         try client.send(PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: 200000"]))
         #expect(try scene.harness.wait { scene.service.budget.underWay == 1 })
         #expect(try scene.put(Self.id, PictureScene.picture(1000), token: "token-of-bob").status == 503)
-        #expect(scene.service.refusals.ofAll == 1)
+        #expect(scene.harness.refusals.count(.pictureRequests) == 1)
       }
       #expect(try scene.harness.wait { scene.service.budget.underWay == 0 })
       #expect(try scene.put(Self.id, PictureScene.picture(1000)).status == 201)

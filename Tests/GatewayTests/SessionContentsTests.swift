@@ -190,7 +190,7 @@ struct SessionContentsTests {
     let info = ClientInfo(user: "v", client: "x")
     #expect(
       bench.answer(bench.feed(.presence(channel: "a"), id: 3), .presence([info]))
-        == [.send(.presence(id: 3, ["x": info]))])
+        == [.send(.presence(id: 3, [info]))])
     #expect(
       bench.answer(bench.feed(.presenceStats(channel: "a"), id: 4), .presenceStats(clients: 2, users: 1))
         == [.send(.presenceStats(id: 4, clients: 2, users: 1))])

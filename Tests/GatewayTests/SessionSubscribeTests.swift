@@ -85,7 +85,9 @@ struct SessionSubscribeTests {
     var bench = SessionBench.live { $0.maximumChannels = 2 }
     bench.join("a")
     bench.subscribe("b")
-    #expect(bench.subscribe("c").errorCode == 106)
+    let refused = bench.subscribe("c")
+    #expect(refused.errorCode == 106)
+    #expect(refused.causes == [.clientChannels])
     bench.feed(.unsubscribe(channel: "a"))
     #expect(bench.subscribe("c").errorCode == nil)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -223,6 +224,7 @@ struct ShardTests {
     #expect(!ask(3, "red").contains("error"))
     for index in [0, 3] { scene.shard.take([.answer(connection: drivers[index].id, tag: 1, .at(0))]) }
     #expect(ask(4, "black").contains(#""code":106"#))
+    #expect(scene.refusals.count(.channelFilters) == 2)
     // One that fails leaves its place, and so does one that ends.
     scene.shard.take([.answer(connection: drivers[1].id, tag: 1, .failed(.internalError))])
     #expect(errors(ask(2, "green")) == 1, "the one of before")
@@ -263,6 +265,7 @@ private final class ShardScene {
   let shard: Shard
   let members: [EgressMember]
   let load: ShardLoad
+  let refusals = Refusals(logger: Logger(label: "test"))
   private let turn: TurnEnds
   private let uplink: Mailbox<UplinkMessage>
 
@@ -282,7 +285,7 @@ private final class ShardScene {
     configuration.maximumFiltersPerChannel = filters
     let namespaces = NamespaceTable(withoutNamespace: .open)
     shard = Shard(
-      loopIndex: 0, verifier: FixedVerifier(user: ""),
+      loopIndex: 0, verifier: FixedVerifier(user: ""), refusals: refusals,
       rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
       windowBytes: windowBytes, load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })

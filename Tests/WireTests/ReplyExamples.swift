@@ -221,7 +221,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.id = 3
       $0.ping = .init()
     },
-    .init(.presence(id: 4, [:]), #"{"id":4,"presence":{"presence":{}}}"#) {
+    .init(.presence(id: 4, []), #"{"id":4,"presence":{"presence":{}}}"#) {
       $0.id = 4
       $0.presence = .init()
     },
@@ -229,12 +229,12 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       .presence(
         id: 4,
         [
-          "k2": ClientInfo(user: "", client: "k2"),
-          "k1": ClientInfo(user: "u", client: "k1", connectionInfo: utf8("1"), channelInfo: utf8("2")),
+          ClientInfo(user: "", client: "k2"),
+          ClientInfo(user: "u", client: "k1", connectionInfo: utf8("1"), channelInfo: utf8("2")),
         ]),
       """
-      {"id":4,"presence":{"presence":{"k1":{"user":"u","client":"k1","conn_info":1,"chan_info":2},\
-      "k2":{"user":"","client":"k2"}}}}
+      {"id":4,"presence":{"presence":{"k2":{"user":"","client":"k2"},\
+      "k1":{"user":"u","client":"k1","conn_info":1,"chan_info":2}}}}
       """
     ) {
       $0.id = 4

@@ -18,8 +18,10 @@ extension Held {
     value.take(count, for: key, at: milliseconds)
   }
 
-  func charge<Key>(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Int64 where Value == TokenBuckets<Key> {
-    value.charge(count, for: key, at: milliseconds)
+  func reserve<Key>(
+    _ count: Int = 1, for key: Key, within longest: Int64, at milliseconds: Int64
+  ) -> Int64? where Value == TokenBuckets<Key> {
+    value.reserve(count, for: key, within: longest, at: milliseconds)
   }
 }
 
@@ -109,8 +111,19 @@ struct TokenBucketTests {
     #expect(buckets.take(for: "a", at: 0))
     #expect(!buckets.take(for: "a", at: 0))
     #expect(buckets.take(for: "b", at: 0))
-    #expect(buckets.charge(2, for: "b", at: 0) == 1_000)
+    #expect(buckets.reserve(2, for: "b", within: 1_000, at: 0) == 1_000)
     #expect(buckets.take(for: "a", at: 1_000))
+  }
+
+  @Test("What is put off is paid for: who would wait for too long owes nothing, and the others come no faster")
+  func reserved() {
+    let buckets = Held(TokenBuckets<String>(perSecond: 10, burst: 2, capacity: 100))
+    let waits = (0..<100).map { _ in buckets.reserve(for: "a", within: 500, at: 0) }
+    #expect(waits == [0, 0, 100, 200, 300, 400, 500] + Array(repeating: nil, count: 93))
+    #expect(buckets.reserve(for: "a", within: 500, at: 99) == nil)
+    #expect(buckets.reserve(for: "a", within: 500, at: 100) == 500)
+    #expect(!buckets.take(for: "a", at: 600))
+    #expect(buckets.take(for: "a", at: 700))
   }
 
   @Test("Who invents keys fills no memory, and drives out nobody who is busy")

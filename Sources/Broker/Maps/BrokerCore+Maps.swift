@@ -19,6 +19,8 @@ extension BrokerCore {
       return before == nil ? nil : KeyChange(key: write.key, removed: true, score: before?.change?.score ?? 0)
     }
     guard before != nil || map.count < state.options.mapMaximumEntries else {
+      counters.limited += 1
+      note(.mapEntries, from: state.name.string)
       throw .limitExceeded.saying(
         "the channel holds \(state.options.mapMaximumEntries) keys, which is as many as are allowed; remove one first")
     }

@@ -189,6 +189,7 @@ final class Shard: SessionHost {
     let source = RequestSource(loop: loopIndex, connection: driver.id, tag: tag)
     if let filter, case .subscribe(let subscribe) = request {
       guard hub.filters.begin(source, subscribe.channel, filter) else {
+        note(.channelFilters, from: driver)
         reads.answered(tag, of: driver.id, isBehind: false)
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }

@@ -132,8 +132,7 @@ struct Admission {
   /// nothing is wrong with them.
   mutating func signIn(_ address: IPAddress?, at milliseconds: Int64) -> Int64? {
     guard let address = counted(address) else { return 0 }
-    let wait = signIns.charge(for: address, at: milliseconds)
-    return wait <= Self.longestSignInWait ? wait : nil
+    return signIns.reserve(for: address, within: Self.longestSignInWait, at: milliseconds)
   }
 
   private static let longestSignInWait: Int64 = 5_000

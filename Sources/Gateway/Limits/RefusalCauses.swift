@@ -34,6 +34,19 @@ extension RefusalCause {
   static let tooManyRefusals = RefusalCause(
     "too_many_refusals", "a client went on with commands that were refused, and was disconnected with 3013")
 
+  static let pictureRequests = RefusalCause(
+    "picture_requests",
+    "requests for pictures were refused, as many were under way as state.max_picture_requests allows")
+  static let pictureRequestsOfUser = RefusalCause(
+    "picture_requests_of_user",
+    "requests for pictures were refused, as many of their user were under way as state.max_picture_requests_per_user allows"
+  )
+  static let clientChannels = RefusalCause(
+    "client_channels", "subscriptions were refused: a client has as many as client.max_channels")
+  static let channelFilters = RefusalCause(
+    "channel_filters",
+    "subscriptions were refused: a channel has as many different filters as gateway.max_filters_per_channel")
+
   // MARK: Ends
 
   static let slow = RefusalCause("slow", "a client read too slowly and was disconnected with 3008 (client.queue_bytes)")

@@ -47,9 +47,6 @@ public final class Listener: Sendable {
     if let pictures = configuration.pictures {
       // Ends with the event loop.
       eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
-      eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
-        pictures.tellRefusals(logger)
-      }
     }
     return Listener(context: context, thread: thread)
   }
@@ -96,7 +93,12 @@ public final class Listener: Sendable {
           if slot.isProxied && context.configuration.expectsProxyHeader {
             try operations.addHandler(ProxyHeaderHandler(slot, listener: context))
           }
-          if let tls = context.configuration.tls { try operations.addHandler(tls.makeServerHandler()) }
+          if let tls = context.configuration.tls {
+            let handler = try tls.makeServerHandler { begin in
+              context.beginHandshake(of: slot.address, on: index, begin)
+            }
+            try operations.addHandler(handler)
+          }
           try operations.addHandlers(request.pipeline)
         }
       }

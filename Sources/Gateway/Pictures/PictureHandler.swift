@@ -76,7 +76,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     if case .preflight = request.action { return answer(.picturePreflight) }
     place = service.budget.enter()
     guard place != nil else {
-      tell(service.refusals.countAll(from: context.remoteAddress?.ipAddress ?? ""))
+      refuse(.pictureRequests, from: slot.address?.description ?? "")
       return answer(.pictureUnavailable)
     }
     if case .put = request.action { setReading(false) }
@@ -189,8 +189,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     finishOutput()
   }
 
-  private func tell(_ line: RefusalLedger.Line?) {
-    if let line { listener.logger.info("\(line.cause.sentence)", metadata: ["most": "\(line.source)"]) }
+  private func refuse(_ cause: RefusalCause, from source: String) {
+    listener.configuration.refusals.note(cause, from: source)
   }
 
   private func finishOutput() {
@@ -255,7 +255,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       if claims.user.isEmpty { return answer(.pictureUnauthorized("pictures are for users who are signed in")) }
       slot.signedIn()
       guard place?.belongs(to: claims.user) ?? false else {
-        tell(service.refusals.countUser(claims.user))
+        refuse(.pictureRequestsOfUser, from: claims.user)
         return answer(.pictureBusy)
       }
       perform(for: claims.user)

@@ -101,7 +101,6 @@ public final class PictureService: Sendable {
   let verifier: any TokenVerifier
   let broker: PictureBroker
   let budget: PictureBudget
-  let refusals = PictureRefusals()
   private let pool: NIOThreadPool
 
   /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
@@ -155,13 +154,6 @@ public final class PictureService: Sendable {
   public func sweep() {
     pool.submit { [store] state in
       if case .active = state { store.sweep() }
-    }
-  }
-
-  /// Logs who was refused since the last time; the listener asks every minute.
-  func tellRefusals(_ logger: Logger) {
-    for line in refusals.drain() {
-      logger.info("\(line.cause.sentence)", metadata: ["count": "\(line.count)", "most": "\(line.source)"])
     }
   }
 

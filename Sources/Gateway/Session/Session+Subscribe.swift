@@ -18,6 +18,7 @@ extension Session {
     }
     guard subscriptions.count < configuration.maximumChannels else {
       let most = configuration.maximumChannels
+      out.append(.note(.clientChannels))
       return fail(id, .limitExceeded.saying("a connection can have at most \(most) subscriptions"))
     }
     if !ask.token.isEmpty {

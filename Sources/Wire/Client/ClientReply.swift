@@ -4,7 +4,8 @@ public enum ClientReply: Sendable, Equatable {
   case subscribe(id: UInt32, SubscribeResult)
   case unsubscribe(id: UInt32)
   case publish(id: UInt32)
-  case presence(id: UInt32, [String: ClientInfo])
+  /// Each client once, in no order: sorting the thousands who may be there is nobody's business.
+  case presence(id: UInt32, [ClientInfo])
   case presenceStats(id: UInt32, clients: UInt32, users: UInt32)
   case history(id: UInt32, HistoryResult)
   case ping(id: UInt32)

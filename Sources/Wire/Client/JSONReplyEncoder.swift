@@ -28,9 +28,7 @@ enum JSONReplyEncoder {
       writer.write("id", id)
       writer.object("presence") { writer in
         writer.object("presence") { writer in
-          for (client, info) in members.sorted(by: { $0.key < $1.key }) {
-            writer.object(named: client) { $0.write(info) }
-          }
+          for info in members { writer.object(named: info.client) { $0.write(info) } }
         }
       }
     case .presenceStats(let id, let clients, let users):

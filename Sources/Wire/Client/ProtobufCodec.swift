@@ -188,7 +188,8 @@ enum ProtobufReplyEncoder {
       message.ping = .init()
     case .presence(let id, let members):
       message.id = id
-      message.presence.presence = members.mapValues(info)
+      message.presence.presence = Dictionary(
+        members.map { ($0.client, info($0)) }, uniquingKeysWith: { _, last in last })
     case .presenceStats(let id, let clients, let users):
       message.id = id
       message.presenceStats.numClients = clients

@@ -83,6 +83,24 @@ public struct TokenLevel: Sendable {
     return parts >= 0 ? 0 : Self.milliseconds(for: -parts, limit)
   }
 
+  /// Spends `count` tokens where those that are owed then come within `longest` milliseconds, and else none.
+  ///
+  /// For what is only put off: however many ask at once, no more is done than the limit allows, since whoever would have
+  /// to wait for longer is told so and owes nothing.
+  ///
+  /// - Returns: milliseconds to wait; nil: it would be longer.
+  public mutating func reserve(
+    _ count: Int = 1, of limit: RateLimit, within longest: Int64, at milliseconds: Int64
+  ) -> Int64? {
+    if limit.isUnlimited { return 0 }
+    refill(limit, at: milliseconds)
+    let left = parts - Self.cost(of: count)
+    let wait = left >= 0 ? 0 : Self.milliseconds(for: -left, limit)
+    guard wait <= longest else { return nil }
+    parts = left
+    return wait
+  }
+
   /// Milliseconds until nothing is owed any more; 0 where nothing is.
   public mutating func debt(of limit: RateLimit, at milliseconds: Int64) -> Int64 {
     if limit.isUnlimited { return 0 }

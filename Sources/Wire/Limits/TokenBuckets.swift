@@ -31,12 +31,14 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return level.take(count, of: limit, at: milliseconds)
   }
 
-  /// As ``TokenBucket/charge(_:at:)``, for one of them.
-  public mutating func charge(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Int64 {
+  /// As ``TokenLevel/reserve(_:of:within:at:)``, for one of them.
+  public mutating func reserve(
+    _ count: Int = 1, for key: Key, within longest: Int64, at milliseconds: Int64
+  ) -> Int64? {
     if limit.isUnlimited { return 0 }
     var level = bucket(of: key)
     defer { young[key] = level }
-    return level.charge(count, of: limit, at: milliseconds)
+    return level.reserve(count, of: limit, within: longest, at: milliseconds)
   }
 
   /// Leaves room for the key in the young generation.

@@ -136,6 +136,22 @@ struct AdmissionTests {
     #expect(door.signIn(honest, at: 0) == 0)
   }
 
+  @Test("However small the burst is beside the wait, no more sign in than the rate allows")
+  func signInsOfASmallBurst() {
+    var limits = AdmissionLimits.none
+    limits.signIns = RateLimit(perSecond: 20, burst: 50)
+    let door = Door(limits)
+    var times: [Int64] = []
+    for milliseconds in stride(from: Int64(0), to: 20_000, by: 10) {
+      if let wait = door.signIn(attacker, at: milliseconds) { times.append(milliseconds + wait) }
+    }
+    for second in Int64(0)..<20 {
+      let signedIn = times.count { $0 <= second * 1000 }
+      #expect(signedIn <= 50 + 20 * Int(second) + 1, "\(signedIn) after \(second) s")
+    }
+    #expect(times.count >= 50 + 20 * 19)
+  }
+
   @Test("A share of a small number keeps nobody out")
   func shares() {
     #expect(AdmissionLimits.share(4000, oneIn: 4) == 1000)
