@@ -59,31 +59,36 @@ extension TagFilter: Hashable {
 
   public func hash(into hasher: inout Hasher) {
     switch self {
-    case .all(let filters): Self.hash(0, [], filters, into: &hasher)
-    case .any(let filters): Self.hash(1, [], filters, into: &hasher)
-    case .not(let filter): Self.hash(2, [], [filter], into: &hasher)
-    case .equal(let key, let value): Self.hash(3, [key, value], into: &hasher)
-    case .oneOf(let key, let values): Self.hash(4, [key] + values, into: &hasher)
-    case .exists(let key): Self.hash(5, [key], into: &hasher)
-    case .hasPrefix(let key, let value): Self.hash(6, [key, value], into: &hasher)
-    case .hasSuffix(let key, let value): Self.hash(7, [key, value], into: &hasher)
-    case .contains(let key, let value): Self.hash(8, [key, value], into: &hasher)
+    case .all(let filters): Self.hash(0, filters, into: &hasher)
+    case .any(let filters): Self.hash(1, filters, into: &hasher)
+    case .not(let filter):
+      hasher.combine(2)
+      filter.hash(into: &hasher)
+    case .equal(let key, let value): Self.hash(3, key, value, into: &hasher)
+    case .oneOf(let key, let values):
+      Self.hash(4, key, "", into: &hasher)
+      for value in values { Self.hash(4, value, "", into: &hasher) }
+    case .exists(let key): Self.hash(5, key, "", into: &hasher)
+    case .hasPrefix(let key, let value): Self.hash(6, key, value, into: &hasher)
+    case .hasSuffix(let key, let value): Self.hash(7, key, value, into: &hasher)
+    case .contains(let key, let value): Self.hash(8, key, value, into: &hasher)
     case .number(let key, let comparison, let value):
-      Self.hash(9, [key, comparison.rawValue, value], into: &hasher)
+      hasher.combine(comparison)
+      Self.hash(9, key, value, into: &hasher)
     }
   }
 
-  private static func hash(
-    _ kind: UInt8, _ texts: [String], _ filters: [TagFilter] = [], into hasher: inout Hasher
-  ) {
+  private static func hash(_ kind: Int, _ filters: [TagFilter], into hasher: inout Hasher) {
     hasher.combine(kind)
-    hasher.combine(texts.count)
-    for text in texts {
-      hasher.combine(text.utf8.count)
-      text.hashBytes(into: &hasher)
-    }
     hasher.combine(filters.count)
     for filter in filters { filter.hash(into: &hasher) }
+  }
+
+  /// With the lengths, so that nobody finds filters of one hash by moving the border between two texts.
+  private static func hash(_ kind: Int, _ key: String, _ value: String, into hasher: inout Hasher) {
+    hasher.combine(kind | key.utf8.count << 8 | value.utf8.count << 32)
+    key.hashBytes(into: &hasher)
+    value.hashBytes(into: &hasher)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import itertools
 
-from catalog import attack, error, goes_on, logged, none, status
+from catalog import attack, error, logged, none, status
 from swarm import each
 from wire import token
 

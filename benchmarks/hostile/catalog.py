@@ -44,6 +44,16 @@ def slowed(what, per_second, burst):
         lambda attack: 0 < attack.seen[what] <= (burst + per_second * attack.seconds) * 1.1)
 
 
+def passed(per_second, burst):
+    """No more commands were done than the rate allows; errors are none."""
+
+    def holds(attack):
+        errors = sum(count for what, count in attack.seen.items() if what.startswith("error "))
+        return attack.seen["answers"] - errors <= (burst + per_second * attack.seconds) * 1.1
+
+    return Proof(f"≤ {burst:,} + {per_second:,}/s done", holds)
+
+
 def goes_on(what, least=1):
     """The attacker's own work is done: it is not refused, only done in its turn."""
     return Proof(f"≥ {least:,} {what}", lambda attack: attack.seen[what] >= least)

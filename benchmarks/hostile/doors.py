@@ -23,7 +23,7 @@ def handshakes(swarm):
     swarm.add(silent, count=1500)
 
 
-@attack(status(408), status(429), logged("address_handshakes"), settings={"server.header_timeout": "2s"})
+@attack(status(408), status(429), logged("address_handshakes"), settings={"server.header_timeout": "2s"}, seconds=5)
 def slow_heads(swarm):
     """Requests that come byte by byte and never end."""
 
@@ -37,7 +37,7 @@ def slow_heads(swarm):
     swarm.add(drip, count=1000)
 
 
-@attack(status(429), logged("address_unsigned"), close(3502), settings={"client.connect_timeout": "3s"})
+@attack(status(429), logged("address_unsigned"), close(3502), settings={"client.connect_timeout": "2s"}, seconds=5)
 def unsigned(swarm):
     """WebSockets whose owners never sign in."""
 

@@ -1,6 +1,6 @@
 """Floods of what clients may do: rates of one connection, of one user, of one channel."""
 
-from catalog import attack, close, error, goes_on, logged, none, slowed
+from catalog import attack, close, error, goes_on, logged, none, passed, slowed
 from swarm import each, pour, signed_in
 from wire import message
 
@@ -63,18 +63,29 @@ def state_calls(swarm):
 
 
 def of_user(kind, text):
-    """Twenty connections of one user, each within its own rate."""
+    """So many connections of one user that they owe a whole burst between them, beyond which commands are refused."""
 
     def user(swarm):
+        begun = []
+
+        def script(line):
+            yield from signed_in(line)
+            yield lambda: begun
+            while True:
+                yield text
+
+        lines = swarm.add(script, count=250)
+        swarm.run(lambda: all(line.answers for line in lines))
         yield
-        swarm.add(pour(text), count=20)
+        begun.append(True)
+        for line in lines:
+            swarm.wake(line, 0)
 
     user.__name__ = f"user_{kind}"
-    user.__doc__ = f"Twenty connections of one user, beyond client.user_limits.{kind}."
-    # With a burst this small, few connections owe a whole one between them, beyond which commands are refused.
+    user.__doc__ = f"Many connections of one user, beyond client.user_limits.{kind}."
+    rate = "4MiB" if kind == "bytes" else 200
     attack(logged(f"user_{kind}"), logged(f"user_{kind}_refused"), error(111),
-           settings={f"client.user_limits.{kind}_burst": "32KiB" if kind == "bytes" else 1,
-                     f"client.user_limits.{kind}_per_second": "512KiB" if kind == "bytes" else 20})(user)
+           settings={f"client.user_limits.{kind}_burst": rate, f"client.user_limits.{kind}_per_second": rate})(user)
 
 
 for KIND, TEXT in [("commands", PINGS), ("publications", POSTS), ("bytes", LARGE), ("subscribes", COMINGS),
@@ -82,12 +93,12 @@ for KIND, TEXT in [("commands", PINGS), ("publications", POSTS), ("bytes", LARGE
     of_user(KIND, TEXT)
 
 
-@attack(close(3013), logged("too_many_refusals"), seconds=18,
-        settings={"client.user_limits.commands_burst": 1, "client.user_limits.commands_per_second": 20})
+@attack(close(3013), logged("too_many_refusals"), passed(8, 116), seconds=18,
+        settings={"client.user_limits.clique_calls_burst": 8, "client.user_limits.clique_calls_per_second": 8})
 def stubborn(swarm):
-    """Forty connections of one user that go on however often they are refused."""
+    """A hundred connections of one user that go on however often they are refused."""
     yield
-    swarm.add(pour(PINGS), count=40)
+    swarm.add(pour(CROSSINGS), count=100)
 
 
 @attack(error(111), logged("channel_publications"), logged("connection_publications"),
@@ -139,7 +150,7 @@ def joins(swarm):
     swarm.add(pour(comings))
 
 
-@attack(close(3008), logged("slow"), seconds=10)
+@attack(logged("slow"), seconds=5)
 def slow_readers(swarm):
     """Forty who listen to a busy channel and read nothing."""
 
@@ -148,7 +159,7 @@ def slow_readers(swarm):
         yield message({"id": 2, "subscribe": {"channel": "a:flood"}})
         yield lambda: line.answers > 1
         line.stop_reading()
-        yield 2.0
+        yield 1.0
         line.reads = True
         yield lambda: False
 

@@ -1,6 +1,6 @@
 """What clients make the server keep, in memory and on the disk, and what it costs to look at."""
 
-from catalog import attack, close, error, goes_on, logged, none, says, slowed
+from catalog import attack, error, goes_on, logged, none, says
 from rates import numbered
 from swarm import each, pour, signed_in
 from wire import message

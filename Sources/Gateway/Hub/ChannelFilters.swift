@@ -13,12 +13,12 @@ struct ChannelFilters {
 
   private struct Place {
     let channel: ChannelName
-    let filter: TagFilter
+    let filter: FilterKey
   }
 
   let most: Int
   /// By channel: how many have each filter.
-  private var counts: [ChannelName: [TagFilter: Int]] = [:]
+  private var counts: [ChannelName: [FilterKey: Int]] = [:]
   /// Of subscribes that are not answered yet.
   private var underWay: [UnderWay: Place] = [:]
 
@@ -35,7 +35,8 @@ struct ChannelFilters {
   /// A subscribe is on its way to the broker. Followed by ``end(connection:tag:)``, once.
   ///
   /// - Returns: false where the filter would be one too many.
-  mutating func begin(_ source: RequestSource, _ channel: ChannelName, _ filter: TagFilter) -> Bool {
+  mutating func begin(_ source: RequestSource, _ channel: ChannelName, _ asked: TagFilter) -> Bool {
+    let filter = FilterKey(asked)
     if let filters = counts[channel], filters.count >= most, filters[filter] == nil { return false }
     add(filter, to: channel)
     underWay[UnderWay(connection: source.connection, tag: source.tag)] = Place(channel: channel, filter: filter)
@@ -49,11 +50,11 @@ struct ChannelFilters {
   }
 
   /// A subscriber sits on the channel.
-  mutating func add(_ filter: TagFilter, to channel: ChannelName) {
+  mutating func add(_ filter: FilterKey, to channel: ChannelName) {
     counts[channel, default: [:]][filter, default: 0] += 1
   }
 
-  mutating func remove(_ filter: TagFilter, from channel: ChannelName) {
+  mutating func remove(_ filter: FilterKey, from channel: ChannelName) {
     guard let count = counts[channel]?[filter] else { return }
     counts[channel]?[filter] = count > 1 ? count - 1 : nil
     if counts[channel]?.isEmpty == true { counts[channel] = nil }

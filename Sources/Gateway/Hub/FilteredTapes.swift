@@ -20,14 +20,20 @@ final class FilteredTapes {
   /// A subscriber who has a filter.
   struct Seat {
     /// What the client asked for.
-    var own: TagFilter?
+    let own: FilterKey?
     /// What the server lets it see.
-    var audience: TagFilter?
+    let audience: TagFilter?
     /// What both let through.
-    var filter: TagFilter? { TagFilter.both(own, audience) }
+    let filter: FilterKey?
+
+    init(own: FilterKey? = nil, audience: TagFilter? = nil) {
+      self.own = own
+      self.audience = audience
+      filter = audience == nil ? own : FilterKey(TagFilter.both(own?.filter, audience))
+    }
   }
 
-  private var tapes: [TagFilter: Tapes] = [:]
+  private var tapes: [FilterKey: Tapes] = [:]
   /// Joins and leaves, by what the server lets see.
   private var presenceTapes: [TagFilter: Tapes] = [:]
   var seats: [UInt64: Seat] = [:]
@@ -38,11 +44,11 @@ final class FilteredTapes {
 
   var allTapes: [Tape] { tapes.values.flatMap { [$0.json, $0.protobuf].compactMap { $0 } } }
 
-  func tape(_ format: WireFormat, _ filter: TagFilter) -> Tape? { tapes[filter]?[format] }
+  func tape(_ format: WireFormat, _ filter: FilterKey) -> Tape? { tapes[filter]?[format] }
 
   func presenceTape(_ format: WireFormat, _ audience: TagFilter) -> Tape? { presenceTapes[audience]?[format] }
 
-  func add(_ tape: Tape, _ format: WireFormat, _ filter: TagFilter) { tapes[filter, default: Tapes()][format] = tape }
+  func add(_ tape: Tape, _ format: WireFormat, _ filter: FilterKey) { tapes[filter, default: Tapes()][format] = tape }
 
   func addPresence(_ tape: Tape, _ format: WireFormat, _ audience: TagFilter) {
     presenceTapes[audience, default: Tapes()][format] = tape
@@ -54,7 +60,7 @@ final class FilteredTapes {
     if let audience = seat.audience { Self.vacate(format, audience, &presenceTapes) }
   }
 
-  private static func vacate(_ format: WireFormat, _ filter: TagFilter, _ tapes: inout [TagFilter: Tapes]) {
+  private static func vacate<Key: Hashable>(_ format: WireFormat, _ filter: Key, _ tapes: inout [Key: Tapes]) {
     guard tapes[filter]?[format]?.isEmpty == true else { return }
     tapes[filter]?[format] = nil
     if tapes[filter]?.isEmpty == true { tapes[filter] = nil }
@@ -64,7 +70,7 @@ final class FilteredTapes {
 
   /// Hands on the tapes of those whose filter the publication passes.
   func forEachTapes(passing publication: Publication, _ body: (Tapes) -> Void) {
-    for (filter, tapes) in tapes where filter.matches(publication) { body(tapes) }
+    for (key, tapes) in tapes where key.filter.matches(publication) { body(tapes) }
   }
 
   /// Hands on the tapes of those who may see a member come and go.

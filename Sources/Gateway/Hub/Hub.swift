@@ -42,7 +42,7 @@ final class Hub {
   ) {
     let isHeld = flags.contains(.held)
     var entry = channels[channel] ?? HubChannel()
-    let seat = FilteredTapes.Seat(own: filter, audience: audience)
+    let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
     if flags.contains(.joinLeave) {
@@ -50,7 +50,7 @@ final class Hub {
       presence.sit(session, held: isHeld, positioned: false)
     }
     entry.note(seat, of: session)
-    if let filter { filters.add(filter, to: channel) }
+    if let own = seat.own { filters.add(own, to: channel) }
     channels[channel] = entry
     if isHeld { held[session.id, default: []].append(channel) }
   }
@@ -67,7 +67,7 @@ final class Hub {
     channels[channel] = nil
     let seat = entry.seat(of: session)
     for tape in entry.tapes(of: session) { fanOut.leave(session.outlet, tape) }
-    if let filter = seat.own { filters.remove(filter, from: channel) }
+    if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
     entry.vacate(session.format, seat)
     if !entry.isEmpty { channels[channel] = entry }
@@ -118,8 +118,7 @@ final class Hub {
   ) -> [UInt8] {
     let before = entry.seat(of: session)
     guard audience != before.audience else { return [] }
-    var seat = before
-    seat.audience = audience
+    let seat = FilteredTapes.Seat(own: before.own, audience: audience)
     let tapes = entry.tapes(of: session)
     entry.note(seat, of: session)
     var pending: [UInt8] = []

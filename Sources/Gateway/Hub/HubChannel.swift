@@ -22,7 +22,7 @@ struct HubChannel {
   func presenceTape(_ format: WireFormat) -> Tape? { format == .json ? jsonPresence : protobufPresence }
 
   /// - Parameter filter: nil: everything.
-  mutating func tape(_ format: WireFormat, _ filter: TagFilter?, make: () -> Tape) -> Tape {
+  mutating func tape(_ format: WireFormat, _ filter: FilterKey?, make: () -> Tape) -> Tape {
     guard let filter else {
       let tape = tape(format) ?? make()
       if format == .json { json = tape } else { protobuf = tape }

@@ -51,6 +51,13 @@ struct RateLevels {
     levels[kind.rawValue].charge(count, of: rates[kind], at: milliseconds)
   }
 
+  /// As ``TokenLevel/reserve(_:of:within:at:)``.
+  mutating func reserve(
+    _ count: Int, _ kind: RateKind, of rates: ClientRates, within longest: Int64, at milliseconds: Int64
+  ) -> Int64? {
+    levels[kind.rawValue].reserve(count, of: rates[kind], within: longest, at: milliseconds)
+  }
+
   /// Milliseconds until nothing of the kind is owed.
   mutating func debt(_ kind: RateKind, of rates: ClientRates, at milliseconds: Int64) -> Int64 {
     levels[kind.rawValue].debt(of: rates[kind], at: milliseconds)

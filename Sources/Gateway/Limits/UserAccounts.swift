@@ -29,10 +29,14 @@ final class UserAccount: Sendable {
     let limit = rates[kind]
     if limit.isUnlimited { return .taken(rest: 0) }
     return levels.withLock { levels in
-      let owed = levels.debt(kind, of: rates, at: milliseconds)
-      let most = Int64(limit.burst) * 1000 / Int64(limit.perSecond)
-      if owed >= max(most, 1) { return .refused }
-      return .taken(rest: levels.charge(count, kind, of: rates, at: milliseconds))
+      // What is more than a whole burst passes where nothing is owed: else it could never pass.
+      if levels.debt(kind, of: rates, at: milliseconds) == 0 {
+        return .taken(rest: levels.charge(count, kind, of: rates, at: milliseconds))
+      }
+      // Reserved and not only charged: a debt that ends at a burst would forgive what is beyond it, and many connections
+      // that each come a moment later would pay nothing.
+      let most = max(Int64(limit.burst) * 1000 / Int64(limit.perSecond), 1)
+      return levels.reserve(count, kind, of: rates, within: most, at: milliseconds).map { .taken(rest: $0) } ?? .refused
     }
   }
 }

@@ -180,6 +180,32 @@ struct ClientRateTests {
   }
 }
 
+@Suite("What a user owes")
+struct UserDebtTests {
+  @Test("However many connections try each moment, no more is done for a user than the rate and two bursts")
+  func manyConnections() throws {
+    var rates = ClientRates()
+    rates[.commands] = RateLimit(perSecond: 8, burst: 8)
+    let account = try #require(UserAccounts(rates, mostConnections: 0).open("mallory"))
+    var taken = 0
+    for milliseconds in Int64(0)..<10_000 where account.charge(1, .commands, at: milliseconds) != .refused {
+      taken += 1
+    }
+    #expect(taken >= 80 && taken <= 8 + 8 + 80, "\(taken)")
+  }
+
+  @Test("What is larger than a burst passes once nothing is owed, and is paid for in full")
+  func largerThanABurst() throws {
+    var rates = ClientRates()
+    rates[.bytes] = RateLimit(perSecond: 1000, burst: 1000)
+    let account = try #require(UserAccounts(rates, mostConnections: 0).open("ada"))
+    #expect(account.charge(5000, .bytes, at: 0) == .taken(rest: 4000))
+    #expect(account.charge(1, .bytes, at: 2000) == .refused)
+    #expect(account.charge(1, .bytes, at: 3999) == .taken(rest: 2))
+    #expect(account.charge(5000, .bytes, at: 5000) == .taken(rest: 4001))
+  }
+}
+
 extension [SessionAction] {
   /// What was noted, in order.
   var causes: [RefusalCause] {
