@@ -17,6 +17,7 @@ struct FloorTests {
     #expect(group.isWhole)
     for histogram in [group.first, group.median, group.last, report.lateness] { #expect(histogram.count == 80) }
     #expect(report.disconnected == 0 && report.remarks == [])
+    #expect(report.acknowledged.count == 80 && group.unanswered == 0)
     // A worker that was held up for the better part of the run may have seen its beginning and its end at once.
     let wasHeldUp = report.lateness.largest >= 150_000_000
     #expect(wasHeldUp || report.wallSeconds > 0 && report.cpuSeconds > 0)

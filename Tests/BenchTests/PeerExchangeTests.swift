@@ -8,7 +8,7 @@ import Testing
 /// Real exchanges with the servers that are installed here; plain libzmq always is.
 @Suite("Exchanges with peers that are installed", .serialized, .ownThread)
 struct PeerExchangeTests {
-  static let installed = ["libzmq", "nats", "nchan", "mosquitto", "redis"].filter { name in
+  static let installed = ["libzmq", "nats", "nchan", "mosquitto", "redis", "uwebsockets"].filter { name in
     name == "libzmq"
       || runsUnlessLacking(.peers, isThere: (try? PeerCatalogue.peer(named: name).describe()) != nil)
   }
@@ -29,6 +29,7 @@ struct PeerExchangeTests {
     case "nchan": try exchange(NchanDialect.self, running.target)
     case "redis": try exchange(RedisDialect.self, running.target)
     case "zmtp": try exchange(ZMTPDialect.self, running.target)
+    case TemplateDialect.name: try exchange(TemplateDialect.self, running.target)
     default: Issue.record("\(running.target.dialect) is no dialect of a peer")
     }
   }
@@ -60,6 +61,9 @@ private final class PeerConnection<D: Dialect> {
   /// Bytes of the socket, and of the dialect, that are not done with.
   private var raw: [UInt8] = []
   private var payload: [UInt8] = []
+  /// Of dialects whose messages are whole each, not a stream.
+  private var messages: [[UInt8]] = []
+  private static var hasMessages: Bool { D.self == NchanDialect.self || D.self == TemplateDialect.self }
   private(set) var confirmed = 0
   private(set) var delivered: [String] = []
 
@@ -148,15 +152,22 @@ private final class PeerConnection<D: Dialect> {
       guard count > 0 else { throw Failure(description: "nothing more came; \(delivered.count) until then") }
       raw += buffer[..<count]
       if isWebSocket { unframe() } else { (payload, raw) = (payload + raw, []) }
+      for message in messages {
+        var sink = Sink()
+        _ = try message.withUnsafeBytes { try dialect.receive($0, &state, &sink, into: &out) }
+        collect(sink)
+      }
+      messages = []
       var sink = Sink()
-      let used = try payload.withUnsafeBytes { try dialect.receive($0, &state, &sink, into: &out) }
-      payload.removeFirst(used)
-      collect(sink)
+      if !isWebSocket || !Self.hasMessages {
+        let used = try payload.withUnsafeBytes { try dialect.receive($0, &state, &sink, into: &out) }
+        payload.removeFirst(used)
+        collect(sink)
+      }
       try flush()
     }
   }
 
-  /// nchan's frames are messages, each to be read by itself; the others' are a stream.
   private func unframe() {
     while raw.count >= 2 {
       var (start, length) = (2, Int(raw[1]))
@@ -168,8 +179,8 @@ private final class PeerConnection<D: Dialect> {
         (start, length) = (10, raw[2..<10].reduce(0) { $0 << 8 | Int($1) })
       }
       guard raw.count >= start + length else { return }
-      if D.self == NchanDialect.self {
-        delivered.append(String(decoding: raw[start..<(start + length)], as: UTF8.self))
+      if Self.hasMessages {
+        messages.append(Array(raw[start..<(start + length)]))
       } else {
         payload += raw[start..<(start + length)]
       }
@@ -179,6 +190,6 @@ private final class PeerConnection<D: Dialect> {
 
   private func collect(_ sink: Sink) {
     confirmed += sink.confirmed
-    if D.self != NchanDialect.self { delivered += sink.captured.map { String(decoding: $0, as: UTF8.self) } }
+    delivered += sink.captured.map { String(decoding: $0, as: UTF8.self) }
   }
 }

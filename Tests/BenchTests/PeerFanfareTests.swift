@@ -60,4 +60,37 @@ struct PeerFanfareTests {
       #expect(text.contains(limit))
     }
   }
+
+  @Test("Histories that were made before a new start are read while it is measured, whole or not at all")
+  func cold() throws {
+    let archive = ["history_size=50", "history_ttl=1h", "force_recovery=true", "durability=durable"]
+      .map { "channel.namespaces.archive.\($0)" }
+    let scenario = try Scenario.forPeers(settings: archive + patientSettings)
+    let peer = FanfarePeer(.cold, executable: try ServerProcess.executable().path, publications: 50)
+    let running = try peer.start(scenario, cores: [])
+    defer { running.stop() }
+    let said = try Self.read(running)
+    #expect(said.first?.hasPrefix("read for the first time meanwhile: 1 × a history of 50 publications, in ") == true)
+    // A history that keeps fewer than were made.
+    let short = try Scenario.forPeers(
+      settings: archive.map { $0.replacing("history_size=50", with: "history_size=40") } + patientSettings)
+    let other = try peer.start(short, cores: [])
+    defer { other.stop() }
+    let error = #expect(throws: BenchError.self) { try Self.read(other) }
+    #expect(error?.description.contains("a history of 50 publications was read, and 40 came") == true)
+  }
+
+  /// What is said after the reading.
+  private static func read(_ running: RunningPeer) throws -> [String] {
+    guard let accompany = running.accompany, let conclude = running.conclude else { return [] }
+    accompany()
+    return try conclude(0...1)
+  }
+
+  @Test("A scenario without such histories is refused before anything starts")
+  func coldWithout() throws {
+    let peer = FanfarePeer(.cold, executable: try ServerProcess.executable().path)
+    let error = #expect(throws: BenchError.self) { try peer.start(.forPeers(), cores: []) }
+    #expect(error?.description.contains("measure the scenario coldread") == true)
+  }
 }

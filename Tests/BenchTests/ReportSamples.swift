@@ -26,12 +26,14 @@ enum Sample {
     delivered: Int = 1000, latency: [UInt64] = [100_000, 200_000, 300_000], lost: Int = 0
   ) -> WorkerReport {
     let group = WorkerReport.Group(
-      name: "news", intended: 10, published: 10, refused: 0, expected: delivered + lost, delivered: delivered,
-      lost: lost, duplicated: 0, misordered: 0, latency: histogram(latency), first: histogram(latency),
+      name: "news", intended: 10, published: 10, refused: 0, unanswered: 0, expected: delivered + lost,
+      delivered: delivered,
+      arrived: delivered, lost: lost, duplicated: 0, misordered: 0, latency: histogram(latency),
+      first: histogram(latency),
       median: histogram(latency), last: histogram(latency))
     let second = WorkerReport.Second(delivered: delivered / 2, p50: 200_000, p99: 300_000, max: 310_000)
     return WorkerReport(
-      groups: [group], seconds: [second, second], lateness: histogram([10_000]), acknowledged: .init(),
+      groups: [group], seconds: [second, second], lateness: histogram([10_000]), acknowledged: .init(), answered: 0,
       cpuSeconds: 0.5, wallSeconds: 2, disconnected: 0, resumed: nil, resumeSeconds: nil, remarks: [])
   }
 

@@ -100,14 +100,20 @@ struct ScenarioFileTests {
   func committed() throws {
     let all = try ScenarioFile.all()
     let expected = [
-      "coalesce", "connectstorm", "durable", "fanout", "fanout-10k", "headofline", "headofline-rest", "idle",
-      "latency", "resumestorm", "rooms", "saturation", "slowreaders", "slowreaders-none", "soak",
+      "coalesce", "coldread", "connectstorm", "durable", "durable-many", "durable-many-most", "durable-most", "fanout",
+      "fanout-10k", "fanout-tls", "headofline", "headofline-rest", "idle",
+      "latency", "resumestorm", "rooms", "rooms-one", "saturation", "slowreaders", "slowreaders-none", "soak",
     ]
     #expect(Set(all.map(\.name)).isSuperset(of: expected))
     for (name, result) in all {
       let scenario = try result.get()
       #expect(scenario.name == name)
       #expect(scenario.about.hasSuffix("."), "\(name)")
+      for goal in scenario.goals ?? [] {
+        #expect(scenario.turns >= Verdict.turnsNeeded, "\(name)")
+        let measured = goal.scenario == nil ? scenario.peers : try ScenarioFile.load(goal.scenario ?? "").peers
+        for peer in [goal.peer, goal.of].compactMap({ $0 }) { #expect(measured.contains(peer), "\(name)") }
+      }
       for peer in scenario.peers { #expect(PeerCatalogue.names.contains(peer), "\(name)") }
       for worker in 0..<scenario.workers {
         let plan = WorkerPlan(
@@ -127,6 +133,15 @@ struct ScenarioFileTests {
     var flood = try ScenarioFile.load("headofline")
     flood.groups[1].rate = 0
     #expect(flood.groups == none.groups && flood.duration == none.duration)
+    for (name, other) in [("durable", "durable-many"), ("durable-most", "durable-many-most")] {
+      var many = try ScenarioFile.load(other)
+      let few = try ScenarioFile.load(name)
+      many.groups[0].channels = few.groups[0].channels
+      #expect(many.groups == few.groups && many.settings == few.settings && many.ramp == few.ramp)
+    }
+    var one = try ScenarioFile.load("rooms-one")
+    one.groups[0].publishers = 50
+    #expect(try one.groups == ScenarioFile.load("rooms").groups)
   }
 
   @Test("A scenario that does not exist is told with one that does")

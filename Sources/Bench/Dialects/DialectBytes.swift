@@ -22,6 +22,26 @@ extension UnsafeRawBufferPointer {
     return unsafe UnsafeRawPointer(found) - base
   }
 
+  /// Place of the next such byte from `start` on.
+  @inline(__always)
+  func place(of byte: UInt8, from start: Int) -> Int? {
+    guard let base = baseAddress, start < count else { return nil }
+    guard let found = unsafe memchr(base + start, Int32(byte), count - start) else { return nil }
+    return unsafe UnsafeRawPointer(found) - base
+  }
+
+  /// How often the text stands in here, without overlapping itself; 0 of an empty text.
+  func count(of text: [UInt8]) -> Int {
+    guard let first = text.first, let base = baseAddress else { return 0 }
+    var (place, found) = (0, 0)
+    while let hit = unsafe self.place(of: first, from: place), count - hit >= text.count {
+      let isThere = unsafe memcmp(base + hit, text, text.count) == 0
+      place = isThere ? hit + text.count : hit + 1
+      if isThere { found += 1 }
+    }
+    return found
+  }
+
   /// Eight bytes as they stand, for comparing with ``StaticString/word``. The caller has made sure that they are there.
   @inline(__always)
   func word(at place: Int) -> UInt64 {

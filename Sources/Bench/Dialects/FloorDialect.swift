@@ -1,7 +1,10 @@
 /// What ``FloorServer`` speaks: subscribers name their channel in the path and only read; a publisher sends binary
-/// messages of a name's length (two bytes, big-endian), the name, and the content.
+/// messages of a name's length (two bytes, big-endian), the name, and the content, and gets a message without a content
+/// for each.
 struct FloorDialect: Dialect {
   init(target: Target, scenario: Scenario) {}
+
+  var answersPublications: Bool { true }
 
   func framing(_ role: Role) -> Framing { .webSocket(path: "/publish", subprotocol: nil, binary: true) }
 
@@ -13,7 +16,7 @@ struct FloorDialect: Dialect {
   func receive(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, into out: inout Outgoing
   ) throws(BenchError) -> Int {
-    unsafe sink.deliver(bytes)
+    if state.role == .subscriber { unsafe sink.deliver(bytes) } else { sink.acknowledge(refused: false) }
     return bytes.count
   }
 

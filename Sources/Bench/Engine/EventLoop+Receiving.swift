@@ -55,7 +55,7 @@ extension EventLoop {
   {
     var sink = unsafe Sink(
       Unmanaged.passUnretained(ledger), connection.pointee.table, connection.pointee.line, now: now,
-      measureFrom: run.measureFrom, origin: run.origin)
+      measureFrom: run.measureFrom, measureTo: run.measureTo, origin: run.origin)
     let before = unsafe connection.pointee.line?.pointee.next
     let consumed: Int
     do throws(BenchError) {

@@ -40,6 +40,8 @@
   var nextDue: UInt64 = .max
   let lateness = FlatHistogram()
   let acknowledged = FlatHistogram()
+  /// Answers without a refusal that came within the measured time.
+  var answeredInTime = 0
 
   init(_ groups: [Scenario.Group], isAnswered: Bool) {
     self.isAnswered = isAnswered
@@ -76,12 +78,19 @@
   /// Publications that the server has answered since the beginning.
   var answered: Int { publishers.reduce(0) { $0 + $1.answered } }
 
+  /// Publications of a group that the server has not answered, where it answers.
+  func unanswered(group: Int) -> Int {
+    guard isAnswered else { return 0 }
+    return publishers.reduce(0) { $1.group == group ? $0 + $1.sent - $1.answered : $0 }
+  }
+
   /// A delivery may overtake the answer to its publisher.
   var awaitsAnswers: Bool { isAnswered && publishers.contains { $0.answered < $0.sent } }
 
   mutating func resetCounts() {
     lateness.removeAll()
     acknowledged.removeAll()
+    answeredInTime = 0
     for index in groups.indices { (groups[index].published, groups[index].refused) = (0, 0) }
   }
 }
@@ -164,6 +173,7 @@ extension EventLoop {
         "the server refused publications\(reason.isEmpty ? "" : " (\(reason))"); may a client publish there, and is a "
           + "rate limit set?")
     }
+    if run.isMeasuring(at: now) { publishing.answeredInTime += count - refused }
     let remembered = Publishing.Publisher.remembered
     for _ in 0..<count {
       let (sent, answered) = (publishing.publishers[index].sent, publishing.publishers[index].answered)

@@ -4,8 +4,9 @@ import Synchronization
 
 /// The yardstick: a publication becomes one frame, and a bare loop of `send()` carries it to the channel's sockets.
 ///
-/// No queue, no order to keep, no limits, no protocol: what any server of one system call per delivery has to pay. It is
-/// for measuring on a machine of one's own, never for the open.
+/// No queue, no order to keep, no limits, no protocol: what any server of one system call per delivery has to pay. Each
+/// publication is acknowledged once it was sent to everybody, as Fanfare acknowledges it; what one reading of a socket
+/// gave is acknowledged in one call. It is for measuring on a machine of one's own, never for the open.
 @safe public final class FloorServer {
   /// What one connection is.
   private struct Peer {
@@ -13,6 +14,8 @@ import Synchronization
     var isUpgraded = false
     var isPublisher = false
     var waiting = ByteStore()
+    /// Bytes of acknowledgements that its socket has not taken.
+    var owed = 0
   }
 
   private struct Channel {
@@ -85,7 +88,8 @@ import Synchronization
         if descriptor == listener {
           accept()
         } else if descriptor != wakeup.0 {
-          read(descriptor)
+          if events[place].events & LINUXIO_WRITABLE != 0 { acknowledge(descriptor, 0) }
+          if events[place].events & ~LINUXIO_WRITABLE != 0 { read(descriptor) }
         }
       }
     }
@@ -132,7 +136,11 @@ import Synchronization
     guard let peer = peers[Int(descriptor)] else { return -1 }
     if !peer.isUpgraded { return unsafe upgrade(descriptor, bytes) }
     // Subscribers say nothing that matters.
-    return unsafe peer.isPublisher ? publications(bytes) : bytes.count
+    guard peer.isPublisher else { return bytes.count }
+    var count = 0
+    let consumed = unsafe publications(bytes, &count)
+    if consumed >= 0 { acknowledge(descriptor, count) }
+    return consumed
   }
 
   private func upgrade(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
@@ -168,7 +176,8 @@ import Synchronization
     peers[Int(descriptor)]?.channel = index
   }
 
-  private func publications(_ bytes: UnsafeRawBufferPointer) -> Int {
+  /// - Returns: bytes that are done with; -1: it has to go.
+  private func publications(_ bytes: UnsafeRawBufferPointer, _ published: inout Int) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var place = 0
     while bytes.count - place >= 6 {
@@ -189,8 +198,36 @@ import Synchronization
       let mask = unsafe rest.loadUnaligned(fromByteOffset: head, as: UInt32.self)
       unsafe publish(UnsafeRawBufferPointer(start: rest + head + 4, count: size), mask)
       place += head + 4 + size
+      published += 1
     }
     return place
+  }
+
+  /// An acknowledgement: a message without a content.
+  private static let acknowledgement: [UInt8] = [0x82, 0x00]
+  /// Of so many at once.
+  private static let acknowledgements = [UInt8]((0..<4096).flatMap { _ in acknowledgement })
+
+  /// Sends so many acknowledgements behind those that are owed; what the socket does not take stays owed.
+  private func acknowledge(_ descriptor: Int32, _ count: Int) {
+    guard var owed = peers[Int(descriptor)]?.owed else { return }
+    let before = owed
+    owed += count * Self.acknowledgement.count
+    while owed > 0 {
+      // An odd number is owed where one was sent in half.
+      let half = owed % Self.acknowledgement.count
+      let size = min(owed, Self.acknowledgements.count - half)
+      let sent = unsafe Self.acknowledgements.withUnsafeBytes { bytes in
+        unsafe linuxio_send(descriptor, bytes.baseAddress.map { unsafe $0 + half }, size)
+      }
+      guard sent >= 0 else { return close(descriptor) }
+      owed -= sent
+      guard sent == size else { break }
+    }
+    peers[Int(descriptor)]?.owed = owed
+    guard (owed > 0) != (before > 0) else { return }
+    let events = LINUXIO_READABLE | (owed > 0 ? LINUXIO_WRITABLE : 0)
+    _ = linuxio_epoll_change(poll, descriptor, events, UInt64(descriptor))
   }
 
   /// One frame, and the loop.

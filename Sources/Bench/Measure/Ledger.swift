@@ -31,8 +31,10 @@ struct PublicationReach {
   let windowShift: UInt64
   /// Deliveries that came for the first time, warm-up included, since the beginning.
   var arrived = 0
-  /// Those of the measured window.
+  /// Those of publications that were due in the measured time.
   var delivered = 0
+  /// Those that came within the measured time.
+  var arrivedInTime = 0
   var lost = 0
   var duplicated = 0
   var misordered = 0
@@ -173,6 +175,7 @@ struct PublicationReach {
     for index in 0..<groups {
       histograms[index].removeAll()
       unsafe tables[index].delivered = 0
+      unsafe tables[index].arrivedInTime = 0
       unsafe tables[index].lost = 0
       unsafe tables[index].duplicated = 0
       unsafe tables[index].misordered = 0

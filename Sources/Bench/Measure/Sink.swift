@@ -15,6 +15,7 @@
   /// When the socket was read, and from which intended time on deliveries are measured.
   private let now: UInt64
   private let measureFrom: UInt64
+  private let isInTime: Bool
   /// Latency does not begin before this: in a resume run, the beginning of the return.
   private let origin: UInt64
   private var arrived = 0
@@ -23,20 +24,21 @@
   /// Without a ledger: keeps what is delivered.
   init() {
     unsafe (line, table, ledger) = (nil, nil, nil)
-    (now, measureFrom, origin) = (0, 0, 0)
+    (now, measureFrom, origin, isInTime) = (0, 0, 0, false)
   }
 
   /// - Parameter line: nil for connections that are to get nothing (publishers).
   @inline(__always)
   init(
     _ ledger: Unmanaged<Ledger>, _ table: UnsafeMutablePointer<LedgerTable>, _ line: UnsafeMutablePointer<LedgerLine>?,
-    now: UInt64, measureFrom: UInt64, origin: UInt64
+    now: UInt64, measureFrom: UInt64, measureTo: UInt64 = .max, origin: UInt64
   ) {
     unsafe self.ledger = unsafe ledger
     unsafe self.table = unsafe table
     unsafe self.line = unsafe line
     self.now = now
     self.measureFrom = measureFrom
+    isInTime = now >= measureFrom && now < measureTo
     self.origin = origin
   }
 
@@ -99,6 +101,8 @@
     guard let table = unsafe table else { return }
     unsafe table.pointee.arrived &+= arrived
     unsafe table.pointee.delivered &+= delivered
+    // All that one reading of a socket gave came at the same time.
+    if isInTime { unsafe table.pointee.arrivedInTime &+= arrived }
     if strays > 0 { unsafe ledger?._withUnsafeGuaranteedRef { $0.strays += strays } }
   }
 }

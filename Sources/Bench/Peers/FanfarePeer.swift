@@ -21,6 +21,10 @@ struct FanfarePeer: Peer {
     case expiry = "fanfare-expiry"
     /// The same, with threads that stay open.
     case open = "fanfare-open"
+    /// `serve`, started anew on long histories that are read for the first time while it is measured.
+    case cold = "fanfare-cold"
+    /// The same, with nobody who reads them.
+    case unread = "fanfare-unread"
   }
 
   let variant: Variant
@@ -30,12 +34,18 @@ struct FanfarePeer: Peer {
   /// open.
   private let threads: OpenThreads
   private let lifetime: Int
+  /// Publications of each history that waits (``Variant/cold``, ``Variant/unread``).
+  private let publications: Int
 
-  init(_ variant: Variant, executable: String? = nil, threads: Int = 10_000, lifetime: Int = 30) {
+  init(
+    _ variant: Variant, executable: String? = nil, threads: Int = 10_000, lifetime: Int = 30,
+    publications: Int = 10_000
+  ) {
     self.variant = variant
     self.executable = executable
     self.threads = OpenThreads(count: threads)
     self.lifetime = lifetime
+    self.publications = publications
   }
 
   var name: String { variant.rawValue }
@@ -57,6 +67,8 @@ struct FanfarePeer: Peer {
     case .state: "; each publication a state.send, each delivery the notification of it"
     case .expiry: "; started on \(threads.count) threads that were overdue"
     case .open: "; started on \(threads.count) threads that stay open"
+    case .cold: "; started on histories of \(publications) publications, of which one is read each second"
+    case .unread: "; started on histories of \(publications) publications, which nobody reads"
     }
   }
 
@@ -68,7 +80,7 @@ struct FanfarePeer: Peer {
     case .state: ["state.record_limit=10m"]
     case .expiry: ["state.record_limit=10m", "state.lifetime=\(lifetime)s"]
     case .open: ["state.record_limit=10m", "state.lifetime=24h"]
-    case .chosen, .split, .tls, .clique: []
+    case .chosen, .split, .tls, .clique, .cold, .unread: []
     }
   }
 
@@ -86,6 +98,7 @@ struct FanfarePeer: Peer {
   private func start(
     _ program: String, _ scenario: Scenario, _ cores: [Int], _ folder: PeerFolder
   ) throws(BenchError) -> RunningPeer {
+    if variant == .cold || variant == .unread { try ColdHistory.check(scenario) }
     let port = try LoopbackPort.free()
     let secret = (0..<32).map { _ in String(Int.random(in: 256...511), radix: 16).suffix(2) }.joined()
     try folder.write(secret, to: "secret.key")
@@ -107,7 +120,7 @@ struct FanfarePeer: Peer {
     target.secret = secret
     if variant == .clique { target.dialect = CliqueConversations.dialect }
     if variant == .state { target.dialect = StateExchange.dialect }
-    if variant == .tls { target.trust = folder.file("certificate.pem") }
+    if variant == .tls { target.trust = folder.file(SelfSignedCertificate.certificate) }
 
     // Each role with its folder and the port at which it shows that it is there.
     let roles =
@@ -136,15 +149,31 @@ struct FanfarePeer: Peer {
       for server in started.reversed() { server.stop() }
       folder.remove()
     }
-    if variant == .expiry {
+    accompany(&running, scenario, commands: Self.commands(folder), started: since)
+    return running
+  }
+
+  /// What is done beside the measurement, and looked at after it.
+  private func accompany(_ running: inout RunningPeer, _ scenario: Scenario, commands: String, started: Int64) {
+    switch variant {
+    case .expiry:
       let threads = threads
       running.conclude = { measured throws(BenchError) in
         try threads.conclude(
-          commands: Self.commands(folder), started: since,
+          commands: commands, started: started,
           measured: WallTime.of(measured.lowerBound)...WallTime.of(measured.upperBound))
       }
+    case .cold:
+      let histories = histories(scenario)
+      running.accompany = { histories.begin(commands: commands) }
+      running.conclude = { _ throws(BenchError) in try histories.conclude() }
+    case .chosen, .send, .uring, .split, .tls, .clique, .state, .open, .unread: break
     }
-    return running
+  }
+
+  /// One for each second that is measured.
+  private func histories(_ scenario: Scenario) -> ColdHistory {
+    ColdHistory(channels: max(1, min(60, Int(scenario.duration))), publications: publications)
   }
 
   /// Of services.
@@ -166,6 +195,9 @@ struct FanfarePeer: Peer {
       let last = try threads.open(port: port, secret: secret, commands: commands, lifetime: seconds)
       return last + Int64(lifetime) * 1000 + 500
     case .open: return try threads.open(port: port, secret: secret, commands: commands, lifetime: 86_400)
+    case .cold, .unread:
+      try histories(scenario).fill(commands: commands)
+      return WallTime.now()
     case .chosen, .send, .uring, .split, .tls: break
     }
     return nil
@@ -196,18 +228,11 @@ struct FanfarePeer: Peer {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// Makes a key and a certificate that signs itself.
   private func tls(in folder: PeerFolder) throws(BenchError) -> [String] {
-    let (certificate, key) = (folder.file("certificate.pem"), folder.file("key.pem"))
-    do throws(BenchError) {
-      try Spawn.run([
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", key, "-out",
-        certificate,
-      ])
-    } catch { throw BenchError("openssl made no certificate for \(name): \(error)") }
+    try SelfSignedCertificate.make(in: folder, for: name)
     return [
-      "server.tls.enabled=true", "server.tls.certificate_file=\(certificate)", "server.tls.key_file=\(key)",
+      "server.tls.enabled=true", "server.tls.certificate_file=\(folder.file(SelfSignedCertificate.certificate))",
+      "server.tls.key_file=\(folder.file(SelfSignedCertificate.key))",
     ]
   }
 

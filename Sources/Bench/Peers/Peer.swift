@@ -18,6 +18,8 @@ struct RunningPeer: Sendable {
   var processes: [Int32]
   /// Ends it and removes its folder.
   var stop: @Sendable () -> Void
+  /// Called when the measured time begins; returns at once.
+  var accompany: (@Sendable () -> Void)? = nil
   /// Called after the measured time, in CLOCK_MONOTONIC: looks whether what should have happened meanwhile did, and gives
   /// what is to be said of it, as sentences.
   var conclude: (@Sendable (_ measured: ClosedRange<UInt64>) throws(BenchError) -> [String])? = nil

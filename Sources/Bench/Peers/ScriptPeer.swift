@@ -10,13 +10,21 @@ struct ScriptPeer: Peer {
   var path = ""
   /// Where publishers use plain HTTP on the same port.
   var publishPath: String?
+  /// The script's name, where it is not the peer's.
+  var scriptName: String?
+  /// For the dialect `template`.
+  var templates: MessageTemplates?
+  /// Whether it is given a certificate and a key in its folder (``SelfSignedCertificate``), and speaks TLS then.
+  var isSecure = false
   /// Folder of the scripts; nil: found by ``ScriptFolder``.
   var folder: String?
 
   func describe() throws(BenchError) -> PeerDescription {
     let script = try script()
     return PeerDescription(
-      name: name, version: try Spawn.run([script, "version"]), settings: try Spawn.run([script, "settings"]))
+      name: name, version: try Spawn.run([script, "version"]),
+      settings: try Spawn.run([script, "settings"]) + (isSecure ? "; TLS" : "")
+        + (templates.map { "; \($0.about)" } ?? ""))
   }
 
   func start(_ scenario: Scenario, cores: [Int]) throws(BenchError) -> RunningPeer {
@@ -24,11 +32,16 @@ struct ScriptPeer: Peer {
     let port = try LoopbackPort.free()
     var target = Target.loopback(dialect, "\(scheme)://127.0.0.1:\(port)\(path)")
     if let publishPath { target.publishURL = "http://127.0.0.1:\(port)\(publishPath)" }
-    return try RunningPeer.single(name, target, port: port, cores: cores) { [script, "start", $0.path, String(port)] }
+    target.templates = templates
+    let trust = isSecure ? SelfSignedCertificate.certificate : nil
+    return try RunningPeer.single(name, target, port: port, cores: cores, trust: trust) { folder throws(BenchError) in
+      if isSecure { try SelfSignedCertificate.make(in: folder, for: name) }
+      return [script, "start", folder.path, String(port)]
+    }
   }
 
   private func script() throws(BenchError) -> String {
-    let path = "\(try ScriptFolder.path(unless: folder))/\(name)"
+    let path = "\(try ScriptFolder.path(unless: folder))/\(scriptName ?? name)"
     guard FileManager.default.isExecutableFile(atPath: path) else {
       throw BenchError(
         "there is no script \(path); run the bench from the repository, or set FANFARE_BENCH_PEERS to benchmarks/peers."
@@ -69,10 +82,15 @@ extension Target {
 
 extension RunningPeer {
   /// One server in a folder of its own, found ready.
+  ///
+  /// - Parameter trust: file in that folder, of certificates to trust.
   static func single(
-    _ name: String, _ target: Target, port: Int, cores: [Int], _ command: (PeerFolder) throws(BenchError) -> [String]
+    _ name: String, _ target: Target, port: Int, cores: [Int], trust: String? = nil,
+    _ command: (PeerFolder) throws(BenchError) -> [String]
   ) throws(BenchError) -> RunningPeer {
     let folder = try PeerFolder(for: name)
+    var target = target
+    target.trust = trust.map(folder.file)
     do throws(BenchError) {
       let server = try ChildServer(try command(folder), name: name, cores: cores, folder: folder)
       try server.waitForConnections(at: port)

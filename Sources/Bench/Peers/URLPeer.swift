@@ -10,10 +10,12 @@ struct URLPeer: Peer {
   /// - Parameters:
   ///   - url: `ws://…` or `wss://…` of any server that speaks the Centrifuge protocol; another dialect by name.
   ///   - secret: signs a token for each client; `token` is given to all instead. Neither: no token.
+  ///   - templates: for the dialect `template`.
   ///   - trust: file of certificates for wss.
   init(
     url: String, dialect: String = "centrifuge", publishURL: String? = nil, secret: String? = nil,
-    token: String? = nil, trust: String? = nil, processes: [Int32] = [], name: String = "url"
+    token: String? = nil, trust: String? = nil, templates: MessageTemplates? = nil,
+    processes: [Int32] = [], name: String = "url"
   ) throws(BenchError) {
     guard let scheme = url.firstRange(of: "://"), !url[scheme.upperBound...].isEmpty else {
       throw BenchError("\"\(url)\" is no address; write it like ws://127.0.0.1:8000/connection/websocket.")
@@ -29,11 +31,14 @@ struct URLPeer: Peer {
     let host = url[scheme.upperBound...].prefix { $0 != "/" && $0 != ":" }
     target = Target(
       dialect: dialect, url: url, publishURL: publishURL, secret: secret, token: token, trust: trust,
-      spreadsSourceAddresses: host == "localhost" || host.hasPrefix("127."))
+      spreadsSourceAddresses: host == "localhost" || host.hasPrefix("127."), templates: templates)
   }
 
   func describe() throws(BenchError) -> PeerDescription {
-    PeerDescription(name: name, version: "unknown", settings: "the server at \(target.url), as it was found")
+    PeerDescription(
+      name: name, version: "unknown",
+      settings: "the server at \(target.url), as it was found"
+        + (target.templates.map { "; \($0.about)" } ?? ""))
   }
 
   func start(_ scenario: Scenario, cores: [Int]) throws(BenchError) -> RunningPeer {

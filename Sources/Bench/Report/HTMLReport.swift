@@ -19,7 +19,7 @@ public enum HTMLReport {
       body.append("<nav>\(links.joined(separator: " · "))</nav>")
     }
     body += ReportCharts.lastAgainstCount(results, colours: colours).map(figure)
-    for (index, result) in results.enumerated() { body.append(section(result, index, colours)) }
+    for (index, result) in results.enumerated() { body.append(section(result, index, colours, results)) }
     return """
       <!DOCTYPE html>
       <html lang="en" xmlns="http://www.w3.org/1999/xhtml">
@@ -43,7 +43,8 @@ public enum HTMLReport {
     "\(result.scenario.name), \(result.startedAt.prefix(10))"
   }
 
-  private static func section(_ result: RunResult, _ index: Int, _ colours: [String: Int]) -> String {
+  private static func section(_ result: RunResult, _ index: Int, _ colours: [String: Int], _ all: [RunResult]) -> String
+  {
     let summary = Summary(result)
     var parts = [
       "<section id=\"result\(index)\">", "<h2>\(Markup.escape(heading(result)))</h2>",
@@ -52,6 +53,7 @@ public enum HTMLReport {
     ]
     parts.append(verdict(result))
     parts.append(table(summary))
+    parts.append(goals(Verdict.all(result, beside: all)))
     parts.append("<div class=\"figures\">")
     parts += ReportCharts(result, summary, colours: colours).all.map(figure)
     parts.append("</div>")
@@ -109,6 +111,20 @@ public enum HTMLReport {
       </tbody>
       </table></div>
       <p class="note">\(Markup.escape(note))</p>
+      """
+  }
+
+  private static func goals(_ verdicts: [Verdict]) -> String {
+    guard !verdicts.isEmpty else { return "" }
+    let rows = verdicts.map {
+      "<tr><th>\(Markup.escape($0.goal))</th><td>\($0.outcome.rawValue)</td>"
+        + "<td class=\"left\">\(Markup.escape($0.reason))</td></tr>"
+    }
+    return """
+      <h3>Goals</h3>
+      <div class="scroll"><table class="turns"><tbody>
+      \(rows.joined(separator: "\n"))
+      </tbody></table></div>
       """
   }
 

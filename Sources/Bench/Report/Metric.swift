@@ -16,13 +16,16 @@ struct Metric: Sendable {
     let generator = Metric("generator's CPU", .part) { $0.generatorUse > 0 ? $0.generatorUse : nil }
     switch scenario.measure {
     case .delivery:
-      return [cpuPerDelivery] + latencies(scenario) + [
+      return [cpuPerDelivery, cpuPerPublication] + latencies(scenario) + [
+        Metric("offered deliveries/s", .rate) { turn in
+          turn.report.flatMap { perSecond(Double($0.expected), scenario.duration) }
+        },
         Metric("deliveries/s", .rate) { turn in
-          turn.report.flatMap { perSecond(Double($0.delivered), scenario.duration) }
+          turn.report.flatMap { perSecond(Double($0.arrived), scenario.duration) }
         },
         Metric("acknowledged/s", .rate) { turn in
           turn.report.flatMap {
-            $0.acknowledged.isEmpty ? nil : perSecond(Double($0.acknowledged.count), scenario.duration)
+            $0.acknowledged.isEmpty && $0.answered == 0 ? nil : perSecond(Double($0.answered), scenario.duration)
           }
         },
         quantile("acknowledged p50", 0.5) { $0.acknowledged }, quantile("acknowledged p99", 0.99) { $0.acknowledged },
@@ -53,8 +56,16 @@ struct Metric: Sendable {
   // MARK: What several kinds of run have
 
   static let cpuPerDelivery = Metric("CPU per delivery", .microseconds, compared: true) { turn in
-    guard let report = turn.report, let server = turn.server, report.delivered > 0 else { return nil }
-    return server.cpuSeconds / Double(report.delivered)
+    guard let report = turn.report, let server = turn.server, report.arrived > 0 else { return nil }
+    return server.cpuSeconds / Double(report.arrived)
+  }
+
+  /// Of those that were acknowledged while the CPU was measured; where the server acknowledges none, of those that went
+  /// out.
+  static let cpuPerPublication = Metric("CPU per publication", .microseconds) { turn in
+    guard let report = turn.report, let server = turn.server else { return nil }
+    let count = report.answered > 0 ? report.answered : report.groups.reduce(0) { $0 + $1.published }
+    return count > 0 ? server.cpuSeconds / Double(count) : nil
   }
 
   private static let serverUse = Metric("server's CPU", .part) { turn in
@@ -123,12 +134,15 @@ struct Metric: Sendable {
     let knee: @Sendable (Turn) -> Step? = { Saturation.knee($0.steps, limitMilliseconds: ramp.p99LimitMilliseconds) }
     return [
       Metric("knee: deliveries/s", .rate, compared: true) { turn in
-        knee(turn).flatMap { perSecond(Double($0.report.delivered), ramp.seconds) }
+        knee(turn).flatMap { perSecond(Double($0.report.arrived), ramp.seconds) }
       },
       Metric("knee: publications/s", .rate) { knee($0)?.rate },
+      Metric("knee: acknowledged/s", .rate) { turn in
+        knee(turn).flatMap { $0.report.answered > 0 ? perSecond(Double($0.report.answered), ramp.seconds) : nil }
+      },
       Metric("knee: CPU per delivery", .microseconds, compared: true) { turn in
-        guard let step = knee(turn), let server = step.server, step.report.delivered > 0 else { return nil }
-        return server.cpuSeconds / Double(step.report.delivered)
+        guard let step = knee(turn), let server = step.server, step.report.arrived > 0 else { return nil }
+        return server.cpuSeconds / Double(step.report.arrived)
       },
       Metric("knee: p50", .nanoseconds) { turn in knee(turn).map { Double($0.report.latency.value(at: 0.5)) } },
       Metric("knee: p99", .nanoseconds) { turn in knee(turn).map { Double($0.report.latency.value(at: 0.99)) } },

@@ -154,7 +154,7 @@ struct ReportCharts {
     var series: [LineChart.Series] = []
     var rings: [LineChart.Ring] = []
     func point(_ step: Step) -> (x: Double, y: Double) {
-      (Double(step.report.delivered) / max(ramp.seconds, 0.001), Double(step.report.latency.value(at: 0.99)))
+      (Double(step.report.arrived) / max(ramp.seconds, 0.001), Double(step.report.latency.value(at: 0.99)))
     }
     for peer in summary.peers {
       for (index, turn) in turns(peer).enumerated() {

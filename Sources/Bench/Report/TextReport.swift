@@ -1,11 +1,16 @@
 /// A run's result for a terminal.
 public enum TextReport {
-  public static func render(_ result: RunResult) -> String {
+  /// - Parameter others: results that goals of this one are held against.
+  public static func render(_ result: RunResult, beside others: [RunResult] = []) -> String {
     let summary = Summary(result)
     var parts = [head(result), figures(summary, turns: result.scenario.turns)]
     if summary.rows.contains(where: { !$0.ratios.isEmpty }) { parts.append(ratios(summary)) }
     let steps = ramp(result)
     if !steps.isEmpty { parts.append(steps) }
+    let verdicts = Verdict.all(result, beside: others)
+    if !verdicts.isEmpty {
+      parts.append("goals\n" + verdicts.map { "  " + $0.sentence }.joined(separator: "\n"))
+    }
     let notes = notes(result, summary)
     if !notes.isEmpty { parts.append(notes.joined(separator: "\n")) }
     return parts.joined(separator: "\n\n") + "\n"
@@ -61,7 +66,7 @@ public enum TextReport {
           step.rate == knee
             ? "knee" : step.faults.first(where: { $0.hasPrefix("generator-bound") }) != nil ? "generator-bound" : "",
           Quantity.rate.format(step.rate),
-          Quantity.rate.format(Double(step.report.delivered) / max(result.scenario.ramp?.seconds ?? 1, 0.001)),
+          Quantity.rate.format(Double(step.report.arrived) / max(result.scenario.ramp?.seconds ?? 1, 0.001)),
           Quantity.nanoseconds.format(Double(latency.value(at: 0.5))),
           Quantity.nanoseconds.format(Double(latency.value(at: 0.99))),
           step.server.map { Quantity.part.format($0.cpuSeconds / max($0.wallSeconds, 0.001)) } ?? "–",

@@ -4,7 +4,8 @@ public struct MeasurementRun: Sendable {
   public struct Remote: Sendable {
     public var url: String
     public var publishURL: String?
-    public var dialect = "centrifuge"
+    /// Nil: `template` where the scenario has templates, else `centrifuge`.
+    public var dialect: String?
     public var secret: String?
     public var token: String?
     public var trust: String?
@@ -32,8 +33,8 @@ public struct MeasurementRun: Sendable {
     if let remote {
       peers = [
         try URLPeer(
-          url: remote.url, dialect: remote.dialect, publishURL: remote.publishURL, secret: remote.secret,
-          token: remote.token, trust: remote.trust, processes: remote.processes)
+          url: remote.url, dialect: try dialect(of: remote), publishURL: remote.publishURL, secret: remote.secret,
+          token: remote.token, trust: remote.trust, templates: scenario.template, processes: remote.processes)
       ]
     } else {
       for name in scenario.peers { peers.append(try PeerCatalogue.peer(named: name)) }
@@ -49,6 +50,17 @@ public struct MeasurementRun: Sendable {
       scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
       command: command, keepsGoing: keepsGoing, interruption: interruption, observe: observe)
     return try coordinator.run()
+  }
+
+  /// - Throws: where dialect and templates do not fit.
+  func dialect(of remote: Remote) throws(BenchError) -> String {
+    let usual = scenario.template == nil ? "centrifuge" : TemplateDialect.name
+    let dialect = remote.dialect ?? usual
+    if dialect == TemplateDialect.name && scenario.template == nil { throw TemplateDialect.untold }
+    guard dialect == TemplateDialect.name || scenario.template == nil else {
+      throw BenchError("the dialect \(dialect) needs no templates; leave out either --dialect or --sub and --pub.")
+    }
+    return dialect
   }
 
   /// All names that `--peers` takes.

@@ -6,7 +6,8 @@ extension WorkerReport {
   static func merged(_ parts: [WorkerReport]) -> WorkerReport {
     var merged = WorkerReport(
       groups: [], seconds: [], lateness: .merged(parts.map(\.lateness)),
-      acknowledged: .merged(parts.map(\.acknowledged)), cpuSeconds: parts.reduce(0) { $0 + $1.cpuSeconds },
+      acknowledged: .merged(parts.map(\.acknowledged)), answered: parts.reduce(0) { $0 + $1.answered },
+      cpuSeconds: parts.reduce(0) { $0 + $1.cpuSeconds },
       wallSeconds: parts.map(\.wallSeconds).max() ?? 0, disconnected: parts.reduce(0) { $0 + $1.disconnected },
       resumed: nil, resumeSeconds: parts.compactMap(\.resumeSeconds).max(), remarks: [])
     let resumed = parts.compactMap(\.resumed)
@@ -35,6 +36,9 @@ extension WorkerReport {
   /// Over all groups.
   var latency: EncodedHistogram { groups.count == 1 ? groups[0].latency : .merged(groups.map(\.latency)) }
   var delivered: Int { groups.reduce(0) { $0 + $1.delivered } }
+  var expected: Int { groups.reduce(0) { $0 + $1.expected } }
+  /// Deliveries within the measured time.
+  var arrived: Int { groups.reduce(0) { $0 + $1.arrived } }
   var lost: Int { groups.reduce(0) { $0 + $1.lost } }
 }
 
@@ -43,7 +47,8 @@ extension WorkerReport.Group {
     func sum(_ count: (WorkerReport.Group) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
     return WorkerReport.Group(
       name: parts.first?.name ?? "", intended: sum { $0.intended }, published: sum { $0.published },
-      refused: sum { $0.refused }, expected: sum { $0.expected }, delivered: sum { $0.delivered },
+      refused: sum { $0.refused }, unanswered: sum { $0.unanswered }, expected: sum { $0.expected },
+      delivered: sum { $0.delivered }, arrived: sum { $0.arrived },
       lost: sum { $0.lost }, duplicated: sum { $0.duplicated }, misordered: sum { $0.misordered },
       latency: .merged(parts.map(\.latency)), first: .merged(parts.map(\.first)),
       median: .merged(parts.map(\.median)), last: .merged(parts.map(\.last)))

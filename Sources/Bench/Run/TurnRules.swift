@@ -49,6 +49,22 @@ enum TurnRules {
     return faults
   }
 
+  /// What is no fault and has to be said: a server that delivers less than is asked of it, whose latencies are those of a
+  /// queue that grows.
+  static func remarks(of report: WorkerReport, _ scenario: Scenario) -> [String] {
+    guard scenario.measure == .delivery, scenario.duration > 0 else { return [] }
+    // What is under way at the end of the measured time: two publications, or a hundredth.
+    let underWay = scenario.groups.map { 2 * $0.burst * $0.subscribers }.max() ?? 0
+    guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return [] }
+    let (offered, arrived) = (
+      Double(report.expected) / scenario.duration, Double(report.arrived) / scenario.duration
+    )
+    return [
+      "the server fell behind: of \(Quantity.rate.format(offered)) deliveries/s that were offered, "
+        + "\(Quantity.rate.format(arrived)) arrived in the measured time"
+    ]
+  }
+
   private static func checks(_ report: WorkerReport) -> [String] {
     var faults: [String] = []
     for group in report.groups {
@@ -57,6 +73,9 @@ enum TurnRules {
       if group.duplicated > 0 { faults.append("\(group.duplicated) deliveries came twice\(place)") }
       if group.misordered > 0 { faults.append("\(group.misordered) deliveries came out of order\(place)") }
       if group.refused > 0 { faults.append("the server refused \(group.refused) publications\(place)") }
+      if group.unanswered > 0 {
+        faults.append("the server never acknowledged \(group.unanswered) publications\(place)")
+      }
       if group.published < group.intended {
         faults.append("\(group.intended - group.published) publications never went out\(place)")
       }

@@ -55,7 +55,9 @@ final class TurnRun {
     } else {
       try performWindow(&window)
       let reports = Array(finished.values)
-      turn.report = WorkerReport.merged(reports)
+      var report = WorkerReport.merged(reports)
+      report.remarks += TurnRules.remarks(of: report, scenario)
+      turn.report = report
       turn.generatorUse = WorkerReport.generatorUse(reports, cores: coordinator.machine.generatorCores.count)
     }
     use.memoryAfter = sampler.residentBytes()
@@ -87,6 +89,7 @@ final class TurnRun {
     case .delivery, .idle, .saturation:
       try wait(until: measured.from)
       coordinator.observe(.phase("measuring"))
+      server.accompany?()
       window.0 = sampler.sample()
       try wait(until: measured.to)
       window.1 = sampler.sample()

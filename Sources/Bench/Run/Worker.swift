@@ -40,9 +40,10 @@ public enum Worker {
     case "nchan": try work(plan, console, NchanDialect.self)
     case "redis": try work(plan, console, RedisDialect.self)
     case "zmtp": try work(plan, console, ZMTPDialect.self)
+    case TemplateDialect.name: try work(plan, console, TemplateDialect.self)
     default:
       throw BenchError(
-        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis or zmtp")
+        "\(plan.target.dialect) is not a dialect: use centrifuge, floor, nats, mqtt, nchan, redis, zmtp or template")
     }
   }
 

@@ -28,7 +28,7 @@ public struct WorkerPlan: Codable, Sendable {
 
 /// Where the server is and how it is spoken to.
 public struct Target: Codable, Sendable, Equatable {
-  /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`.
+  /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`, `template`.
   public var dialect: String
   /// For subscribers, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
   public var url: String
@@ -42,6 +42,8 @@ public struct Target: Codable, Sendable, Equatable {
   public var trust: String?
   /// Spread source addresses over 127.0.0.0/8, so that one address's ports do not run out. Loopback targets alone.
   public var spreadsSourceAddresses: Bool
+  /// For the dialect `template`.
+  public var templates: MessageTemplates? = nil
 }
 
 /// From the coordinator to a worker, one line of JSON each.
@@ -93,9 +95,14 @@ public struct WorkerReport: Codable, Sendable {
     public var published: Int
     /// Publications that the server refused.
     public var refused: Int
-    /// Deliveries to this worker's healthy subscribers that should have come, and that came.
+    /// Publications that the server had not acknowledged in the end, where it acknowledges.
+    public var unanswered: Int
+    /// Deliveries to this worker's healthy subscribers of what was due in the measured time: that should have come, and
+    /// that came, however late.
     public var expected: Int
     public var delivered: Int
+    /// Deliveries that came within the measured time, whatever was due when: the server's throughput.
+    public var arrived: Int
     public var lost: Int
     public var duplicated: Int
     public var misordered: Int
@@ -122,6 +129,8 @@ public struct WorkerReport: Codable, Sendable {
   public var lateness: EncodedHistogram
   /// From sending a publication to the server's answer, where the server answers. Nanoseconds.
   public var acknowledged: EncodedHistogram
+  /// Publications that the server acknowledged within the measured time and did not refuse, whatever was due when.
+  public var answered: Int
   /// CPU that this worker used while measuring, and the time that passed, in seconds.
   public var cpuSeconds: Double
   public var wallSeconds: Double

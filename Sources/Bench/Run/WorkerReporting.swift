@@ -25,7 +25,7 @@ extension EventLoop {
     let cpu = run.cpuEnd.map { Double($0 - run.cpuBegin) / 1e9 } ?? 0
     return WorkerReport(
       groups: groups, seconds: run.seconds, lateness: publishing.lateness.encoded,
-      acknowledged: publishing.acknowledged.encoded, cpuSeconds: cpu,
+      acknowledged: publishing.acknowledged.encoded, answered: publishing.answeredInTime, cpuSeconds: cpu,
       wallSeconds: run.cpuEnd == nil ? 0 : Double(run.wallEnd - run.wallBegin) / 1e9,
       disconnected: run.disconnected, resumed: resumed?.encoded,
       resumeSeconds: resumed.map { Double($0.values(at: [1])[0]) / 1e9 }, remarks: run.remarks)
@@ -49,7 +49,8 @@ extension EventLoop {
     let histograms = ledger.histograms[group]
     return WorkerReport.Group(
       name: plan.scenario.groups[group].name, intended: plan.worker == 0 ? after - before : 0,
-      published: part.published, refused: part.refused, expected: expected, delivered: table.delivered,
+      published: part.published, refused: part.refused, unanswered: publishing.unanswered(group: group),
+      expected: expected, delivered: table.delivered, arrived: table.arrivedInTime,
       lost: max(0, table.lost + missing - part.missingBefore), duplicated: table.duplicated,
       misordered: table.misordered, latency: histograms.latency.encoded, first: histograms.first.encoded,
       median: histograms.median.encoded, last: histograms.last.encoded)

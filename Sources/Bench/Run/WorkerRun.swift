@@ -60,6 +60,9 @@ struct Run {
 
   init(patience: Double?) { self.patience = nanoseconds(patience ?? Self.usualPatience) }
 
+  /// Whether this time belongs to the measured.
+  func isMeasuring(at time: UInt64) -> Bool { time >= measureFrom && time < measureTo }
+
   mutating func remark(_ sentence: String) {
     guard remarks.count < 20, !remarks.contains(sentence) else { return }
     remarks.append(sentence)

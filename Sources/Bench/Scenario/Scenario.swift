@@ -71,4 +71,8 @@ public struct Scenario: Codable, Sendable, Equatable {
   public var peers: [String]
   /// Settings of the Fanfare server for this scenario, as its `--set` takes them.
   public var settings: [String]
+  /// How the server at `--url` is spoken to, where it speaks no dialect that the bench knows by name.
+  public var template: MessageTemplates? = nil
+  /// What the report is to judge.
+  public var goals: [Goal]? = nil
 }

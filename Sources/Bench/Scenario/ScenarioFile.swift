@@ -7,8 +7,13 @@ public enum ScenarioFile {
     public var path: String
     /// JSON, or text as it is.
     public var value: String
+    /// The value is text, whatever it looks like.
+    public var isText = false
 
     public init(path: String, value: String) { (self.path, self.value) = (path, value) }
+
+    /// A text that may look like a number or like JSON.
+    public init(path: String, text: String) { (self.path, value, isText) = (path, text, true) }
 
     /// - Throws: a sentence, where the text is not `path=value`.
     public init(_ text: String) throws(BenchError) {
@@ -21,11 +26,12 @@ public enum ScenarioFile {
 
   static let keys = [
     "name", "about", "measure", "groups", "warmup", "duration", "ramp", "missed", "format", "turns", "workers",
-    "peers", "settings",
+    "peers", "settings", "template", "goals",
   ]
   static let groupKeys = [
     "name", "channels", "subscribers", "rate", "payload", "burst", "publishers", "slow", "namespace", "worker",
   ]
+  static let templateKeys = ["sub", "pub", "sub_ack", "pub_ack"]
   static let rampKeys = ["factor", "seconds", "p99_limit_milliseconds", "maximum_steps"]
 
   /// Reads a scenario by its name or its file.
@@ -43,7 +49,9 @@ public enum ScenarioFile {
     _ data: Data, file: String, overrides: [Override] = []
   ) throws(BenchError) -> Scenario {
     var tree = try JSONValue(parsing: data, named: file)
-    for override in overrides { try tree.set(override.path, to: JSONValue(written: override.value)) }
+    for override in overrides {
+      try tree.set(override.path, to: override.isText ? .text(override.value) : JSONValue(written: override.value))
+    }
     let fields = try ScenarioFields(tree, file: file, path: "", keys: keys)
     let scenario = try read(fields)
     try ScenarioRules.check(scenario, file: file)
@@ -80,7 +88,28 @@ public enum ScenarioFile {
       turns: try fields.whole("turns", default: 5, in: 1...1_000, "a number of turns"),
       workers: try fields.whole("workers", default: 1, in: 1...64, "a number of processes"),
       peers: try fields.texts("peers", default: ["fanfare", "floor"], "a list of peers' names"),
-      settings: try fields.texts("settings", default: [], "a list of settings, each like \"client.ping_interval=5m\""))
+      settings: try fields.texts("settings", default: [], "a list of settings, each like \"client.ping_interval=5m\""),
+      template: try fields.object("template", keys: templateKeys).map(read(template:)),
+      goals: fields.has("goals") ? try read(goals: fields) : nil)
+  }
+
+  private static func read(template fields: ScenarioFields) throws(BenchError) -> MessageTemplates {
+    func text(_ key: String) throws(BenchError) -> String? {
+      fields.has(key) ? try fields.text(key, default: "", "a text") : nil
+    }
+    guard let pub = try text("pub") else {
+      throw fields.missing("pub", "what a publisher sends, such as \"P %C %P\"; on the command line --pub")
+    }
+    return MessageTemplates(
+      sub: try text("sub") ?? "", pub: pub, subAck: try text("sub_ack"), pubAck: try text("pub_ack"))
+  }
+
+  private static func read(goals fields: ScenarioFields) throws(BenchError) -> [Goal] {
+    var goals: [Goal] = []
+    for goal in try fields.objects("goals", keys: Goal.keys, "a list of one goal or more") {
+      goals.append(try read(goal: goal))
+    }
+    return goals
   }
 
   private static func read(group fields: ScenarioFields, number: Int) throws(BenchError) -> Scenario.Group {

@@ -34,6 +34,10 @@ enum ScenarioRules {
       throw wrong("no group has subscribers; set \"groups.0.subscribers\".")
     }
     try checkMeasure(scenario, wrong)
+    do throws(BenchError) {
+      _ = try scenario.template?.compiled(channels: scenario.groups.reduce(0) { $0 + $1.channels })
+    } catch { throw wrong(error.description) }
+    try check(scenario.goals ?? [], of: scenario, wrong)
     guard !scenario.peers.isEmpty else { throw wrong("\"peers\" must name one peer at least.") }
     for setting in scenario.settings where !setting.contains("=") || setting.hasPrefix("=") {
       throw wrong("the setting \"\(setting)\" must be like client.ping_interval=5m.")

@@ -20,7 +20,7 @@ struct ReportCommand: ParsableCommand {
       if let html {
         try HTMLReport.write(results, to: html)
       } else {
-        print(results.map(TextReport.render).joined(separator: "\n"), terminator: "")
+        print(results.map { TextReport.render($0, beside: results) }.joined(separator: "\n"), terminator: "")
       }
     } catch {
       throw CommandFailure(error.description)

@@ -13,6 +13,7 @@ struct RunCommand: ParsableCommand {
       fanfare-bench run fanout --peers fanfare,floor,nats --html fanout.html
       fanfare-bench run fanout --subscribers 100 --rate 200 --turns 3
       fanfare-bench run latency --url wss://example.com/connection/websocket --token T
+      fanfare-bench run rooms --url ws://127.0.0.1:9001/ --sub 'S %C' --pub 'P %C %P'
       """)
 
   @Argument(help: "Name of a scenario in benchmarks/scenarios, or a scenario's file.")
@@ -58,8 +59,24 @@ struct RunCommand: ParsableCommand {
   @Option(help: "Where publishers connect, if that differs.")
   var publishURL: String?
 
-  @Option(help: "What the server at --url speaks: centrifuge, nats, mqtt, nchan, redis, zmtp or floor.")
-  var dialect = "centrifuge"
+  @Option(
+    help: """
+      What the server at --url speaks: centrifuge (unless templates are given), nats, mqtt, nchan, redis, zmtp, floor \
+      or template.
+      """)
+  var dialect: String?
+
+  @Option(help: "Text that subscribes at --url: %C is the channel, as in 'S %C'.")
+  var sub: String?
+
+  @Option(help: "Text that publishes at --url: %C is the channel, %P the payload, as in 'P %C %P'.")
+  var pub: String?
+
+  @Option(help: "Part of the text that confirms a subscription; left out: it counts as made once it was sent.")
+  var subAck: String?
+
+  @Option(help: "Part of the text that acknowledges a publication; left out: none is.")
+  var pubAck: String?
 
   @Option(help: "Connection token for all clients.")
   var token: String?
@@ -106,6 +123,14 @@ struct RunCommand: ParsableCommand {
     set("groups.0.rate", rate)
     set("groups.0.subscribers", subscribers)
     set("workers", workers)
+    for (key, value) in [("sub", sub), ("pub", pub), ("sub_ack", subAck), ("pub_ack", pubAck)] {
+      guard let value else { continue }
+      guard url != nil else {
+        throw BenchError(
+          "--sub, --pub, --sub-ack and --pub-ack say how the server at --url is spoken to; give --url too.")
+      }
+      overrides.append(ScenarioFile.Override(path: "template.\(key)", text: value))
+    }
     for text in self.overrides { overrides.append(try ScenarioFile.Override(text)) }
     var scenario = try ScenarioFile.load(self.scenario, overrides: overrides)
     if let peers { scenario.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
