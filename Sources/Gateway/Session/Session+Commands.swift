@@ -70,9 +70,9 @@ extension Session {
     case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
     case (.history(let id, let binaryData), .history(let page)):
       send(.history(id: id, historyResult(page, binaryData)))
-    case (.presence(let id), .presence(let members)):
+    case (.presence(let id), .presence(let members, let isPartial)):
       let byClient = Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
-      send(.presence(id: id, byClient))
+      send(.presence(id: id, byClient, isPartial: isPartial))
     case (.presenceStats(let id), .presenceStats(let clients, let users)):
       send(.presenceStats(id: id, clients: clients, users: users))
     case (.call(let id, let answer), _): called(id, answer, response)

@@ -4,7 +4,8 @@ public enum ClientReply: Sendable, Equatable {
   case subscribe(id: UInt32, SubscribeResult)
   case unsubscribe(id: UInt32)
   case publish(id: UInt32)
-  case presence(id: UInt32, [String: ClientInfo])
+  /// - isPartial: there are more than one answer names (ours).
+  case presence(id: UInt32, [String: ClientInfo], isPartial: Bool = false)
   case presenceStats(id: UInt32, clients: UInt32, users: UInt32)
   case history(id: UInt32, HistoryResult)
   case ping(id: UInt32)
