@@ -180,6 +180,7 @@ extension BrokerCore {
   private func forget(_ state: ChannelState) {
     channels[state.name] = nil
     mapBytes -= state.map?.bytes ?? 0
+    giveBackEntries(of: state)
     if recentChannel === state { recentChannel = nil }
     mapEnds.remove(state.name)
     keyEnds.remove(state.name)

@@ -52,7 +52,7 @@ extension BrokerCore {
     guard let offset = state.sequencer.peek() else { throw .draining }
     var notice = plan.notice
     notice.offset = offset
-    try append(notice, nil, edit: plan.edit, of: state, for: requester, at: time, into: &effects)
+    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, at: time, into: &effects)
   }
 
   /// The publication as it will be once every change under way is on disk.

@@ -32,6 +32,22 @@ extension BrokerCore {
     }
   }
 
+  /// The one rule of memory, for whoever makes a channel or adds to one: that of all first, then the owner's share.
+  ///
+  /// - Parameters:
+  ///   - owner: who pays, where that is whoever asks; nil: only the memory of all counts.
+  ///   - info: who asks.
+  /// - Throws: where the process or the owner keeps as much as is allowed.
+  private func checkMemory(of owner: ChannelOwner?, _ info: ClientInfo?) throws(ClientError) {
+    if memoryUse >= configuration.memoryBytes { throw refused(Self.memoryIsFull, .memoryFull, info) }
+    if let owner, owner.bytes >= configuration.userMemoryBytes { throw refused(Self.shareIsUsed, .userMemory, info) }
+  }
+
+  /// Whether the memory of the broker grows with what is published on a channel: only there does anybody pay for it.
+  private static func isKeptInMemory(_ options: ChannelOptions) -> Bool {
+    options.durability == .memory && (options.keepsHistory || options.kind == .map)
+  }
+
   /// Called before a channel is opened that is not in use.
   ///
   /// - Throws: where this is one channel too many.
@@ -40,33 +56,27 @@ extension BrokerCore {
   ) throws(ClientError) {
     // What people may do there is for the app to say.
     if options.app != nil { return }
-    if memoryUse >= configuration.memoryBytes {
-      throw refused(Self.memoryIsFull, .memoryFull, maker.info, at: time)
-    }
+    try checkMemory(of: nil, maker.info)
     guard let user = Self.payer(maker.info), !isKnown(name, options) else { return }
     guard makers.take(for: IdentifierKey(user), at: time.monotonic) else {
       throw refused(
         .tooManyRequests.saying("you open new channels faster than is allowed; open fewer, or more slowly"),
-        .userChannelRate, maker.info, at: time)
+        .userChannelRate, maker.info)
     }
-    guard options.durability == .memory, case .publisher = maker, options.keepsHistory || options.kind == .map,
-      let owner = accounts?.owner(user)
-    else { return }
+    guard case .publisher = maker, Self.isKeptInMemory(options), let owner = accounts?.owner(user) else { return }
     if owner.channels >= configuration.userChannels {
       throw refused(
         .limitExceeded.saying(
           "you keep as many channels as are allowed; use those that you have, or wait until some end"),
-        .userChannels, maker.info, at: time)
+        .userChannels, maker.info)
     }
-    if owner.bytes >= configuration.userMemoryBytes {
-      throw refused(Self.shareIsUsed, .userMemory, maker.info, at: time)
-    }
+    try checkMemory(of: owner, maker.info)
   }
 
   /// A channel has been opened that did not exist: what is kept of it is its maker's.
   func noteMade(_ state: ChannelState, by maker: Maker) {
-    guard case .publisher(let info) = maker, let user = Self.payer(info), state.options.durability == .memory,
-      state.sequencer.top.offset == 0, state.options.keepsHistory || state.options.kind == .map
+    guard case .publisher(let info) = maker, let user = Self.payer(info), Self.isKeptInMemory(state.options),
+      state.sequencer.top.offset == 0
     else { return }
     accounts?.own(state.name, by: user)
     state.owner = accounts?.owner(of: state.name)
@@ -82,26 +92,23 @@ extension BrokerCore {
     {
       throw refused(
         .tooManyRequests.saying("this channel gets more publications than is allowed; publish more slowly"),
-        .channelRate, info, at: time)
+        .channelRate, info)
     }
     // What frees memory, or takes none, is never refused for it.
-    guard state.options.durability == .memory, state.options.keepsHistory || state.map != nil,
-      request.write?.removed != true
-    else { return }
-    if memoryUse >= configuration.memoryBytes { throw refused(Self.memoryIsFull, .memoryFull, request.info, at: time) }
-    if let owner = state.owner, owner.bytes >= configuration.userMemoryBytes, let user = Self.payer(request.info),
-      owner.user.hasSameBytes(as: user)
-    {
-      throw refused(Self.shareIsUsed, .userMemory, request.info, at: time)
+    guard Self.isKeptInMemory(state.options), request.write?.removed != true else { return }
+    // The channel's owner alone is held to the share: to others the channel stays open.
+    let pays = state.owner.flatMap { owner in
+      Self.payer(request.info).map { owner.user.hasSameBytes(as: $0) } == true ? owner : nil
     }
+    try checkMemory(of: pays, request.info)
   }
 
   /// - Throws: where the presence of the channel shows as many as are allowed.
-  func checkMember(_ member: ClientInfo, of state: ChannelState, at time: BrokerTime) throws(ClientError) {
+  func checkMember(_ member: ClientInfo, of state: ChannelState) throws(ClientError) {
     guard state.members.count >= configuration.maximumMembers, state.members[member.client] == nil else { return }
     throw refused(
       .limitExceeded.saying("the channel has as many members as are allowed; try again when some have left"),
-      .channelMembers, member, at: time)
+      .channelMembers, member)
   }
 
   /// Somebody without a user id is who their connection is: those without one must not use up one share together.
@@ -115,9 +122,8 @@ extension BrokerCore {
     return (try? store.look(for: name, durability: options.durability).exists) ?? true
   }
 
-  private func refused(
-    _ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?, at time: BrokerTime
-  ) -> ClientError {
+  /// Counts a refusal, and notes it for the log.
+  func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
     counters.limited += 1
     note(cause, from: info?.user ?? "a service")
     return error

@@ -2,8 +2,8 @@ import Wire
 
 /// Who is on a channel. Nobody is on one that is not in use, and asking opens none.
 extension BrokerCore {
-  /// Who is there, as many as one answer names, or that they weigh more than it may hold; ``presenceStats(of:for:at:)``
-  /// counts all of them.
+  /// Who is there, as many as one answer names, and whether that is all; or that they weigh more than an answer may hold.
+  /// ``presenceStats(of:for:at:)`` counts all of them.
   func presence(
     on name: ChannelName, for viewer: String?, within answer: AnswerLimit, at time: BrokerTime
   ) throws(ClientError) -> BrokerResponse {
@@ -13,18 +13,22 @@ extension BrokerCore {
     // What all of them weigh is known: where all would be named, nothing is gathered to be thrown away.
     var isTooLarge = audience == nil && members.count <= most && members.bytes > limit
     var named: [ClientInfo] = []
+    var isPartial = false
     if !isTooLarge {
       var bytes = 0
       members.forEach { member in
         guard audience?.matches(member: member) ?? true else { return true }
-        if named.count >= most { return false }
+        if named.count >= most {
+          isPartial = true
+          return false
+        }
         bytes += member.cost
         isTooLarge = bytes > limit
         named.append(member)
         return !isTooLarge
       }
     }
-    guard isTooLarge else { return .presence(named) }
+    guard isTooLarge else { return .presence(named, isPartial: isPartial) }
     if answer.isTry { return .tooLarge }
     throw .limitExceeded.saying("\(members.count) are there, more than one answer lists; ask for presence_stats")
   }

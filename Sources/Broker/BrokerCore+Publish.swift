@@ -76,7 +76,7 @@ extension BrokerCore {
   /// The entry for the log, with a ticket of its own.
   func entry(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
-    for requester: Requester
+    for requester: Requester, claim: QuotaClaim? = nil
   ) -> LogEntry {
     let ticket = nextTicket
     nextTicket += 1
@@ -86,14 +86,21 @@ extension BrokerCore {
       ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
       historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
-      writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve)
+      writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve, claim: claim)
   }
 
+  /// - Parameter original: the publication that `edit` changes.
   func append(
-    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
-    for requester: Requester, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?,
+    over original: Publication? = nil, of state: ChannelState, for requester: Requester, at time: BrokerTime,
+    into effects: inout [BrokerEffect]
   ) throws(ClientError) {
-    let entry = entry(consume publication, record, edit: edit, of: state, for: requester)
+    var claim: QuotaClaim?
+    if let quota = state.quota {
+      claim = try self.claim(
+        for: copy publication, edit: edit, of: original, on: state, quota, for: requester, at: time)
+    }
+    let entry = entry(consume publication, record, edit: edit, of: state, for: requester, claim: claim)
     switch state.store.append(entry.publication.change?.kept == nil ? entry : entry.asKept) {
     case .kept:
       state.sequencer.kept()
@@ -158,6 +165,9 @@ extension BrokerCore {
     counters.published += 1
     if let map = state.map {
       mapBytes -= map.bytes
+      if let quota = state.quota, let change = publication.change {
+        quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
+      }
       map.apply(publication)
       mapBytes += map.bytes
       map.lastWrite = time.monotonic

@@ -19,7 +19,7 @@ extension BrokerCore {
       state = try channel(request.channel, at: time)
     } else {
       state = try channel(request.channel, options, madeBy: .subscriber(request.member), at: time)
-      if let member = request.member, request.isPresent { try checkMember(member, of: state, at: time) }
+      if let member = request.member, request.isPresent { try checkMember(member, of: state) }
     }
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {

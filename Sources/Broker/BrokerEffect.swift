@@ -80,6 +80,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var callsOverLimit: UInt64 = 0
   /// Publications that were refused because as many idempotency keys are held as are allowed.
   public var keysRefused: UInt64 = 0
+  /// Publications that were refused because their user keeps as much as a namespace's quota allows; part of ``limited``.
+  public var overQuota: UInt64 = 0
   /// What was refused for another limit: of memory, of a channel, of a user.
   public var limited: UInt64 = 0
 }

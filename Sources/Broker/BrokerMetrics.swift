@@ -13,6 +13,7 @@ struct BrokerMetrics {
   private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
   private let callsOverLimit = Counter(label: "fanfare_app_calls_over_limit_total")
   private let keysRefused = Counter(label: "fanfare_broker_keys_refused_total")
+  private let overQuota = Counter(label: "fanfare_broker_over_quota_total")
   private let limited = Counter(label: "fanfare_broker_limited_total")
   private let memory = Gauge(label: "fanfare_broker_memory_bytes")
   private let channels = Gauge(label: "fanfare_broker_channels")
@@ -30,6 +31,7 @@ struct BrokerMetrics {
     forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
     callsOverLimit.increment(by: new.callsOverLimit - old.callsOverLimit)
     keysRefused.increment(by: new.keysRefused - old.keysRefused)
+    overQuota.increment(by: new.overQuota - old.overQuota)
     limited.increment(by: new.limited - old.limited)
     pending.record(pendingBytes)
   }

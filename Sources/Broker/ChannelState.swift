@@ -23,6 +23,8 @@ final class ChannelState {
   var rate = TokenLevel(.unlimited)
   /// Who made the channel, where it is kept in memory.
   var owner: ChannelOwner?
+  /// Nil: users may keep as much here as they like.
+  let quota: ChannelQuota?
   /// An app's records: neither subscribers nor taps get them.
   let isHidden: Bool
   /// On map channels.
@@ -33,6 +35,7 @@ final class ChannelState {
     self.isHidden = isHidden
     self.options = options
     self.store = store
+    quota = options.hasUserQuota ? ChannelQuota(of: name, options, in: store) : nil
     sequencer = Sequencer(position: opened.position)
     recentOrigins = opened.recentOrigins
   }

@@ -207,8 +207,9 @@ enum ServiceReply {
       writer.list("publications") { writer in
         for publication in page.publications { writer.object { $0.write(publication, binary: binaryData) } }
       }
-    case .presence(let members):
+    case .presence(let members, let isPartial):
       writer.list("members") { writer in for member in members { writer.object { $0.write(member) } } }
+      if isPartial { writer.write("partial", true) }
     case .presenceStats(let clients, let users):
       writer.write("num_clients", clients)
       writer.write("num_users", users)

@@ -34,10 +34,13 @@ extension RealtimeClient {
       position: StreamPosition(epoch: result.epoch, offset: result.offset), publications: result.publications)
   }
 
-  /// Who is on the channel, by identifier of the connection.
-  public func presence(on channel: String) async throws(RealtimeError) -> [String: ClientInfo] {
-    guard case .presence(_, let members) = try await call(.presence(channel: channel)) else { throw .unexpectedReply }
-    return Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
+  /// Who is on the channel, as many as one answer names; ``presenceStats(on:)`` counts all of them.
+  public func presence(on channel: String) async throws(RealtimeError) -> PresenceList {
+    guard case .presence(_, let members, let isPartial) = try await call(.presence(channel: channel)) else {
+      throw .unexpectedReply
+    }
+    let clients = Dictionary(members.map { ($0.client, $0) }, uniquingKeysWith: { _, last in last })
+    return PresenceList(clients: clients, isPartial: isPartial)
   }
 
   public func presenceStats(on channel: String) async throws(RealtimeError) -> PresenceStats {
@@ -50,6 +53,19 @@ extension RealtimeClient {
   public func rpc(_ method: String, _ data: [UInt8] = []) async throws(RealtimeError) -> [UInt8] {
     guard case .rpc(_, let result) = try await call(.rpc(method: method, data: data)) else { throw .unexpectedReply }
     return result
+  }
+}
+
+/// Who is on a channel.
+public struct PresenceList: Sendable, Equatable {
+  /// By identifier of the connection.
+  public var clients: [String: ClientInfo]
+  /// There are more than the answer names: show the number from ``PresenceStats``, and these as some of them.
+  public var isPartial: Bool
+
+  public init(clients: [String: ClientInfo], isPartial: Bool = false) {
+    self.clients = clients
+    self.isPartial = isPartial
   }
 }
 

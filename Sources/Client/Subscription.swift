@@ -32,7 +32,7 @@ public struct Subscription: Sendable {
     try await client.history(of: channel, limit: limit, since: since, reverse: reverse)
   }
 
-  public func presence() async throws(RealtimeError) -> [String: ClientInfo] { try await client.presence(on: channel) }
+  public func presence() async throws(RealtimeError) -> PresenceList { try await client.presence(on: channel) }
 
   public func presenceStats() async throws(RealtimeError) -> PresenceStats {
     try await client.presenceStats(on: channel)

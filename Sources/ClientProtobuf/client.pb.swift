@@ -917,6 +917,9 @@ public nonisolated struct ProtoPresenceResult: Sendable {
 
   public var presence: Dictionary<String,ProtoClientInfo> = [:]
 
+  /// Fanfare's own: there are more than one answer names; presence_stats counts all of them.
+  public var partial: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -2675,7 +2678,7 @@ nonisolated extension ProtoPresenceRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension ProtoPresenceResult: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PresenceResult"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}presence\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}presence\0\u{2}c\u{1}partial\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2684,6 +2687,7 @@ nonisolated extension ProtoPresenceResult: SwiftProtobuf.Message, SwiftProtobuf.
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMessageMap<SwiftProtobuf.ProtobufString,ProtoClientInfo>.self, value: &self.presence) }()
+      case 100: try { try decoder.decodeSingularBoolField(value: &self.partial) }()
       default: break
       }
     }
@@ -2693,11 +2697,15 @@ nonisolated extension ProtoPresenceResult: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.presence.isEmpty {
       try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMessageMap<SwiftProtobuf.ProtobufString,ProtoClientInfo>.self, value: self.presence, fieldNumber: 1)
     }
+    if self.partial != false {
+      try visitor.visitSingularBoolField(value: self.partial, fieldNumber: 100)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: ProtoPresenceResult, rhs: ProtoPresenceResult) -> Bool {
     if lhs.presence != rhs.presence {return false}
+    if lhs.partial != rhs.partial {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -13,6 +13,8 @@ struct KeptPublications {
   private var ring = Ring<KeptPublication>()
   /// Sum of the costs.
   private(set) var bytes = 0
+  /// Where quotas count what is kept.
+  var tally: QuotaTally?
 
   var count: Int { ring.count }
   var isEmpty: Bool { ring.isEmpty }
@@ -26,6 +28,7 @@ struct KeptPublications {
     let (offset, cost) = (publication.offset, publication.cost)
     assert(lastOffset.map { $0 &+ 1 == offset } ?? true, "kept publications must be contiguous")
     bytes += cost
+    if let tally { tally.added(publication) }
     if isEmpty { low = offset }
     ring.append(KeptPublication(publication: consume publication, ticket: ticket, cost: cost))
   }
@@ -34,6 +37,7 @@ struct KeptPublications {
     assert(firstOffset.map { $0 &- 1 == publication.offset } ?? true, "kept publications must be contiguous")
     let kept = KeptPublication(publication: publication, ticket: 0, cost: publication.cost)
     bytes += kept.cost
+    if let tally { tally.added(publication) }
     low = publication.offset
     ring.prepend(kept)
   }
@@ -41,6 +45,7 @@ struct KeptPublications {
   mutating func dropFirst() {
     guard let kept = ring.popFirst() else { return }
     bytes -= kept.cost
+    if let tally { tally.removed(kept.publication) }
     low &+= 1
   }
 
@@ -52,7 +57,9 @@ struct KeptPublications {
   /// Drops the offset and everything after it.
   mutating func truncate(from offset: UInt64) {
     while let last = lastOffset, last >= offset {
-      if let kept = ring.popLast() { bytes -= kept.cost }
+      guard let kept = ring.popLast() else { return }
+      bytes -= kept.cost
+      if let tally { tally.removed(kept.publication) }
     }
   }
 
@@ -74,11 +81,20 @@ struct KeptPublications {
     }
     let index = Int(publication.offset - first)
     bytes += publication.cost - ring[index].cost
+    if let tally {
+      tally.removed(ring[index].publication)
+      tally.added(publication)
+    }
     ring[index].publication = publication
     ring[index].cost = publication.cost
   }
 
-  mutating func removeAll() { self = KeptPublications() }
+  mutating func removeAll() {
+    if tally != nil { while !isEmpty { dropFirst() } }
+    let tally = tally
+    self = KeptPublications()
+    self.tally = tally
+  }
 
   func ticket(at offset: UInt64) -> UInt64? {
     guard let first = firstOffset, let last = lastOffset, offset >= first, offset <= last else { return nil }

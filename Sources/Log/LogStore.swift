@@ -65,6 +65,13 @@ public protocol MemoryAccounts: AnyObject {
 
   /// The channel, which is open and new, is this user's from now on.
   func own(_ channel: ChannelName, by user: String)
+
+  /// Counts an entry of a map that the broker alone keeps, where its namespace has a quota.
+  ///
+  /// - Parameters:
+  ///   - before: the entry that `now` takes the place of; nil: there was none.
+  ///   - now: nil: it is removed.
+  func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope)
 }
 
 extension LogStore {
@@ -207,12 +214,15 @@ public struct LogEntry: Sendable, Equatable {
   public var edit: LogEdit?
   /// It makes room, or must be written whatever room there is: removals, and what the server itself ends.
   public var mayUseReserve: Bool
+  /// What it adds to its user's account, where the namespace has a quota.
+  public var claim: QuotaClaim?
 
   @inlinable
   public init(
     ticket: UInt64, channel: ChannelName, epoch: String, publication: Publication, durability: Durability,
     historySize: Int, historyTTLMilliseconds: Int64, idempotency: IdempotencyRecord? = nil,
-    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil, mayUseReserve: Bool = false
+    origin: RequestOrigin? = nil, writesMap: Bool = false, edit: LogEdit? = nil, mayUseReserve: Bool = false,
+    claim: QuotaClaim? = nil
   ) {
     self.ticket = ticket
     self.channel = channel
@@ -226,6 +236,7 @@ public struct LogEntry: Sendable, Equatable {
     self.writesMap = writesMap
     self.edit = edit
     self.mayUseReserve = mayUseReserve
+    self.claim = claim
   }
 
   /// As the log is to keep it.

@@ -7,7 +7,7 @@ public import Wire
 /// longer. Its epoch is worked out from its name and a generation, which rises whenever a channel is forgotten on which
 /// something was published: so a channel that comes to be again, at offset 0, never does so in its former epoch, and one
 /// of which nothing is known has an epoch that anybody may be told.
-public final class MemoryStore: TransactionalStore, MemoryAccounts {
+public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccounts {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The same channels in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
@@ -22,6 +22,8 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
   /// Bytes of the publications that are kept, over all channels.
   public private(set) var bytesKept = 0
   private var owners = ChannelOwners()
+  let ledger = QuotaLedger()
+  private let quotaNamespaces: Set<String>
   /// Channels that have an epoch.
   public var channelCount: Int { channels.count }
 
@@ -34,12 +36,15 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
   ///   - randomness: where epochs come from.
   ///   - metaTTLMilliseconds: how long epoch and top of a channel with history outlive its last publication, once nothing
   ///     is kept.
+  ///   - quotaNamespaces: those in which what each user keeps is counted; the empty name: channels without a namespace.
   public init(
-    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64 = 3_600_000
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64 = 3_600_000,
+    quotaNamespaces: Set<String> = []
   ) {
     var randomness = randomness
     seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness)
     self.metaTTLMilliseconds = metaTTLMilliseconds
+    self.quotaNamespaces = quotaNamespaces
   }
 
   public func open(_ name: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
@@ -84,6 +89,12 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
     channel.owner = owners.adding(user)
   }
 
+  public func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount { ledger[account] }
+
+  public func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope) {
+    QuotaTally(scope: scope, ledger: ledger).replaced(before, by: now)
+  }
+
   /// Changes what is kept of a channel.
   private func account(_ channel: MemoryChannel, _ body: () -> Void) {
     let before = channel.kept.bytes
@@ -119,7 +130,10 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
       if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
     }
     if entry.writesMap, let change = entry.publication.change {
-      channel.entries[Array(change.key.utf8)] = change.removed ? nil : entry.publication
+      let key = Array(change.key.utf8)
+      let now = change.removed ? nil : entry.publication
+      channel.kept.tally?.replaced(channel.entries[key], by: now)
+      channel.entries[key] = now
     }
     return .kept
   }
@@ -198,6 +212,7 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
     }
     channels.giveBackMemory()
     order.giveBackMemory()
+    ledger.giveBackMemory()
   }
 
   /// Nobody will ask for the channel's epoch and top. Where it keeps no history there is nothing to recover, so nobody who
@@ -226,6 +241,9 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts {
 
   private func add(_ channel: MemoryChannel) -> MemoryChannel {
     channels[channel.name] = channel
+    if let scope = QuotaScope(of: channel.name, in: quotaNamespaces) {
+      channel.kept.tally = QuotaTally(scope: scope, ledger: ledger)
+    }
     channel.place = order.count
     order.append(channel)
     return channel

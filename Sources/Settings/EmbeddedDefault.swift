@@ -33,6 +33,7 @@ public enum EmbeddedDefault {
             "durability": "durable",
             "history_size": 1000,
             "history_ttl": "168h",
+            "user_quota_bytes": "256MiB",
             "force_recovery": true,
             "presence": true,
             "join_leave": true,
@@ -68,6 +69,8 @@ public enum EmbeddedDefault {
             "map_order": "descending",
             "map_score": "created",
             "map_max_entries": 10000,
+            "user_quota_bytes": "64MiB",
+            "user_quota_entries": 20000,
             "allow_publish_for_client": true,
             "allow_user_limited_channels": true
           },
@@ -77,6 +80,8 @@ public enum EmbeddedDefault {
             "map_mode": "persistent",
             "map_order": "ascending",
             "map_max_entries": 50,
+            "user_quota_bytes": "4MiB",
+            "user_quota_entries": 1000,
             "allow_publish_for_client": true,
             "allow_user_limited_channels": true
           }

@@ -131,5 +131,13 @@ extension SettingTable {
     SettingKey(
       "map_max_entries", .integer(1...100_000), .int(1000), "Entries of one map; a new key beyond it is refused."),
     SettingKey("map_key_is_user", .bool, .bool(false), "Clients write the key of their own user id alone."),
+    SettingKey(
+      "user_quota_bytes", .bytes(0...mebibytes(1024 * 1024)), .int(0),
+      "Bytes that one user may keep in the namespace: publications in histories and entries of maps, with 128 for each; what stands in a user's own channel, journal:#ada, is that user's, all else is its publisher's; more is refused with error 106. 0: no limit; where it is left out, 256MiB in persistent maps and no limit elsewhere."
+    ),
+    SettingKey(
+      "user_quota_entries", .integer(0...1_000_000_000), .int(0),
+      "Publications in histories of streams and entries of maps that one user may keep in the namespace; more are refused with error 106. 0: no limit; where it is left out, 100000 in persistent maps and no limit elsewhere."
+    ),
   ]
 }

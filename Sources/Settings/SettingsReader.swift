@@ -4,9 +4,12 @@ import Wire
 /// Reads the typed settings out of the merged layers.
 struct SettingsReader {
   private let config: ConfigReader
+  /// Keys that somebody gave, and not the table alone.
+  private let given: Set<String>
 
   /// - Parameter layers: the first that has a key decides.
   init(_ layers: [SettingsLayer]) {
+    given = Set(layers.flatMap(\.entries.keys))
     let defaults = Self.defaults(namespaces: layers.flatMap(\.namespaces).map(\.name))
     self.config = ConfigReader(providers: (layers + [defaults]).map(Self.provider))
   }
@@ -164,7 +167,20 @@ struct SettingsReader {
     options.followsChannel = flag("follows_channel")
     options.kind = choice(path + ["kind"])
     if options.kind == .map { readMap(path, into: &options) }
+    readQuota(path, into: &options)
     return options
+  }
+
+  /// Entries of persistent maps have no end of their own, as publications do: there somebody who means ill is bounded
+  /// without the operator's having thought of it.
+  private func readQuota(_ path: [String], into options: inout ChannelOptions) {
+    let isBounded = options.kind == .map && options.mapMode == .persistent
+    func value(_ name: String, standard: Int) -> Int {
+      let path = path + [name]
+      return isBounded && !given.contains(path.joined(separator: ".")) ? standard : int(path)
+    }
+    options.userQuotaBytes = value("user_quota_bytes", standard: 256 << 20)
+    options.userQuotaEntries = value("user_quota_entries", standard: 100_000)
   }
 
   private func readMap(_ path: [String], into options: inout ChannelOptions) {

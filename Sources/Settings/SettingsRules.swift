@@ -272,6 +272,20 @@ struct SettingsRules {
     }
     checkLane(options, at: place)
     checkMap(options, at: place)
+    checkQuota(options, at: place)
+  }
+
+  private mutating func checkQuota(_ options: ChannelOptions, at place: String) {
+    guard options.hasUserQuota else { return }
+    let key = options.userQuotaBytes > 0 ? "user_quota_bytes" : "user_quota_entries"
+    if options.kind == .stream, !options.keepsHistory {
+      report(
+        "\(place).\(key)", "is set, but nothing is kept; set history_size and history_ttl, or leave it out")
+    } else if options.kind == .map, options.mapMode != .ephemeral, options.userQuotaBytes == 0 {
+      report(
+        "\(place).user_quota_entries",
+        "is set, but user_quota_bytes is 0; a map's history of changes counts in bytes alone, so set both")
+    }
   }
 
   private mutating func checkMap(_ options: ChannelOptions, at place: String) {

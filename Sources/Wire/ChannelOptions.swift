@@ -125,6 +125,10 @@ public struct ChannelOptions: Sendable, Equatable {
   /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Who may
   /// subscribe there, may subscribe here.
   public var followsChannel = false
+  /// Bytes that one user may keep in the namespace's channels, on disk or in memory; 0: as many as come.
+  public var userQuotaBytes = 0
+  /// Publications in histories, and entries of maps, that one user may keep there; 0: as many as come.
+  public var userQuotaEntries = 0
   /// The app that alone writes to the channel and says who may see it; nil: none.
   public var app: AppName?
 
@@ -132,6 +136,9 @@ public struct ChannelOptions: Sendable, Equatable {
 
   /// Both limits must be set for anything to be kept.
   public var keepsHistory: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
+
+  /// What each user keeps is counted, and bounded.
+  public var hasUserQuota: Bool { userQuotaBytes > 0 || userQuotaEntries > 0 }
 }
 
 /// The rules of every channel: broker and gateway look them up by name and must be given the same ones.
@@ -178,6 +185,11 @@ public struct NamespaceTable: Sendable, Equatable {
   public var namespaces: [String: ChannelOptions] {
     get { contents.namespaces }
     set { contents = Contents(withoutNamespace, newValue, apps: apps) }
+  }
+
+  /// Those in which what each user keeps is bounded; the empty name: channels without a namespace.
+  public var namespacesWithQuota: Set<String> {
+    Set(namespaces.filter { $0.value.hasUserQuota }.keys).union(withoutNamespace.hasUserQuota ? [""] : [])
   }
 
   /// Apps that have a namespace here, in order.

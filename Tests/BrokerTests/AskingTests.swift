@@ -161,33 +161,6 @@ struct AskingTests {
 
 @Suite("What the broker holds of channels comes to an end")
 struct ForgettingTests {
-  @Test("a hundred thousand channels, one after another, leave nothing in the broker or its store")
-  func manyChannels() {
-    let scene = BrokerScene { $0.idleChannelTimeout = 1000 }
-    scene.hello(1)
-    var most = 0
-    var id: UInt64 = 0
-    for round in 0..<100 {
-      for index in 0..<1000 {
-        let name = ChannelName(stringLiteral: "bare:\(round)-\(index)")
-        id += 3
-        scene.request(id, .subscribe(name, member: "c"), oldest: id)
-        scene.publish(id + 1, name, "1")
-        scene.request(id + 2, .unsubscribe(name, member: "c", keeps: false), oldest: id + 2)
-      }
-      _ = scene.hears()
-      scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: .max).bytes, from: 1)
-      scene.pass(1000)
-      most = max(most, scene.core.channels.count)
-    }
-    #expect(most <= 2000)
-    for _ in 0..<9 { scene.pass(100_000) }
-    #expect(scene.core.channels.isEmpty)
-    #expect(scene.core.channels.capacity < 8192)
-    #expect(scene.core.idle.count == 0 && scene.core.keyEnds.count == 0 && scene.core.mapEnds.count == 0)
-    #expect((scene.core.memory as? MemoryStore)?.channelCount == 0)
-  }
-
   @Test("a channel that subscribers come to and leave all the time waits once for its end")
   func comingAndGoing() {
     let scene = BrokerScene()

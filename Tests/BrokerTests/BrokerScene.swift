@@ -39,9 +39,17 @@ final class BrokerScene {
   private var nextQuestion: UInt64 = 1 << 32
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
+  /// Of the requests of a test that counts them itself.
+  var lastID: UInt64 = 0
 
-  /// - Parameter change: what this test needs otherwise.
-  init(disk: ScriptedStore = ScriptedStore(), _ change: (inout BrokerConfiguration) -> Void = { _ in }) {
+  /// - Parameters:
+  ///   - store: takes the place of the scripted disk.
+  ///   - change: what this test needs otherwise.
+  init(
+    disk: ScriptedStore = ScriptedStore(), memory: MemoryStore = MemoryStore(randomness: FixedEpochs()),
+    store: (any TransactionalStore)? = nil,
+    _ change: (inout BrokerConfiguration) -> Void = { _ in }
+  ) {
     self.disk = disk
     var options = ChannelOptions()
     options.historySize = 5
@@ -54,7 +62,7 @@ final class BrokerScene {
     table.namespaces["bare"] = ChannelOptions()
     var configuration = BrokerConfiguration(namespaces: table, instance: 7)
     change(&configuration)
-    core = BrokerCore(configuration: configuration, memory: MemoryStore(randomness: FixedEpochs()), disk: disk)
+    core = BrokerCore(configuration: configuration, memory: memory, disk: store ?? disk)
   }
 
   // MARK: In

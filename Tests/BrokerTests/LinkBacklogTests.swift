@@ -145,14 +145,35 @@ struct LinkBacklogTests {
     #expect(subscribed.recovered && subscribed.publications.count == 4)
   }
 
-  @Test("who is present is listed whole, or not at all")
+  @Test("of more members than an answer names the list says that it is a part, and the numbers are those of all")
+  func partialPresence() {
+    let scene = BrokerScene { $0.maximumPageSize = 3 }
+    scene.hello(1)
+    for index in 1...3 { scene.request(UInt64(index), .subscribe(channel, member: "c\(index)")) }
+    guard case .presence(let whole, isPartial: false)? = scene.ask(.presence(channel)) else {
+      Issue.record("three of three are all")
+      return
+    }
+    #expect(whole.count == 3)
+    for index in 4...5 { scene.request(UInt64(index), .subscribe(channel, member: "c\(index)")) }
+    guard case .presence(let part, isPartial: true)? = scene.ask(.presence(channel)) else {
+      Issue.record("three of five are a part")
+      return
+    }
+    #expect(Set(part.map(\.client)).count == 3)
+    #expect(scene.ask(.presenceStats(channel)) == .presenceStats(clients: 5, users: 1))
+    let answer = ServiceReply.frames(for: .presence(part, isPartial: true), binaryData: false)
+    #expect(String(decoding: answer.result, as: UTF8.self).hasSuffix(",\"partial\":true}"))
+  }
+
+  @Test("a list of those present that weighs too much is no list")
   func presence() {
     let scene = BrokerScene { $0.maximumPageBytes = 1000 }
     scene.hello(1)
     for index in 1...10 { scene.request(UInt64(index), .subscribe(channel, member: "c\(index)")) }
     let small = AnswerLimit(bytes: 300, isTry: true)
     #expect(scene.ask(.presence(channel, viewer: nil, answer: small)) == .tooLarge)
-    guard case .presence(let members)? = scene.ask(.presence(channel)) else {
+    guard case .presence(let members, _)? = scene.ask(.presence(channel)) else {
       Issue.record("no list")
       return
     }

@@ -117,7 +117,7 @@ struct OrderTests {
       let info = ClientInfo(user: "u\(id % 4)", client: "c\(id)")
       scene.request(id, .subscribe(.init(channel: "m", member: info)))
     }
-    guard case .presence(let members)? = scene.ask(.presence("m")) else {
+    guard case .presence(let members, _)? = scene.ask(.presence("m")) else {
       Issue.record("no members")
       return
     }

@@ -42,7 +42,8 @@ struct ReplyDecoderTests {
     refresh.ttl = 3
     return [
       .connect(id: 1, connect), .subscribe(id: 2, subscribe), .unsubscribe(id: 3), .publish(id: 4),
-      .presence(id: 5, [info]), .presenceStats(id: 6, clients: 2, users: 1), .history(id: 7, history),
+      .presence(id: 5, [info]), .presence(id: 5, [info], isPartial: true),
+      .presenceStats(id: 6, clients: 2, users: 1), .history(id: 7, history),
       .ping(id: 8), .rpc(id: 9, data: [3]), .refresh(id: 10, refresh), .subRefresh(id: 11, expires: true, ttl: 4),
       .error(id: 12, .internalError), .serverPing, .push(.publication(channel: "ch", publication)),
       .push(.join(channel: "ch", info)), .push(.leave(channel: "ch", info)),

@@ -192,6 +192,9 @@ struct SessionContentsTests {
       bench.answer(bench.feed(.presence(channel: "a"), id: 3), .presence([info]))
         == [.send(.presence(id: 3, [info]))])
     #expect(
+      bench.answer(bench.feed(.presence(channel: "a"), id: 3), .presence([info], isPartial: true))
+        == [.send(.presence(id: 3, ["x": info], isPartial: true))])
+    #expect(
       bench.answer(bench.feed(.presenceStats(channel: "a"), id: 4), .presenceStats(clients: 2, users: 1))
         == [.send(.presenceStats(id: 4, clients: 2, users: 1))])
     #expect(bench.answer(bench.feed(history("a")), .failed(.unrecoverablePosition)).errorCode == 112)

@@ -62,7 +62,8 @@ import Wire
         { db in
           let before = db.totalChangesCount
           try db.inTransaction {
-            let leavesSome = try AgeSweep(now: now).write(db)
+            var quotas = QuotaChanges()
+            let leavesSome = try AgeSweep(now: now).write(db, &quotas)
             #expect(leavesSome)
             return .commit
           }

@@ -30,6 +30,41 @@ struct LimitSettingsTests {
       problems(#"{"server": {"proxy_protocol": true}}"#).first?.contains("server.trusted_proxies is empty") == true)
   }
 
+  @Test("Persistent maps have a quota for each user unless it says 0; other namespaces have one where it is set")
+  func quotas() throws {
+    func options(_ json: String) throws -> ChannelOptions {
+      let settings = try load(#"{"channel": {"namespaces": [{"name": "n", \#(json)}]}}"#)
+      return try #require(settings.channels.namespaces["n"])
+    }
+    let persistent = #""kind": "map", "map_mode": "persistent""#
+    let standard = try options(persistent)
+    #expect(standard.userQuotaBytes == 256 << 20 && standard.userQuotaEntries == 100_000)
+    let given = try options(persistent + #", "user_quota_bytes": "1MiB", "user_quota_entries": 0"#)
+    #expect(given.userQuotaBytes == 1 << 20 && given.userQuotaEntries == 0)
+    #expect(try !options(persistent + #", "user_quota_bytes": 0, "user_quota_entries": 0"#).hasUserQuota)
+    #expect(try !options(#""kind": "map", "map_mode": "recoverable""#).hasUserQuota)
+    let stream = #""history_size": 9, "history_ttl": "1m", "durability": "durable""#
+    #expect(try !options(stream).hasUserQuota)
+    #expect(try options(stream + #", "user_quota_entries": 7"#).userQuotaEntries == 7)
+    let shipped = try load(EmbeddedDefault.json).channels
+    #expect(shipped.namespacesWithQuota == ["chat", "receipts", "journal", "favorites"])
+  }
+
+  @Test("A quota where nothing is kept, and one that leaves a map's changes out, are mistakes")
+  func pointlessQuotas() {
+    func problem(_ json: String) -> String? {
+      problems(#"{"channel": {"namespaces": [{"name": "n", \#(json)}]}}"#).first
+    }
+    #expect(
+      problem(#""user_quota_bytes": 9"#)
+        == "f.json:1: channel.namespaces.n.user_quota_bytes: is set, but nothing is kept; set history_size and history_ttl, or leave it out"
+    )
+    #expect(
+      problem(#""kind": "map", "map_mode": "recoverable", "user_quota_entries": 9"#)?
+        .hasPrefix("f.json:1: channel.namespaces.n.user_quota_entries: is set, but user_quota_bytes is 0") == true)
+    #expect(problem(#""kind": "map", "user_quota_entries": 9"#) == "accepted")
+  }
+
   @Test("A limit beyond all connections limits nothing")
   func tooLarge() {
     #expect(

@@ -149,7 +149,7 @@ extension AppWorld {
     case .failed(let error):
       coverage.refused += 1
       if error.code == 100 && command.mayBeAskedAgain { phone.unclear.append(command) }
-    case .presence(let members) where command.method == "presence":
+    case .presence(let members, _) where command.method == "presence":
       // Presence comes in no order.
       answers[answers.count - 1] = "\(phone.name) presence: \(members.sorted { $0.client < $1.client })"
     case .history(let page) where command.method == "history":

@@ -270,7 +270,7 @@ final class World {
   func presence(on channel: ChannelName) -> [String] {
     var effects: [BrokerEffect] = []
     broker?.serve(.presence(channel), for: ServiceTag(number: 0), at: time, into: &effects)
-    guard case .answer(_, .presence(let members))? = effects.first else { return [] }
+    guard case .answer(_, .presence(let members, _))? = effects.first else { return [] }
     return members.map(\.client)
   }
 

@@ -39,6 +39,7 @@ struct LinkMessageTests {
       .published(position), .subscribed(.init(position: position, recovered: true, publications: publications)),
       .subscribed(.init(position: .init(epoch: "", offset: 0))), .done,
       .history(.init(position: position, publications: publications)), .presence([full, bare]), .presence([]),
+      .presence([full], isPartial: true),
       .presenceStats(clients: .max, users: 0), .channels([channel, other]), .channels([]),
       .subscribed(.init(position: position, entries: publications, audience: filter)),
       .mapPage(MapPage(phase: .state, position: position, entries: publications, cursor: "3:k")),

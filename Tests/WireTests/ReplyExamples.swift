@@ -221,6 +221,10 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.id = 3
       $0.ping = .init()
     },
+    .init(.presence(id: 4, [], isPartial: true), #"{"id":4,"presence":{"presence":{},"partial":true}}"#) {
+      $0.id = 4
+      $0.presence.partial = true
+    },
     .init(.presence(id: 4, []), #"{"id":4,"presence":{"presence":{}}}"#) {
       $0.id = 4
       $0.presence = .init()

@@ -125,7 +125,7 @@ extension ClientReply {
   /// The command that is answered; nil for what comes unasked.
   var id: UInt32? {
     switch self {
-    case .connect(let id, _), .subscribe(let id, _), .unsubscribe(let id), .publish(let id), .presence(let id, _),
+    case .connect(let id, _), .subscribe(let id, _), .unsubscribe(let id), .publish(let id), .presence(let id, _, _),
       .presenceStats(let id, _, _), .history(let id, _), .ping(let id), .rpc(let id, _), .refresh(let id, _),
       .subRefresh(let id, _, _), .error(let id, _):
       id

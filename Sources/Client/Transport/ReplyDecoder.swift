@@ -40,7 +40,9 @@ enum ReplyDecoder {
     if message.hasSubscribe { return .subscribe(id: id, subscribe(message.subscribe)) }
     if message.hasUnsubscribe { return .unsubscribe(id: id) }
     if message.hasPublish { return .publish(id: id) }
-    if message.hasPresence { return .presence(id: id, message.presence.presence.values.map(info)) }
+    if message.hasPresence {
+      return .presence(id: id, message.presence.presence.values.map(info), isPartial: message.presence.partial)
+    }
     if message.hasPresenceStats {
       return .presenceStats(id: id, clients: message.presenceStats.numClients, users: message.presenceStats.numUsers)
     }

@@ -70,8 +70,8 @@ extension Session {
     case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
     case (.history(let id, let binaryData), .history(let page)):
       send(.history(id: id, historyResult(page, binaryData)))
-    case (.presence(let id), .presence(let members)):
-      send(.presence(id: id, members))
+    case (.presence(let id), .presence(let members, let isPartial)):
+      send(.presence(id: id, members, isPartial: isPartial))
     case (.presenceStats(let id), .presenceStats(let clients, let users)):
       send(.presenceStats(id: id, clients: clients, users: users))
     case (.call(let id, let answer), _): called(id, answer, response)

@@ -8,6 +8,8 @@ struct AgeSweep {
   static let channelsPerPortion = 256
 
   let now: Int64
+  /// Those in which what users keep is counted.
+  var quotaNamespaces: Set<String> = []
 
   private var oldestOrigin: Int64 { now.minus(ttl: RequestTraces.originLifetime) }
 
@@ -29,16 +31,16 @@ struct AgeSweep {
   /// To be called within a transaction.
   ///
   /// - Returns: whether there may be more.
-  func write(_ db: Database) throws -> Bool {
+  func write(_ db: Database, _ quotas: inout QuotaChanges) throws -> Bool {
     var budget = Self.rowsPerPortion
     let due = try RowStatement(
-      db, "SELECT id, history_ttl FROM channels WHERE expires < ?1 ORDER BY expires LIMIT ?2")
+      db, "SELECT id, history_ttl, name FROM channels WHERE expires < ?1 ORDER BY expires LIMIT ?2")
     due.bind(now, at: 1)
     due.bind(Int64(Self.channelsPerPortion), at: 2)
-    var channels: [(id: Int64, ttl: Int64)] = []
-    while try due.next() { channels.append((due.int(0), due.int(1))) }
+    var channels: [(id: Int64, ttl: Int64, quota: QuotaScope?)] = []
+    while try due.next() { channels.append((due.int(0), due.int(1), scope(of: due))) }
     for channel in channels where budget > 0 {
-      budget -= try trim(channel.id, ttl: channel.ttl, limit: budget, db)
+      budget -= try trim(channel.id, ttl: channel.ttl, quota: channel.quota, limit: budget, db, &quotas)
     }
     let mayHaveMore = budget <= 0 || channels.count == Self.channelsPerPortion
     budget -= try delete(
@@ -54,6 +56,11 @@ struct AgeSweep {
     return mayHaveMore || budget <= 0
   }
 
+  private func scope(of row: RowStatement) -> QuotaScope? {
+    if quotaNamespaces.isEmpty { return nil }
+    return (try? ChannelName(row.text(2), limit: .max)).flatMap { QuotaScope(of: $0, in: quotaNamespaces) }
+  }
+
   /// - Returns: how many rows it deleted.
   private func delete(_ sql: String, upTo time: Int64, limit: Int, _ db: Database) throws -> Int {
     guard limit > 0 else { return 0 }
@@ -66,7 +73,9 @@ struct AgeSweep {
   }
 
   /// - Returns: how many rows it deleted.
-  private func trim(_ id: Int64, ttl: Int64, limit: Int, _ db: Database) throws -> Int {
+  private func trim(
+    _ id: Int64, ttl: Int64, quota: QuotaScope?, limit: Int, _ db: Database, _ quotas: inout QuotaChanges
+  ) throws -> Int {
     let oldest = try RowStatement(
       db, "SELECT offset, time FROM publications WHERE channel_id = ?1 ORDER BY offset LIMIT ?2")
     oldest.bind(id, at: 1)
@@ -85,7 +94,10 @@ struct AgeSweep {
       count += 1
     }
     if count == limit { expires = .min }  // There may be more: due again at once.
-    if let stale { try CommitBatch.delete(db, channel: id, through: stale) }
+    if let stale {
+      if let quota { try quotas.willDelete(through: stale, of: id, in: quota, db) }
+      try CommitBatch.delete(db, channel: id, through: stale)
+    }
     let update = try RowStatement(db, "UPDATE channels SET expires = ?2 WHERE id = ?1")
     update.bind(id, at: 1)
     update.bind(expires, at: 2)

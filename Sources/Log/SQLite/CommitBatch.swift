@@ -53,10 +53,10 @@ struct CommitBatch {
   var isEmpty: Bool { channels.isEmpty }
 
   /// To be called within a transaction.
-  func write(_ db: Database, sequence: UInt64) throws {
+  func write(_ db: Database, sequence: UInt64, _ quotas: inout QuotaChanges) throws {
     try writeChannels(db)
-    try writeEntries(db)
-    try trim(db)
+    try writeEntries(db, &quotas)
+    try trim(db, &quotas)
     let statement = try RowStatement(db, "UPDATE meta SET value = ?1 WHERE key = 'sequence'")
     statement.bind(sequence, at: 1)
     try statement.run()
@@ -131,7 +131,7 @@ struct CommitBatch {
     try statement.run()
   }
 
-  private func writeEntries(_ db: Database) throws {
+  private func writeEntries(_ db: Database, _ quotas: inout QuotaChanges) throws {
     let insert = try RowStatement(
       db,
       """
@@ -143,6 +143,7 @@ struct CommitBatch {
       let entry = queued.entry
       let publication = entry.publication
       if let key = entry.idempotency { try write(key, channel: id, db) }
+      if let scope = queued.channel.quota { try note(entry, channel: id, in: scope, &quotas, db) }
       if entry.writesMap, let change = publication.change { try write(change, by: publication, channel: id, db) }
       if let edit = entry.edit { try write(edit, channel: id, db) }
       // What the same transaction trims need not be written; who asked for it must be.
@@ -160,6 +161,23 @@ struct CommitBatch {
       insert.bind(entry.origin.map { Int64(bitPattern: $0.request) }, at: 8)
       insert.bind(publication.change.map { RowCodec.encode($0) }, at: 9)
       try insert.run()
+      if let scope = queued.channel.quota { quotas.add(publication.keptInHistory, of: publication.info, in: scope) }
+    }
+  }
+
+  /// Counts what an entry replaces, before it does.
+  private func note(
+    _ entry: LogEntry, channel: Int64, in scope: QuotaScope, _ quotas: inout QuotaChanges, _ db: Database
+  ) throws {
+    let publication = entry.publication
+    if entry.writesMap, let change = publication.change {
+      try quotas.willReplace(key: change.key, of: channel, in: scope, db)
+      if !change.removed { quotas.add(publication.keptAsEntry, of: publication.info, in: scope) }
+    }
+    if let replacement = entry.edit?.replacement {
+      // What is not kept any more is not changed either.
+      let isKept = try quotas.willReplace(replacement.offset, of: channel, in: scope, db)
+      if isKept { quotas.add(replacement.keptInHistory, of: replacement.info, in: scope) }
     }
   }
 
@@ -222,12 +240,13 @@ struct CommitBatch {
   }
 
   /// One ranged delete for each channel whose floor rose over something that was written before.
-  private func trim(_ db: Database) throws {
+  private func trim(_ db: Database, _ quotas: inout QuotaChanges) throws {
     for channel in channels {
       guard let id = channel.committed.id, channel.working.floor > channel.committed.floor else { continue }
       // The newest publication of the batch tells the time.
       guard let now = entries.last?.entry.publication.time else { return }
       try Self.keepOrigins(db, of: id, through: channel.working.floor, now: now)
+      if let scope = channel.quota { try quotas.willDelete(through: channel.working.floor, of: id, in: scope, db) }
       try Self.delete(db, channel: id, through: channel.working.floor)
     }
   }

@@ -21,11 +21,15 @@ extension LogWriter {
     if let refusal { return .failure(refusal) }
     let top = channel.committed.top
     guard let id = channel.committed.id else { return .success(top) }
+    var quotas = QuotaChanges()
+    var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
       try db.inTransaction(.immediate) {
         if let newest = try Self.newestTime(of: id, db) {
           try CommitBatch.keepOrigins(db, of: id, through: top, now: newest)
         }
+        if let scope = channel.quota { try quotas.willDelete(through: top, of: id, in: scope, db) }
+        totals = try quotas.write(db)
         try CommitBatch.delete(db, channel: id, through: top)
         return .commit
       }
@@ -35,6 +39,7 @@ extension LogWriter {
     case .success:
       channel.committed.floor = max(channel.committed.floor, top)
       channel.working = channel.committed
+      tell(totals)
       return .success(top)
     case .failure(let error): return .failure(error)
     }
@@ -62,18 +67,26 @@ extension LogWriter {
   func sweep(_ now: Int64) {
     upkeep.sweep = nil
     guard refusal == nil else { return }
-    let sweep = AgeSweep(now: now)
+    let sweep = AgeSweep(now: now, quotaNamespaces: quotaNamespaces)
     var leavesSome = false
-    _ = attempt { db in
+    var totals: [QuotaAccount: KeptAmount] = [:]
+    let result = attempt { db in
       guard try sweep.isDue(db) else { return false }
       try db.inTransaction(.immediate) {
-        leavesSome = try sweep.write(db)
+        var quotas = QuotaChanges()
+        leavesSome = try sweep.write(db, &quotas)
+        totals = try quotas.write(db)
         return .commit
       }
       return true
     }
+    if case .success = result { tell(totals) }
     // Should the disk refuse, the next sweep is soon enough.
     if leavesSome { upkeep.sweep = (now, .now() + Upkeep.sweepPause) }
+  }
+
+  private func tell(_ totals: [QuotaAccount: KeptAmount]) {
+    if !totals.isEmpty { inbox.post([.quotas(QuotaNews(totals: totals))], freeing: 0) }
   }
 
   /// Pages in the database are overwritten as they are changed (`secure_delete`); the journal still holds what they

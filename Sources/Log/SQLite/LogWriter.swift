@@ -42,18 +42,23 @@ final class LogWriter: @unchecked Sendable {
   /// What is to be gone on with when there is a moment.
   var upkeep = Upkeep()
   let diskLimits: DiskLimits
+  /// Those in which what users keep is counted.
+  let quotaNamespaces: Set<String>
+  /// Of the entries of the round, to be told with their outcomes.
+  private var quotaNews = QuotaNews()
   var nextRoomCheck = DispatchTime.now()
   var folderPath: String { folder.path }
 
   init(
-    queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, limits: DiskLimits, logger: Logger,
-    onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
+    queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, limits: DiskLimits,
+    quotaNamespaces: Set<String>, logger: Logger, onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
     self.queue = queue
     self.sequence = sequence
     self.folder = folder
     self.inbox = inbox
     diskLimits = limits
+    self.quotaNamespaces = quotaNamespaces
     self.logger = logger
     self.onCompletion = onCompletion
   }
@@ -177,9 +182,12 @@ final class LogWriter: @unchecked Sendable {
     if let refusal { return refusal }
     if batch.isEmpty { return nil }
     let next = sequence &+ 1
+    var quotas = QuotaChanges()
+    var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
       try db.inTransaction(.immediate) {
-        try batch.write(db, sequence: next)
+        try batch.write(db, sequence: next, &quotas)
+        totals = try quotas.write(db)
         try beforeCommit?(db)
         return .commit
       }
@@ -188,6 +196,7 @@ final class LogWriter: @unchecked Sendable {
     switch result {
     case .success:
       sequence = next
+      quotaNews.totals = totals
       folder.setMark(next)
       transactionCount.add(1, ordering: .relaxed)
       return nil
@@ -211,6 +220,7 @@ final class LogWriter: @unchecked Sendable {
         if keep(queued, after: cause) { continue }
       }
       freed += queued.cost
+      if let claim = queued.entry.claim { quotaNews.settled.append(claim) }
       guard let error else { continue }
       outcomes.append(
         .failed(
@@ -223,6 +233,10 @@ final class LogWriter: @unchecked Sendable {
         outcomes.append(
           .committed(channel.place, top: state.top, floor: state.floor, count: channel.entryCount))
       }
+    }
+    if !quotaNews.isEmpty {
+      outcomes.append(.quotas(quotaNews))
+      quotaNews = QuotaNews()
     }
     inbox.post(outcomes, freeing: freed)
     if !completions.isEmpty { onCompletion(completions) }

@@ -9,7 +9,8 @@ struct OpenedDatabase {
   let meta: StoreMeta
 
   init(
-    folder: DataFolder, checkLimit: Int, logger: Logger, randomness: inout any RandomNumberGenerator
+    folder: DataFolder, checkLimit: Int, quotaNamespaces: Set<String>, logger: Logger,
+    randomness: inout any RandomNumberGenerator
   ) throws(StartError) {
     let path = folder.databasePath
     do {
@@ -26,6 +27,10 @@ struct OpenedDatabase {
       try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
       var meta = try writer.read { try StoreMeta($0) }
       try Self.check(writer, folder, isClean: meta.isClean, limit: checkLimit)
+      let counted = try QuotaCount.update(writer, to: quotaNamespaces)
+      if !isNew, !counted.isEmpty {
+        logger.notice("counted what users keep in namespaces with a new quota", metadata: ["namespaces": "\(counted)"])
+      }
       if !isNew { Self.renew(&meta, folder, logger, &randomness) }
       meta.isClean = false
       if meta.seed.isEmpty { meta.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }

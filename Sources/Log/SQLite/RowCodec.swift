@@ -16,6 +16,18 @@ enum RowCodec {
     return bytes
   }
 
+  /// Bytes of what ``encode(_:)-(ClientInfo)`` makes, without making it; so with the two that follow.
+  static func size(of info: ClientInfo) -> Int {
+    16 + info.user.utf8.count + info.client.utf8.count + (info.connectionInfo?.count ?? 0)
+      + (info.channelInfo?.count ?? 0)
+  }
+
+  static func size(of tags: [String: String]) -> Int {
+    tags.reduce(0) { $0 + 8 + $1.key.utf8.count + $1.value.utf8.count }
+  }
+
+  static func size(ofKey key: String) -> Int { 4 + key.utf8.count + 17 }
+
   /// Nil where the bytes are not whole.
   static func decodeInfo(_ bytes: [UInt8]) -> ClientInfo? {
     var fields = Fields(bytes)

@@ -32,6 +32,8 @@ public final class SQLiteStore: TransactionalStore {
     public var followers: [String] = []
     /// Room that is left for others, and for what must be written.
     public var diskLimits = DiskLimits()
+    /// Those in which what each user keeps is counted; the empty name: channels without a namespace.
+    public var quotaNamespaces: Set<String> = []
     /// Milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
     /// Milliseconds that never go back.
@@ -63,7 +65,8 @@ public final class SQLiteStore: TransactionalStore {
   private let meta: StoreMeta
   private var randomness: any RandomNumberGenerator
   var hot: HotChannels
-  private var isClosed = false
+  var shares = QuotaShares()
+  private(set) var isClosed = false
   private var lastTransaction: UInt64 = 0
   /// Reads that asked SQLite.
   var coldReadCount = 0
@@ -83,8 +86,8 @@ public final class SQLiteStore: TransactionalStore {
   ) throws(StartError) {
     var randomness = randomness
     let opened = try OpenedDatabase(
-      folder: DataFolder(folder, files: options.openFolder(folder)), checkLimit: options.checkLimit, logger: logger,
-      randomness: &randomness)
+      folder: DataFolder(folder, files: options.openFolder(folder)), checkLimit: options.checkLimit,
+      quotaNamespaces: options.quotaNamespaces, logger: logger, randomness: &randomness)
     self.randomness = randomness
     self.options = options
     meta = opened.meta
@@ -94,7 +97,7 @@ public final class SQLiteStore: TransactionalStore {
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds)
     writer = LogWriter(
       queue: opened.writer, sequence: opened.meta.sequence, folder: opened.folder, inbox: inbox,
-      limits: options.diskLimits, logger: logger,
+      limits: options.diskLimits, quotaNamespaces: options.quotaNamespaces, logger: logger,
       onCompletion: onCompletion)
     if !options.isStepped { writer.start() }
   }
@@ -138,6 +141,7 @@ public final class SQLiteStore: TransactionalStore {
     guard let channel = hot[queued.channel.place] else { return .refused(.notContiguous) }
     if !channel.isDurable, entry.publication.offset != channel.top + 1 { return .refused(.notContiguous) }
     if let error = inbox.add(queued) { return .refused(error) }
+    claim(for: entry)
     take(entry, in: channel)
     return channel.isDurable ? .pending : .kept
   }
@@ -254,6 +258,7 @@ public final class SQLiteStore: TransactionalStore {
       switch outcome {
       case .looked(let found): propose(found)
       case .deleted: upkeep.phase = .resting
+      case .quotas(let news): shares.apply(news)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
         hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
@@ -329,7 +334,8 @@ public final class SQLiteStore: TransactionalStore {
     let state = WriterChannel.State(id: row?.id, top: row?.top ?? standing?.top ?? 0, isRenewed: isRenewed)
     let channel = HotChannel(
       writer: WriterChannel(
-        name: name, place: hot.nextPlace, storedEpoch: storedEpoch, durability: durability, state: state),
+        name: name, place: hot.nextPlace, storedEpoch: storedEpoch, durability: durability, state: state,
+        quota: QuotaScope(of: name, in: options.quotaNamespaces)),
       epoch: suffix.isEmpty ? storedEpoch : storedEpoch + "." + suffix, clock: hot.clock)
     channel.ttl = row?.ttl ?? 0
     channel.rowID = row?.id

@@ -116,6 +116,20 @@ enum Schema {
           CREATE INDEX entries_ends ON entries (channel_id, expires) WHERE expires IS NOT NULL;
           """)
     }
+    migrator.registerMigration("kept") { db in
+      try db.execute(
+        sql: """
+          -- What each user keeps in the namespaces that have a quota, which "quotas" in meta names, each with a line feed.
+          CREATE TABLE kept (
+            namespace TEXT NOT NULL,
+            user TEXT NOT NULL,
+            bytes INTEGER NOT NULL,
+            entries INTEGER NOT NULL,
+            PRIMARY KEY (namespace, user)
+          ) STRICT, WITHOUT ROWID;
+          INSERT INTO meta VALUES ('quotas', '');
+          """)
+    }
     return migrator
   }
 

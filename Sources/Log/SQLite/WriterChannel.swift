@@ -27,6 +27,8 @@ final class WriterChannel: @unchecked Sendable {
   /// The part of the epoch that stands in the row.
   let storedEpoch: String
   let durability: Durability
+  /// Who pays for what is kept; nil: the namespace has no quota.
+  let quota: QuotaScope?
   /// As on disk.
   var committed: State
   /// As on disk once the transaction under way is.
@@ -40,11 +42,15 @@ final class WriterChannel: @unchecked Sendable {
   /// Entries of the channel in the transaction under way.
   var entryCount = 0
 
-  init(name: ChannelName, place: HotPlace, storedEpoch: String, durability: Durability, state: State) {
+  init(
+    name: ChannelName, place: HotPlace, storedEpoch: String, durability: Durability, state: State,
+    quota: QuotaScope? = nil
+  ) {
     self.name = name
     self.place = place
     self.storedEpoch = storedEpoch
     self.durability = durability
+    self.quota = quota
     committed = state
     working = state
   }

@@ -33,6 +33,8 @@ enum WriterOutcome: Sendable {
   case looked(ChannelSweep.Found)
   /// The rows are gone, or the disk refused.
   case deleted
+  /// What users keep has changed.
+  case quotas(QuotaNews)
   /// - count: entries of the channel that are on disk with this.
   case committed(HotPlace, top: UInt64, floor: UInt64, count: Int)
   /// - isStale: not the disk refused the entry, but it did not follow what the writer knows of the channel.

@@ -239,7 +239,8 @@ public enum BrokerResponse: Sendable, Equatable {
   /// Unsubscribe and history_remove have nothing to tell.
   case done
   case history(HistoryPage)
-  case presence([ClientInfo])
+  /// - isPartial: there are more than one answer names.
+  case presence([ClientInfo], isPartial: Bool = false)
   case presenceStats(clients: UInt32, users: UInt32)
   case channels([ChannelName])
   case mapPage(MapPage)

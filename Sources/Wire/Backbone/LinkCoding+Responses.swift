@@ -32,8 +32,9 @@ extension LinkReply: ByteEncodable {
       writer.write(byte: ResponseKind.history.rawValue)
       writer.write(page.position)
       writer.write(page.publications)
-    case .presence(let members):
+    case .presence(let members, let isPartial):
       writer.write(byte: ResponseKind.presence.rawValue)
+      writer.write(flag: isPartial)
       writer.write(UInt64(members.count))
       for member in members { writer.write(member) }
     case .presenceStats(let clients, let users):
@@ -90,9 +91,10 @@ extension LinkReply: ByteEncodable {
     case .history:
       return .history(.init(position: try reader.readPosition(), publications: try reader.readPublications()))
     case .presence:
+      let isPartial = try reader.readFlag()
       var members: [ClientInfo] = []
       for _ in 0..<(try reader.readCount()) { members.append(try reader.readInfo()) }
-      return .presence(members)
+      return .presence(members, isPartial: isPartial)
     case .presenceStats: return .presenceStats(clients: try reader.readLimit(), users: try reader.readLimit())
     case .channels:
       var channels: [ChannelName] = []

@@ -5,7 +5,8 @@ public enum ClientReply: Sendable, Equatable {
   case unsubscribe(id: UInt32)
   case publish(id: UInt32)
   /// Each client once, in no order: sorting the thousands who may be there is nobody's business.
-  case presence(id: UInt32, [ClientInfo])
+  /// - isPartial: there are more than one answer names (ours).
+  case presence(id: UInt32, [ClientInfo], isPartial: Bool = false)
   case presenceStats(id: UInt32, clients: UInt32, users: UInt32)
   case history(id: UInt32, HistoryResult)
   case ping(id: UInt32)

@@ -24,12 +24,13 @@ enum JSONReplyEncoder {
     case .unsubscribe(let id): empty("unsubscribe", id, &writer)
     case .publish(let id): empty("publish", id, &writer)
     case .ping(let id): empty("ping", id, &writer)
-    case .presence(let id, let members):
+    case .presence(let id, let members, let isPartial):
       writer.write("id", id)
       writer.object("presence") { writer in
         writer.object("presence") { writer in
           for info in members { writer.object(named: info.client) { $0.write(info) } }
         }
+        if isPartial { writer.write("partial", true) }
       }
     case .presenceStats(let id, let clients, let users):
       writer.write("id", id)

@@ -186,10 +186,11 @@ enum ProtobufReplyEncoder {
     case .ping(let id):
       message.id = id
       message.ping = .init()
-    case .presence(let id, let members):
+    case .presence(let id, let members, let isPartial):
       message.id = id
       message.presence.presence = Dictionary(
         members.map { ($0.client, info($0)) }, uniquingKeysWith: { _, last in last })
+      message.presence.partial = isPartial
     case .presenceStats(let id, let clients, let users):
       message.id = id
       message.presenceStats.numClients = clients

@@ -19,7 +19,9 @@ enum BrokerSetup {
     let disk = try SQLiteStore(
       folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger
     ) { _ = completions.post($0) }
-    let memory = MemoryStore(metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000))
+    let memory = MemoryStore(
+      metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
+      quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
     let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
     try core.openRevocations()
     if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
@@ -110,6 +112,7 @@ enum BrokerSetup {
     options.keepsRow = { name in table.options(for: name).map { $0.app != nil } ?? true }
     options.followers = table.namespaces.filter { $0.value.followsChannel && $0.value.mapMode == .persistent }
       .map { $0.key + ":" }.sorted()
+    options.quotaNamespaces = table.namespacesWithQuota
     options.diskLimits.minimumFreeBytes = settings.data.minimumFreeBytes
     options.diskLimits.maximumBytes = settings.data.maximumBytes
     return options

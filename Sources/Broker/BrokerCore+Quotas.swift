@@ -1,0 +1,93 @@
+import Log
+import Wire
+
+/// What each user may keep in a namespace, as a channel in use needs it.
+final class ChannelQuota {
+  let scope: QuotaScope
+  /// 0: as many as come.
+  let bytes: Int
+  let entries: Int
+  private let accounts: any QuotaAccounts
+  /// The entries of the channel's map are in the broker's memory alone, and counted here.
+  private let countsEntries: Bool
+
+  /// Nil where the namespace has no quota, or the store counts nothing.
+  init?(of name: ChannelName, _ options: ChannelOptions, in store: any LogStore) {
+    guard options.hasUserQuota, options.app == nil, let accounts = store as? any QuotaAccounts else { return nil }
+    scope = QuotaScope(of: name)
+    (bytes, entries) = (options.userQuotaBytes, options.userQuotaEntries)
+    self.accounts = accounts
+    countsEntries = options.kind == .map && options.mapMode != .persistent
+  }
+
+  func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount { try accounts.kept(by: account) }
+
+  /// Whether an account that keeps `kept` has no room for `change`. What adds nothing always has.
+  func isExceeded(by kept: KeptAmount, and change: KeptAmount) -> Bool {
+    change.bytes > 0 && bytes > 0 && kept.bytes + change.bytes > bytes
+      || change.entries > 0 && entries > 0 && kept.entries + change.entries > entries
+  }
+
+  /// An entry of the map is replaced or removed.
+  func replaced(_ before: Publication?, by now: Publication?, in memory: (any MemoryAccounts)?) {
+    if countsEntries { memory?.countEntry(before, replacedBy: now, in: scope) }
+  }
+}
+
+/// Quotas: what one user keeps in a namespace, over all its channels, is bounded.
+///
+/// The stores count (``QuotaAccounts``), in the transactions that write and delete; the broker asks before it takes more.
+/// Clients alone are held to it. What services and the broker itself write to a user's own channel counts as that user's,
+/// and is never refused.
+extension BrokerCore {
+  /// What the publication adds to its user's account; nil where nobody pays.
+  ///
+  /// - Parameter original: the publication that `edit` changes.
+  /// - Throws: where the user keeps as much as is allowed. What removes something is never refused.
+  func claim(
+    for publication: Publication, edit: LogEdit?, of original: Publication?, on state: ChannelState,
+    _ quota: ChannelQuota, for requester: Requester, at time: BrokerTime
+  ) throws(ClientError) -> QuotaClaim? {
+    guard case .gateway = requester, let account = quota.scope.account(of: publication.info) else { return nil }
+    var change = KeptAmount()
+    if state.options.keepsHistory { change = publication.keptInHistory }
+    if state.map != nil, let key = publication.change {
+      if !key.removed { change = change + publication.keptAsEntry }
+      if let before = state.map?.latest(key.key), quota.scope.account(of: before.info) == account {
+        change = change - before.keptAsEntry
+      }
+    }
+    if let edit, let original { change = change + edit.replacement.keptInHistory - original.keptInHistory }
+    if publication.change?.removed != true, publication.tags["deletes"] == nil {
+      try check(change, for: account, quota, publication.info, at: time)
+    }
+    return QuotaClaim(
+      account: account, amount: KeptAmount(bytes: max(0, change.bytes), entries: max(0, change.entries)))
+  }
+
+  private func check(
+    _ change: KeptAmount, for account: QuotaAccount, _ quota: ChannelQuota, _ info: ClientInfo?, at time: BrokerTime
+  ) throws(ClientError) {
+    let kept: KeptAmount
+    do { kept = try quota.kept(by: account) } catch { throw clientError(for: error) }
+    guard quota.isExceeded(by: kept, and: change) else { return }
+    counters.overQuota += 1
+    throw refused(Self.quotaIsUsed, .userQuota, info)
+  }
+
+  /// The map of a channel that is forgotten goes with its entries.
+  func giveBackEntries(of state: ChannelState) {
+    guard let quota = state.quota, let map = state.map else { return }
+    for key in map.keys { quota.replaced(map.entry(key), by: nil, in: accounts) }
+  }
+
+  /// 106: repeating it does not help, removing something does.
+  private static let quotaIsUsed = ClientError.limitExceeded.saying(
+    "you keep as much in channels of this kind as is allowed; remove something, or wait until older publications end")
+}
+
+extension RefusalCause {
+  static let userQuota = RefusalCause(
+    "user_quota",
+    "publications were refused: a user keeps as much in a namespace as its user_quota_bytes or user_quota_entries")
+}

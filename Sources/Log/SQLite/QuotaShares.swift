@@ -1,0 +1,102 @@
+import GRDB
+import Wire
+
+/// What the broker thread knows of accounts: those that were asked for lately, and all with an entry on its way to the
+/// disk. The others stand in the database.
+///
+/// Bounded: two generations of accounts, the older of which goes when the younger is full. Those that stay for an entry
+/// under way are as many as there is room for entries (``SQLiteStore/Options/backlogLimit``).
+struct QuotaShares {
+  static let generation = 8192
+
+  private struct Share {
+    /// On disk.
+    var kept: KeptAmount
+    /// On its way there.
+    var claimed = KeptAmount()
+    var claims = 0
+  }
+
+  private var young: [QuotaAccount: Share] = [:]
+  private var old: [QuotaAccount: Share] = [:]
+
+  var count: Int { young.count + old.count }
+
+  /// What the account keeps, and what is on its way.
+  ///
+  /// - Parameter load: what it keeps on disk; asked where it is not known.
+  mutating func amount(of account: QuotaAccount, _ load: () throws -> KeptAmount) rethrows -> KeptAmount {
+    let share = try self.share(account, load)
+    return share.kept + share.claimed
+  }
+
+  /// An entry went to the writer.
+  mutating func claim(_ claim: QuotaClaim, _ load: () throws -> KeptAmount) rethrows {
+    var share = try self.share(claim.account, load)
+    share.claimed = share.claimed + claim.amount
+    share.claims += 1
+    young[claim.account] = share
+  }
+
+  /// What the writer tells comes in the order of its transactions, so the last total is the true one. One that a look at
+  /// the disk found in between may be newer for a moment; what makes it so is told next.
+  mutating func apply(_ news: QuotaNews) {
+    for (account, total) in news.totals {
+      if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }
+    }
+    for claim in news.settled { settle(claim) }
+  }
+
+  private mutating func settle(_ claim: QuotaClaim) {
+    guard var share = young[claim.account] ?? old[claim.account], share.claims > 0 else { return }
+    share.claims -= 1
+    share.claimed = share.claims == 0 ? KeptAmount() : share.claimed - claim.amount
+    if young[claim.account] != nil { young[claim.account] = share } else { old[claim.account] = share }
+  }
+
+  private mutating func share(_ account: QuotaAccount, _ load: () throws -> KeptAmount) rethrows -> Share {
+    if let share = young[account] { return share }
+    let share = try old.removeValue(forKey: account) ?? Share(kept: load())
+    if young.count >= Self.generation { age() }
+    young[account] = share
+    return share
+  }
+
+  private mutating func age() {
+    let underWay = old.filter { $0.value.claims > 0 }
+    old = young.merging(underWay) { young, _ in young }
+    young = [:]
+  }
+}
+
+extension SQLiteStore: QuotaAccounts {
+  public func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount {
+    if isClosed { throw .closed }
+    applyOutcomes()
+    do { return try shares.amount(of: account) { try reader.kept(by: account) } } catch { throw readFailed(error) }
+  }
+
+  /// The entry was taken. What it claims has just been held against the account, so that this is in memory; where it is
+  /// not and cannot be read, the entry counts when it is on disk.
+  @inline(__always)
+  func claim(for entry: LogEntry) {
+    if let claim = entry.claim { take(claim) }
+  }
+
+  private func take(_ claim: QuotaClaim) {
+    try? shares.claim(claim) { try reader.kept(by: claim.account) }
+  }
+}
+
+extension ChannelReader {
+  func kept(by account: QuotaAccount) throws -> KeptAmount {
+    try queue.inDatabase { db in
+      let statement = try RowStatement(db, "SELECT bytes, entries FROM kept WHERE namespace = ?1 AND user = ?2")
+      statement.bind(account.namespace, at: 1)
+      statement.bind(account.user, at: 2)
+      guard try statement.next() else { return KeptAmount() }
+      defer { statement.reset() }
+      return KeptAmount(bytes: Int(statement.int(0)), entries: Int(statement.int(1)))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import GRDB
+import Testing
+import Wire
+
+@testable import Log
+
+/// A store that counts what users keep in the namespaces `diary` and `club`, driven as the broker does.
+final class QuotaScene {
+  static let namespaces: Set<String> = ["diary", "club"]
+
+  let kind: TransactionalKind
+  let store: any TransactionalStore & QuotaAccounts
+  let sqlite: SQLiteSubject?
+  let folder: TemporaryFolder?
+  private var tops: [ChannelName: StreamPosition] = [:]
+  private var ticket: UInt64 = 0
+  private var pending = 0
+  var historySize = 100
+  var time: Int64 = 1000
+
+  init(
+    _ kind: TransactionalKind, folder: TemporaryFolder? = nil, namespaces: Set<String> = QuotaScene.namespaces,
+    isStepped: Bool = false
+  ) throws {
+    self.kind = kind
+    guard kind == .sqlite else {
+      store = MemoryStore(quotaNamespaces: namespaces)
+      sqlite = nil
+      self.folder = nil
+      return
+    }
+    let folder = try folder ?? TemporaryFolder()
+    var options = SQLiteStore.Options()
+    options.now = { 1000 }
+    options.quotaNamespaces = namespaces
+    options.isStepped = isStepped
+    let subject = try SQLiteSubject(folder.path, options: options)
+    self.folder = folder
+    sqlite = subject
+    store = subject.store
+  }
+
+  deinit { store.close() }
+
+  /// The next publication of a channel; with a key it writes a map, without data it removes.
+  func entry(
+    _ channel: ChannelName, by user: String?, _ data: String? = "x", key: String? = nil, edit: LogEdit? = nil,
+    claim: QuotaClaim? = nil
+  ) throws -> LogEntry {
+    if tops[channel] == nil { tops[channel] = try store.open(channel, durability: .durable).position }
+    var top = try #require(tops[channel])
+    top.offset += 1
+    tops[channel] = top
+    ticket += 1
+    let change = key.map { KeyChange(key: $0, removed: data == nil) }
+    return LogEntry(
+      ticket: ticket, channel: channel, epoch: top.epoch,
+      publication: Publication(
+        offset: top.offset, time: time, data: Array((data ?? "null").utf8),
+        info: user.map { ClientInfo(user: $0, client: "c") }, tags: data?.count == 7 ? ["a": "b"] : [:], change: change),
+      durability: .durable, historySize: historySize, historyTTLMilliseconds: 1000, writesMap: key != nil, edit: edit,
+      claim: claim)
+  }
+
+  /// Appends, and waits for the disk.
+  @discardableResult
+  func write(
+    _ channel: ChannelName, by user: String?, _ data: String? = "x", key: String? = nil, edit: LogEdit? = nil
+  ) throws -> Publication {
+    let entry = try entry(channel, by: user, data, key: key, edit: edit)
+    append(entry)
+    try wait()
+    return entry.publication
+  }
+
+  func append(_ entry: LogEntry) {
+    let outcome = store.append(entry)
+    if outcome == .pending { pending += 1 } else { #expect(outcome == .kept) }
+  }
+
+  func wait() throws { try sqlite?.completions.wait(for: pending) }
+
+  func kept(_ namespace: String, _ user: String) throws -> KeptAmount {
+    try store.kept(by: QuotaAccount(namespace: namespace, user: user))
+  }
+
+  /// Waits for the sweep as well, which tells nobody that it is through.
+  func sweep(until isDone: () throws -> Bool) throws {
+    try eventually {
+      store.sweep(now: time)
+      return try isDone()
+    }
+  }
+
+  /// As the table has it, once the writer has done all that it was asked.
+  func table() throws -> [QuotaAccount: KeptAmount] { try Self.accounts("SELECT * FROM kept", try #require(sqlite)) }
+
+  /// Worked out from the rows of publications and entries by SQL of its own.
+  func rows() throws -> [QuotaAccount: KeptAmount] {
+    let payers = """
+      WITH rows (name, info, bytes, entries) AS (
+        SELECT name, info,
+          iif(substr(change, -17, 1) IS x'01', 64,
+            128 + length(data) + coalesce(length(info), 0) + coalesce(length(tags), 0) + coalesce(length(change), 0)),
+          change IS NULL
+        FROM publications JOIN channels ON id = channel_id
+        UNION ALL
+        SELECT name, info,
+          149 + length(data) + coalesce(length(info), 0) + coalesce(length(tags), 0) + length(CAST(key AS BLOB)), 1
+        FROM entries JOIN channels ON id = channel_id)
+      """
+    // Names of tests have one letter in each user's id: `diary:#a`, and in `info` it stands behind four bytes of length.
+    return try Self.accounts(
+      payers + """
+        SELECT substr(name, 1, instr(name, ':') - 1) AS namespace,
+          iif(name GLOB '*#?', substr(name, -1), CAST(substr(info, 5, 1) AS TEXT)) AS user, sum(bytes), sum(entries)
+        FROM rows WHERE (name LIKE 'diary:%' OR name LIKE 'club:%') AND (name GLOB '*#?' OR info IS NOT NULL)
+        GROUP BY 1, 2
+        """, try #require(sqlite))
+  }
+
+  private static func accounts(_ sql: String, _ subject: SQLiteSubject) throws -> [QuotaAccount: KeptAmount] {
+    let sum = try subject.store.reader.queue.inDatabase { try Row.fetchAll($0, sql: sql) }
+    return Dictionary(
+      uniqueKeysWithValues: sum.map {
+        (QuotaAccount(namespace: $0[0], user: $0[1]), KeptAmount(bytes: $0[2], entries: $0[3]))
+      })
+  }
+}
