@@ -174,7 +174,10 @@ let package = Package(
     .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: base),
     .testTarget(
       name: "SimulationTests",
-      dependencies: ["Apps", "Auth", "Broker", "Gateway", "Log", "Wire", "TestSupport", "CFaultyVFS", logging],
+      dependencies: [
+        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
+        "ClientProtobuf", logging, nioCore, nioEmbedded,
+      ],
       swiftSettings: base),
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),

@@ -68,8 +68,11 @@ extension BrokerCore {
     _ name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
   ) throws(ClientError) -> ChannelState {
     let store = store(of: options)
-    let opened: OpenedChannel
+    var opened: OpenedChannel
     do { opened = try store.open(name, durability: options.durability) } catch { throw clientError(for: error) }
+    #if DEBUG
+      if mutation == .forgetsDecisions { (opened.idempotencyKeys, opened.recentOrigins) = ([], [:]) }
+    #endif
     let state = ChannelState(name: name, options: options, store: store, opened: opened)
     do throws(ClientError) { try openMap(of: state, at: time) } catch {
       store.release(name)

@@ -8,5 +8,7 @@
     case ignoresEpochs
     /// Nobody is told of what is published.
     case dropsBroadcasts
+    /// What a broker finds of its last life's publications says nothing of what was asked: it is done again.
+    case forgetsDecisions
   }
 #endif

@@ -20,6 +20,10 @@ extension SettingTable {
       "Bytes of publications that may wait for a slow client before it is disconnected; it reconnects and recovers. While more of what it asked for waits, it is read later."
     ),
     SettingKey(
+      "client.slow_close_grace", .duration(50...minutes(10)), .int(seconds(1)),
+      "Time for a client that was too slow to read what waits for it, and then the code 3008, before its connection is cut."
+    ),
+    SettingKey(
       "client.recovery_max_publications", .integer(1...100_000), .int(300), "Publications that one recovery gives."),
     SettingKey(
       "client.history_max_publications", .integer(1...100_000), .int(1000), "Publications that one history call gives."),

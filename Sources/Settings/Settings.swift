@@ -43,6 +43,7 @@ public struct Settings: Sendable, Equatable {
     public var pingInterval: Duration
     public var pongTimeout: Duration
     public var queueBytes: Int
+    public var slowCloseGrace: Duration
     public var recoveryMaxPublications: Int
     public var historyMaxPublications: Int
     public var historyMaxBytes: Int

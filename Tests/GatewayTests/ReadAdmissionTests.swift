@@ -79,7 +79,7 @@ final class ReadAdmissionTests {
     #expect(goes().count == 4)
     for connection in 101...110 as ClosedRange<UInt64> { ask(connection, 1...1, cost: 1000) }
     #expect(goes().map { $0[0] } == Array(101...110))
-    for connection in 201...300 as ClosedRange<UInt64> { ask(connection, 1...1, cost: ReadAdmission.smallBytes) }
+    for connection in 201...300 as ClosedRange<UInt64> { ask(connection, 1...1, cost: ReadAdmission.Limits().small) }
     // 4 MiB of them.
     #expect(goes().count == 63)
     reads.answered(1, of: 1, isBehind: false)

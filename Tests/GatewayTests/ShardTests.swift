@@ -120,7 +120,7 @@ struct ShardTests {
     let scene = try ShardScene(members: 0)
     let transport = RecordingTransport(eventLoop: scene.egress.loop)
     let driver = scene.shard.open(transport)
-    let most = UInt64((2 << 20) / ReadAdmission.smallBytes)
+    let most = UInt64((2 << 20) / ReadAdmission.Limits().small)
     for tag in 1...(most + 3) {
       scene.shard.request(.history(.init(channel: Fixed.channel, limit: 1)), tag: tag, filter: nil, from: driver)
       #expect(transport.isPaused == (tag > most))
@@ -150,7 +150,7 @@ struct ShardTests {
       scene.shard.request(.presence(Fixed.channel), tag: tag, filter: nil, from: driver)
     }
     let under = scene.posted()
-    #expect(under.count == (2 << 20) / ReadAdmission.smallBytes)
+    #expect(under.count == (2 << 20) / ReadAdmission.Limits().small)
     driver.closed()
     scene.shard.closed(driver)
     for tag in under {

@@ -69,11 +69,15 @@ struct BackpressureTests {
   func calls() async throws {
     try await PhoneHall.with(["gateway.uplink_window_bytes=64KiB", "client.max_pending_requests=100000"]) { hall in
       let (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
-      let id = try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#)["conversation"].string ?? ""
+      let id = try #require(
+        try await ada.call("clique.send", #"{"to":"bob","text":"hello"}"#)["conversation"].string)
       try await bob.call("clique.accept", #"{"person":"ada"}"#)
       let answers = Mutex((count: 0, isConnected: false, errors: [String]()))
       let socket = try WebSocketPeer(hall.url) { message in
-        guard let reply = try? JSON(message), let id = reply["id"].int else { return }
+        guard let reply = try? JSON(message) else {
+          return answers.withLock { $0.errors.append("no JSON: \(message)") }
+        }
+        guard let id = reply["id"].int else { return }
         answers.withLock { answers in
           if id == 1 { answers.isConnected = true } else { answers.count += 1 }
           if !reply["error"].isNull { answers.errors.append(message) }

@@ -49,7 +49,7 @@ struct CliqueTests {
           ada.publications("clique.chat:\(id)").last?["data"]["text"].string?.hasPrefix("I am") == true
         })
       #expect(await eventually { ada.map("clique.list:ada")[id]?["unread"].int == 1 })
-      try await ada.call("clique.read", "{\"conversation\":\"\(id)\",\"offset\":\(reply["offset"].int ?? 0)}")
+      try await ada.call("clique.read", "{\"conversation\":\"\(id)\",\"offset\":\(try #require(reply["offset"].int))}")
       #expect(await eventually { ada.map("clique.list:ada")[id]?["unread"].int == 0 })
       #expect(await eventually { ada.map("clique.receipts:\(id)")["ada"]?["read"].int == reply["offset"].int })
       try await block(ada, bob, id)
@@ -76,6 +76,8 @@ struct CliqueTests {
     try await ada.call("clique.unblock", "{\"person\":\"bob\"}")
     try await ada.subscribe(chat)
     let seen = try await ada.ask("\"history\":{\"channel\":\"\(chat)\",\"limit\":100}")["history"]["publications"].array
+    // From before the block.
+    #expect(seen.contains { $0["data"]["text"].string == "hello bob" })
     #expect(seen.allSatisfy { $0["data"]["text"].string != "hello?" })
     let own = try await bob.ask("\"history\":{\"channel\":\"\(chat)\",\"limit\":100}")["history"]["publications"].array
     #expect(own.last?["data"]["text"].string == "hello?" && own.allSatisfy { $0["tags"].isNull })
@@ -89,7 +91,9 @@ struct CliqueTests {
       let (ada, bob, eve) = (
         try await hall.phone(of: "ada"), try await hall.phone(of: "bob"), try await hall.phone(of: "eve")
       )
-      let id = try await ada.call("clique.send", "{\"to\":\"bob\",\"text\":\"hi\"}")["conversation"].string ?? ""
+      // With an empty one everything would be refused, whatever the rules are.
+      let id = try #require(
+        try await ada.call("clique.send", "{\"to\":\"bob\",\"text\":\"hi\"}")["conversation"].string)
       try await bob.call("clique.accept", "{\"person\":\"ada\"}")
       try await ada.subscribe("clique.chat:\(id)")
       let channels = [

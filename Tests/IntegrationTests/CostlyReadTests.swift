@@ -34,7 +34,7 @@ struct CostlyReadTests {
     private let state = Mutex((pages: 0, bytes: 0, errors: [String](), isConnected: false, data: [String](), pushes: 0))
 
     func take(_ message: String) {
-      guard let reply = try? JSON(message) else { return }
+      guard let reply = try? JSON(message) else { return state.withLock { $0.errors.append("no JSON: \(message)") } }
       state.withLock { state in
         if reply["id"].int == 1 {
           state.isConnected = true

@@ -64,7 +64,8 @@ struct RevocationTests {
         for peer in staying { #expect(await hears(peer, channel)) }
         for peer in going {
           #expect(await eventually { peer.socket.closing?.code == 3500 })
-          #expect(peer.publications(channel).allSatisfy { ($0.offset ?? 0) < last })
+          let offsets = peer.publications(channel).map(\.offset)
+          #expect(!offsets.isEmpty && offsets.allSatisfy { $0.map { $0 < last } ?? false }, "\(offsets), \(last)")
         }
       }
       // Nor do they come back, with the same token or one of the same time; others do.

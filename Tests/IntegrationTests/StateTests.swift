@@ -364,10 +364,13 @@ struct StateTests {
     }
     let left = try ByteSearch.files(in: folder, holding: Array(keys)).values
     #expect(isErased, "keys are in \(left)")
-    func files() -> [String] {
-      (try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("pictures").path)) ?? []
+    // Thrown where the folder is missing, which would be empty too.
+    func files() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("pictures").path)
     }
-    #expect(await eventually(within: .seconds(60)) { files().isEmpty }, "pictures are there: \(files())")
+    let hasNone = try await eventually(within: .seconds(60)) { try files().isEmpty }
+    let pictures = try files()
+    #expect(hasNone, "pictures are there: \(pictures)")
     #expect(try search.files(in: folder) == [])
     #expect(try ByteSearch.files(in: folder, holding: Self.captions) == [:])
   }

@@ -11,6 +11,7 @@ struct SourcesTests {
     #expect(settings.server.port == 8000)
     #expect(settings.client.pingInterval == .seconds(25))
     #expect(settings.client.queueBytes == 1_048_576)
+    #expect(settings.client.slowCloseGrace == .seconds(1))
     #expect(settings.broker.idempotencyWindow == .seconds(300))
     #expect(settings.broker.services.commands == "ipc://data/services/commands.ipc")
     #expect(settings.data.directory == "data")

@@ -43,10 +43,10 @@ struct AppOracle {
 
   // MARK: On disk
 
-  static func record<Record: Decodable>(_ type: Record.Type, _ key: String, _ disk: SimulatedDisk, of app: String)
+  static func record<Record: Decodable>(_ type: Record.Type, _ key: String, _ ledger: Ledger, of app: String)
     -> Record?
   {
-    guard let entry = disk.channels[name(app + ".records:all")]?.entries[key] else { return nil }
+    guard let entry = ledger.channels[name(app + ".records:all")]?.entries[key] else { return nil }
     return try? JSONDecoder().decode(type, from: Data(entry.data))
   }
 
@@ -55,26 +55,26 @@ struct AppOracle {
   }
 
   /// - Returns: what is not as it must be after each transaction.
-  mutating func committed(_ disk: SimulatedDisk, time: Int64, _ app: StateApp) -> [String] {
+  mutating func committed(_ ledger: Ledger, time: Int64, _ app: StateApp) -> [String] {
     var complaints: [String] = []
     for (a, b) in Self.couples {
-      complaints += checkPair(a, b, disk, time)
-      complaints += checkThread(a, b, disk, time, app)
+      complaints += checkPair(a, b, ledger, time)
+      complaints += checkThread(a, b, ledger, time, app)
     }
     return complaints
   }
 
-  private mutating func checkPair(_ a: String, _ b: String, _ disk: SimulatedDisk, _ time: Int64) -> [String] {
+  private mutating func checkPair(_ a: String, _ b: String, _ ledger: Ledger, _ time: Int64) -> [String] {
     var complaints: [String] = []
     let id = Clique.Pair(a, b).id
-    let pair = Self.record(Clique.Pair.self, "pair/" + id, disk, of: "clique") ?? Clique.Pair(a, b)
+    let pair = Self.record(Clique.Pair.self, "pair/" + id, ledger, of: "clique") ?? Clique.Pair(a, b)
     let before = pairs.updateValue(pair, forKey: id) ?? Clique.Pair(a, b)
     if pair.waiting.count > 3 { complaints.append("\(a) and \(b): \(pair.waiting.count) messages wait") }
-    complaints += checkChat(pair, before, disk)
+    complaints += checkChat(pair, before, ledger)
     // A timer that is late shows in lists before it shows in the record.
     guard pair.settled(time) == pair else { return complaints }
     for side in PairState.Side.allCases {
-      let entry = Self.object(disk.channels[Self.list(pair.user(side))]?.entries[id]?.data)
+      let entry = Self.object(ledger.channels[Self.list(pair.user(side))]?.entries[id]?.data)
       let shown = entry?["state"] as? String ?? "nothing"
       let sight = pair.state.sight(of: side)
       let expected =
@@ -93,10 +93,10 @@ struct AppOracle {
   }
 
   /// What this transaction published in the chat is what may be said there.
-  private mutating func checkChat(_ pair: Clique.Pair, _ before: Clique.Pair, _ disk: SimulatedDisk) -> [String] {
+  private mutating func checkChat(_ pair: Clique.Pair, _ before: Clique.Pair, _ ledger: Ledger) -> [String] {
     var complaints: [String] = []
     let channel = Self.chat(pair.a, pair.b)
-    let kept = disk.channels[channel]?.kept ?? []
+    let kept = ledger.channels[channel]?.kept ?? []
     let new = kept.filter { $0.offset > tops[channel] ?? 0 }
     tops[channel] = kept.last?.offset ?? 0
     if pair.state.standing == .active, before.state.standing != .active {
@@ -119,15 +119,15 @@ struct AppOracle {
   }
 
   private func checkThread(
-    _ a: String, _ b: String, _ disk: SimulatedDisk, _ time: Int64, _ app: StateApp
+    _ a: String, _ b: String, _ ledger: Ledger, _ time: Int64, _ app: StateApp
   ) -> [String] {
     guard let people = try? StatePair(a, b) else { return ["no pair"] }
-    let thread = Self.record(StateThread.self, people.key, disk, of: "state") ?? StateThread(people: people)
+    let thread = Self.record(StateThread.self, people.key, ledger, of: "state") ?? StateThread(people: people)
     guard app.settled(thread, time) == thread else { return [] }
     var complaints: [String] = []
     var phases: [String] = []
     for side in StateSide.allCases {
-      let entry = Self.object(disk.channels[Self.threads(people[side])]?.entries[people[side.other]]?.data)
+      let entry = Self.object(ledger.channels[Self.threads(people[side])]?.entries[people[side.other]]?.data)
       let shown = entry?["phase"] as? String ?? "idle"
       phases.append(shown)
       if shown != thread.phase(of: side).rawValue {
@@ -181,6 +181,12 @@ struct AppCoverage {
   var recovered = 0
   var unrecoverable = 0
   var brokerCrashes = 0
+  var powerCuts = 0
+  var diskFaults = 0
+  var failedStarts = 0
+  /// Transactions that went with a crash, and those that were on disk though nobody had heard so.
+  var lost = 0
+  var found = 0
   var clean = 0
   var gatewayCrashes = 0
 
@@ -198,6 +204,11 @@ struct AppCoverage {
     recovered += other.recovered
     unrecoverable += other.unrecoverable
     brokerCrashes += other.brokerCrashes
+    powerCuts += other.powerCuts
+    diskFaults += other.diskFaults
+    failedStarts += other.failedStarts
+    lost += other.lost
+    found += other.found
     clean += other.clean
     gatewayCrashes += other.gatewayCrashes
   }

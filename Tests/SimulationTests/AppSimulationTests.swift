@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Broker
+
 /// `FANFARE_SEED=17` replays one seed; `FANFARE_SEEDS=100000` looks for longer.
 @Suite("Clique and State, their people and phones, broker, log and two gateways under a seed", .ownThread)
 struct AppSimulationTests {
@@ -37,12 +39,22 @@ struct AppSimulationTests {
         == second.phones.map { $0.following.mapValues(\.position) })
   }
 
-  private static func run(seed: UInt64) -> AppWorld {
-    let world = AppWorld(seed: seed)
+  @Test("A message that is sent again after a crash, and decided again, is noticed")
+  func mutant() {
+    let red = (1...80 as ClosedRange<UInt64>).first {
+      !Self.run(seed: $0, mutation: .forgetsDecisions).violations.isEmpty
+    }
+    #expect(red != nil)
+  }
+
+  private static func run(seed: UInt64, mutation: Mutation? = nil) -> AppWorld {
+    let world = AppWorld(seed: seed, mutation: mutation)
     for _ in 0..<1500 where world.violations.isEmpty { world.step() }
     if world.violations.isEmpty { world.heal() }
     if world.violations.isEmpty { world.judge() }
     if world.violations.isEmpty { world.outlive() }
+    world.coverage.lost = world.ledger.lost
+    world.coverage.found = world.ledger.found
     return world
   }
 }

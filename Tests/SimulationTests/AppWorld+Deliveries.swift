@@ -77,7 +77,7 @@ extension AppWorld {
     }
     if AppOracle.object(publication.data)?["event"] as? String == "expired" { coverage.expired += 1 }
     guard channel.namespace == "clique.chat" else { return }
-    guard let kept = disk.channels[channel]?.kept.first(where: { $0.offset == publication.offset }) else {
+    guard let kept = ledger.channels[channel]?.kept.first(where: { $0.offset == publication.offset }) else {
       return fail("\(phone.name) is sent \(channel) \(publication.offset), which is not on disk")
     }
     if kept.shown(to: phone.user).data != publication.data {

@@ -11,7 +11,8 @@ extension AppWorld {
   /// Nothing breaks any more: everything that is under way arrives, and everybody catches up.
   func heal() {
     faults = false
-    log.isFull = false
+    disk.heal()
+    if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
       settle()
@@ -58,7 +59,8 @@ extension AppWorld {
     }
     judgeAcknowledgements()
     judgeLists()
-    for channel in disk.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
+    if let log { for complaint in ledger.compare(log.store) { fail(complaint) } }
+    for channel in ledger.channels.values { coverage.unseen += channel.kept.count { $0.tags["only"] != nil } }
   }
 
   private func judgeMap(_ phone: Phone, _ namespace: String) {
@@ -66,7 +68,7 @@ extension AppWorld {
     guard let following = phone.following[channel], following.state == .live else {
       return fail("\(phone.name) never came back to \(channel)")
     }
-    let stored = (disk.channels[channel]?.entries ?? [:]).mapValues { entry in
+    let stored = (ledger.channels[channel]?.entries ?? [:]).mapValues { entry in
       // The disk holds no caption that can be read.
       if String(decoding: entry.data, as: UTF8.self).contains("secret-") { fail("\(channel) holds a secret on disk") }
       return String(
@@ -79,7 +81,7 @@ extension AppWorld {
   private func judgeChat(_ phone: Phone, _ other: String) {
     let channel = AppOracle.chat(phone.user, other)
     let blank = Clique.Pair(phone.user, other)
-    let pair = AppOracle.record(Clique.Pair.self, "pair/" + blank.id, disk, of: "clique") ?? blank
+    let pair = AppOracle.record(Clique.Pair.self, "pair/" + blank.id, ledger, of: "clique") ?? blank
     guard let side = pair.side(of: phone.user), let following = phone.following[channel] else { return }
     // Whoever blocks stays where they are, so that the other does not see them leave.
     if pair.state.isBlocked(by: side), pair.state.mayReadBeneath(side) { return }
@@ -88,7 +90,7 @@ extension AppWorld {
       return
     }
     guard following.state == .live else { return fail("\(phone.name) never came back to \(channel)") }
-    let kept = (disk.channels[channel]?.kept ?? []).filter { $0.tags["only"].map { $0 == phone.user } ?? true }
+    let kept = (ledger.channels[channel]?.kept ?? []).filter { $0.tags["only"].map { $0 == phone.user } ?? true }
     if following.seen.map(\.offset) != kept.map(\.offset) {
       fail("\(phone.name) saw \(following.seen.map(\.offset)) of \(channel), and there are \(kept.map(\.offset))")
     }
@@ -97,7 +99,7 @@ extension AppWorld {
   /// What was acknowledged with a place stands there, and nowhere else.
   private func judgeAcknowledgements() {
     for acknowledged in oracle.acknowledged {
-      let kept = disk.channels[acknowledged.channel]?.kept ?? []
+      let kept = ledger.channels[acknowledged.channel]?.kept ?? []
       let places = kept.filter { AppOracle.object($0.data)?["text"] as? String == acknowledged.text }.map(\.offset)
       if places != [acknowledged.offset] {
         fail("\(acknowledged.text) was acknowledged as \(acknowledged.offset) of \(acknowledged.channel): \(places)")
@@ -107,12 +109,12 @@ extension AppWorld {
 
   /// Lists show what would be worked out from the records now.
   private func judgeLists() {
-    let view = DiskView(disk: disk, now: wall)
+    let view = DiskView(ledger: ledger, now: wall)
     for (a, b) in AppOracle.couples {
       for user in [a, b] {
         let id = Clique.Pair(a, b).id
         let entry = try? clique.entry(id, of: AppOracle.list(user), view)
-        let stored = disk.channels[AppOracle.list(user)]?.entries[id]
+        let stored = ledger.channels[AppOracle.list(user)]?.entries[id]
         if entry?.data != stored?.data {
           let texts = [entry?.data, stored?.data].map { $0.map { String(decoding: $0, as: UTF8.self) } ?? "nothing" }
           fail("\(user)'s list should show \(texts[0]), and shows \(texts[1])")
@@ -124,7 +126,7 @@ extension AppWorld {
   /// All timers have fired: nothing waits any more, and no secret is left.
   func outlive() {
     for _ in 0..<40 {
-      wall += 10_000
+      clock.jump(10_000)
       for _ in 0..<3 {
         passTime(100)
         settle()
@@ -133,29 +135,29 @@ extension AppWorld {
     for app in ["clique", "state"] {
       for lane in AppLane.allCases {
         let records = AppOracle.name(app + ".records:all")
-        let due = (try? log.keys(of: records, score: lane.rawValue, expiringBy: wall, limit: 9)) ?? []
+        let due = (try? log?.store.keys(of: records, score: lane.rawValue, expiringBy: wall, limit: 9)) ?? []
         if !due.isEmpty { fail("\(app): \(due) are still due") }
       }
     }
     for (a, b) in AppOracle.couples {
       for (user, other) in [(a, b), (b, a)] {
-        let entry = AppOracle.object(disk.channels[AppOracle.threads(user)]?.entries[other]?.data)
+        let entry = AppOracle.object(ledger.channels[AppOracle.threads(user)]?.entries[other]?.data)
         if let phase = entry?["phase"] as? String, phase != "idle" { fail("\(user)'s thread is \(phase) for ever") }
       }
-      let pair = AppOracle.record(Clique.Pair.self, "pair/" + Clique.Pair(a, b).id, disk, of: "clique")
+      let pair = AppOracle.record(Clique.Pair.self, "pair/" + Clique.Pair(a, b).id, ledger, of: "clique")
       if let pair, !pair.waiting.isEmpty { fail("\(pair.waiting.count) messages wait for ever") }
     }
-    for (name, channel) in disk.channels {
+    for (name, channel) in ledger.channels {
       for entry in channel.entries.values where String(decoding: entry.data, as: UTF8.self).contains("secret-") {
         fail("\(name) still holds a secret")
       }
     }
-    let pictures = disk.channels[AppOracle.name("state.records:all")]?.entries.keys.filter {
+    let pictures = ledger.channels[AppOracle.name("state.records:all")]?.entries.keys.filter {
       $0.utf8.starts(with: StateKeys.picture.utf8) || $0.utf8.starts(with: StateKeys.thread.utf8)
     }
     let kept = (pictures ?? []).filter { key in
       // A block stays, and nothing with it.
-      AppOracle.record(StateThread.self, key, disk, of: "state").map { $0.standing != nil } ?? true
+      AppOracle.record(StateThread.self, key, ledger, of: "state").map { $0.standing != nil } ?? true
     }
     if !kept.isEmpty { fail("\(kept.sorted()) outlived their time") }
   }
@@ -163,21 +165,21 @@ extension AppWorld {
 
 /// What an app would see of a broker that has just opened the disk.
 private final class DiskView: AppView {
-  let disk: SimulatedDisk
+  let ledger: Ledger
   let now: Int64
 
-  init(disk: SimulatedDisk, now: Int64) {
-    self.disk = disk
+  init(ledger: Ledger, now: Int64) {
+    self.ledger = ledger
     self.now = now
   }
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
-    AppOracle.record(type, key, disk, of: "clique")
+    AppOracle.record(type, key, ledger, of: "clique")
   }
 
-  func top(of channel: ChannelName) throws(ClientError) -> UInt64 { disk.channels[channel]?.top ?? 0 }
+  func top(of channel: ChannelName) throws(ClientError) -> UInt64 { ledger.channels[channel]?.top ?? 0 }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
-    (disk.channels[channel]?.kept ?? []).suffix(count).reversed()
+    (ledger.channels[channel]?.kept ?? []).suffix(count).reversed()
   }
 }

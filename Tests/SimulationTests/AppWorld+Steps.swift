@@ -5,13 +5,16 @@ import Wire
 extension AppWorld {
   /// One thing happens, drawn by the seed.
   func step() {
-    if log.isFull, random.chance(4) { log.isFull = false }
+    if disk.isFull, random.chance(4) { disk.isFull = false }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<28: for _ in 0..<Int.random(in: 1...6, using: &random) { carryToBroker() }
     case 28..<56: for _ in 0..<Int.random(in: 1...6, using: &random) { carryToGateway() }
     case 56..<68: workOff(Int.random(in: 0..<2, using: &random), Int.random(in: 0..<2, using: &random))
     case 68..<82: act(phones[Int.random(in: 0..<phones.count, using: &random)])
-    case 82..<89: commit(Int.random(in: 1...4, using: &random))
+    case 82..<89:
+      commit(Int.random(in: 1...4, using: &random))
+      // Somebody looks after a broker whose disk has failed.
+      if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
     case 89..<95: passTime(Int64.random(in: 1...700, using: &random))
     default: if faults && random.chance(40) { breakSomething() }
     }
@@ -29,13 +32,23 @@ extension AppWorld {
     case 35..<45:
       gateways[gateway].toBroker = []
       gateways[gateway].toGateway = []
-    case 45..<62: log.isFull = true
-    case 62..<74:
-      if broker != nil { stopBroker(cleanly: false) }
+    case 45..<58: disk.isFull = true
+    case 58..<62:
+      coverage.diskFaults += 1
+      if random.chance(70) {
+        disk.failWrite(after: Int.random(in: 0...30, using: &random))
+      } else {
+        disk.failSync(after: Int.random(in: 0...3, using: &random))
+      }
+    case 62..<68:
       coverage.brokerCrashes += 1
+      stopBroker(.killed)
+    case 68..<74:
+      coverage.powerCuts += 1
+      stopBroker(.powerCut)
     case 74..<80:
-      if broker != nil { stopBroker(cleanly: true) }
       coverage.clean += 1
+      stopBroker(.clean)
     case 80..<86:
       replaceGateway(gateway)
       coverage.gatewayCrashes += 1
@@ -67,8 +80,7 @@ extension AppWorld {
   }
 
   func passTime(_ milliseconds: Int64) {
-    now += milliseconds
-    wall += milliseconds
+    clock.pass(milliseconds)
     perform { $0.tick(at: self.time, into: &$1) }
     for index in gateways.indices {
       let queued = gateways[index].queuedBytes

@@ -1,10 +1,12 @@
 import Apps
-import Broker
 import Gateway
-import Log
 import Wire
 
+@testable import Broker
+@testable import Log
+
 /// Both apps in a broker, people with two phones each over two gateways, and everything that can go wrong between them.
+/// The log is the real one, on a disk that fails and forgets.
 final class AppWorld {
   static let people = ["ann", "bob", "cat"]
 
@@ -29,12 +31,15 @@ final class AppWorld {
   let state: StateApp
   let namespaces: NamespaceTable
   var random: SeededRandom
-  /// Monotonic; the wall clock jumps while the broker is away.
-  var now: Int64 = 1_000_000
-  var wall: Int64 = 1_700_000_000_000
+  /// The wall clock jumps while the broker is away.
+  let clock = SimulatedClock()
   var faults = true
-  let disk = SimulatedDisk()
-  var log: SimulatedLog
+  private(set) var disk = World.newDisk.copied()
+  /// Of the broker that runs.
+  private(set) var log: SteppedStore?
+  /// What is on the disk, by what the log has said.
+  let ledger = Ledger()
+  private let mutation: Mutation?
   var broker: BrokerCore?
   var gateways: [GatewayNode] = []
   var phones: [Phone] = []
@@ -49,7 +54,8 @@ final class AppWorld {
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
-  init(seed: UInt64) {
+  init(seed: UInt64, mutation: Mutation? = nil) {
+    self.mutation = mutation
     random = SeededRandom(seed: seed)
     var cliqueRules = CliqueRules()
     cliqueRules.requestLifetime = 40_000
@@ -67,7 +73,6 @@ final class AppWorld {
     table.add(clique.namespaces, of: clique.name)
     table.add(state.namespaces, of: state.name)
     namespaces = table
-    log = SimulatedLog(disk: disk, now: { 0 })
     startBroker()
     for _ in 0..<2 { gateways.append(newGateway()) }
     for (index, user) in Self.people.enumerated() {
@@ -80,6 +85,8 @@ final class AppWorld {
     }
   }
 
+  var now: Int64 { clock.now }
+  var wall: Int64 { clock.wall }
   var time: BrokerTime { BrokerTime(monotonic: now, wall: wall) }
 
   func newConnection() -> UInt64 {
@@ -98,30 +105,69 @@ final class AppWorld {
 
   func startBroker() {
     brokerLives += 1
-    log = SimulatedLog(disk: disk, now: { [unowned self] in wall })
+    guard let log = openLog() else { return }
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: brokerLives)
     configuration.linkWindowBytes = random.chance(30) ? 65_536 : 1 << 20
     configuration.gatewayTimeout = 3000
     configuration.idleChannelTimeout = 2000
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
-    let core = BrokerCore(configuration: configuration, memory: memory, disk: log)
+    let core = BrokerCore(
+      configuration: configuration, memory: memory, disk: RecordingStore(log.store) { [ledger] in ledger.took($0) })
+    core.mutation = mutation
     for app in [clique, state] as [any App] {
       do throws(LogError) { try core.install(app) } catch { fail("an app cannot be installed: \(error)") }
     }
     broker = core
   }
 
-  func stopBroker(cleanly: Bool) {
-    commit(cleanly ? .max : Int.random(in: 0...3, using: &random), tells: cleanly)
-    if !cleanly { disk.afterCrash() }
+  /// Nil where the disk takes nothing: the broker does not come up, and somebody will try again.
+  private func openLog() -> SteppedStore? {
+    var options = SQLiteStore.Options()
+    let clock = clock
+    options.now = { clock.wall }
+    options.uptime = { clock.now }
+    options.keepsRow = { _ in true }
+    options.idleMilliseconds = random.chance(50) ? 1500 : 3_600_000
+    options.tailLimit = random.chance(50) ? 2000 : 1 << 20
+    let opened: SteppedStore
+    do throws(StartError) {
+      opened = try SteppedStore(on: disk, options: options, randomness: SeededRandom(seed: random.next()))
+    } catch {
+      coverage.failedStarts += 1
+      if case .unusableFolder = error, faults { return nil }
+      fail("the log does not open: \(error)")
+      return nil
+    }
+    log = opened
+    let complaints = ledger.opened(opened.store) { [self] in
+      for complaint in oracle.committed(ledger, time: wall, state) { fail(complaint + ", found on disk") }
+    }
+    for complaint in complaints { fail(complaint) }
+    return opened
+  }
+
+  func stopBroker(_ stop: World.Stop) {
+    guard let log else { return }
+    switch stop {
+    case .clean:
+      commit(.max)
+      _ = log.close()
+      // One whose disk had failed leaves what it could not write.
+      disk = disk.killed()
+    case .killed, .powerCut:
+      // Some of what waited made it to the disk, and the broker died before it could tell anybody.
+      _ = log.step(Int.random(in: 0...3, using: &random))
+      disk = stop == .killed ? disk.killed() : disk.powerCut(seed: random.next())
+    }
     broker = nil
+    self.log = nil
     for index in gateways.indices {
       gateways[index].toBroker = []
       let arrived = Int.random(in: 0...gateways[index].toGateway.count, using: &random)
       gateways[index].toGateway = Array(gateways[index].toGateway.prefix(arrived))
     }
     // Timers run out while nobody looks.
-    wall += random.chance(50) ? Int64.random(in: 0...45_000, using: &random) : 0
+    clock.jump(random.chance(50) ? Int64.random(in: 0...45_000, using: &random) : 0)
   }
 
   func newGateway() -> GatewayNode {
@@ -147,17 +193,15 @@ final class AppWorld {
 
   // MARK: Effects
 
-  /// The disk takes some of what waits, one after another.
-  func commit(_ count: Int, tells: Bool = true) {
-    var left = count
-    while left > 0 && log.hasWork {
-      left -= 1
-      let completions = log.commit(1)
-      for complaint in oracle.committed(disk, time: wall, state) { fail(complaint) }
-      if completions.contains(where: { $0.error != nil }) { coverage.failed += 1 }
-      if tells { perform { $0.complete(completions, at: self.time, into: &$1) } }
-      if log.isFull && completions.isEmpty { return }
+  /// The log's writer does some of what waits.
+  func commit(_ count: Int) {
+    guard let completions = log?.step(count) else { return }
+    for completion in completions {
+      if completion.error != nil { coverage.failed += 1 }
+      guard ledger.completed(completion) else { continue }
+      for complaint in oracle.committed(ledger, time: wall, state) { fail(complaint) }
     }
+    perform { $0.complete(completions, at: self.time, into: &$1) }
   }
 
   func perform(_ input: (BrokerCore, inout [BrokerEffect]) -> Void) {

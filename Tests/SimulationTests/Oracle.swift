@@ -27,6 +27,10 @@ struct Oracle {
   }
 
   private var truth: [Place: [UInt8]] = [:]
+  private var publishers: [Place: String] = [:]
+  /// When a payload was delivered, counted by channel.
+  private var turns: [ChannelName: [[UInt8]: [Int]]] = [:]
+  private var turnCounts: [ChannelName: Int] = [:]
   private var places: [[UInt8]: [Place]] = [:]
   private var acknowledgements: [Acknowledgement] = []
   private var keys: [KeyUse] = []
@@ -42,6 +46,9 @@ struct Oracle {
     }
     if truth[place] != nil { return "\(place): delivered twice" }
     truth[place] = publication.data
+    publishers[place] = publication.info?.user ?? ""
+    turnCounts[channel, default: 0] += 1
+    turns[channel, default: [:]][publication.data, default: []].append(turnCounts[channel] ?? 0)
     for other in places[publication.data] ?? [] where other.epoch == epoch || channel.namespace == "d" {
       return "\(text(publication.data)) has two places: \(other) and \(place)"
     }
@@ -49,12 +56,48 @@ struct Oracle {
     return nil
   }
 
-  /// A client got it, live or by recovery.
-  func seen(_ channel: ChannelName, _ epoch: String, _ publication: Publication) -> String? {
-    let place = Place(channel: channel, epoch: epoch, offset: publication.offset)
-    guard let data = truth[place] else { return "\(place): seen, but never delivered" }
-    return data == publication.data ? nil : "\(place): seen \(text(publication.data)), delivered \(text(data))"
+  // MARK: Subscribers
+
+  /// A client got it, live or by recovery, and stood at `last` before.
+  ///
+  /// - Returns: what is wrong with it; nil: it is the next that the client wants of what was delivered there.
+  func follows(
+    _ publication: Publication, _ offset: UInt64, after last: UInt64, _ feed: Feed, _ epoch: String
+  ) -> String? {
+    let place = Place(channel: feed.channel, epoch: epoch, offset: offset)
+    guard let data = truth[place] else { return "\(text(publication.data)) seen at \(place), but never delivered" }
+    if data != publication.data { return "\(place): seen \(text(publication.data)), delivered \(text(data))" }
+    if offset <= last { return "\(offset) after \(last)" }
+    if !feed.wants(publishers[place] ?? "") { return "\(offset), which its filter keeps out" }
+    return missed(by: feed, epoch, after: last, before: offset).map { "\(offset) after \(last), without \($0)" }
   }
+
+  /// The first between two offsets that a subscriber should have been sent; nil: none.
+  func missed(by feed: Feed, _ epoch: String, after last: UInt64, before next: UInt64) -> UInt64? {
+    guard next > last + 1 else { return nil }
+    return (last + 1..<next).first { offset in
+      guard feed.users != nil else { return true }
+      return feed.wants(publishers[Place(channel: feed.channel, epoch: epoch, offset: offset)] ?? "")
+    }
+  }
+
+  /// Of a publication that was sent without; 0: it was never delivered in this epoch.
+  func offset(of publication: Publication, on feed: Feed, _ epoch: String) -> UInt64 {
+    places[publication.data]?.last { $0.channel == feed.channel && $0.epoch == epoch }?.offset ?? 0
+  }
+
+  /// Somebody got it in a lane where gaps are meant, and only gaps.
+  func seen(_ publication: Publication, _ feed: Feed) -> String? {
+    let all = turns[feed.channel]?[publication.data] ?? []
+    guard let turn = all.first(where: { $0 > feed.turn ?? 0 }) else {
+      return "\(text(publication.data)) on \(feed.channel) comes again, late, or from nowhere"
+    }
+    feed.turn = turn
+    return nil
+  }
+
+  /// Whether somebody has had the last that was delivered in a lane where gaps are meant.
+  func isAtEnd(_ feed: Feed) -> Bool { feed.turn == turnCounts[feed.channel] }
 
   mutating func acknowledged(_ channel: ChannelName, _ position: StreamPosition, _ payload: [UInt8]) {
     let place = Place(channel: channel, epoch: position.epoch, offset: position.offset)
@@ -93,17 +136,15 @@ struct Oracle {
   /// What a broker finds on disk, delivered or not: it stands by it, and it is what was appended there. A relaxed
   /// channel's stand in its new epoch at the same offsets.
   mutating func survived(
-    _ name: ChannelName, _ position: StreamPosition, _ kept: [Publication], _ appended: [UInt64: [UInt8]]
+    _ name: ChannelName, _ position: StreamPosition, _ kept: [Publication], _ appended: [UInt64: Publication]
   ) -> String? {
     if position.offset > 0 {
       for offset in 1...position.offset {
         let place = Place(channel: name, epoch: position.epoch, offset: offset)
-        guard let payload = appended[offset] else { return "\(place): on disk, and nobody appended it" }
+        guard let publication = appended[offset] else { return "\(place): on disk, and nobody appended it" }
         if let known = truth[place] {
-          if known != payload { return "\(place): delivered and on disk differ" }
-        } else if let complaint = delivered(
-          name, position.epoch, Publication(offset: offset, time: 0, data: payload))
-        {
+          if known != publication.data { return "\(place): delivered and on disk differ" }
+        } else if let complaint = delivered(name, position.epoch, publication) {
           return complaint
         }
       }
@@ -166,6 +207,26 @@ struct Coverage {
   var deferred: UInt64 = 0
   /// First tries that would have held more.
   var tooLarge = 0
+  /// Publications that subscribers were pushed.
+  var pushes = 0
+  /// Joins and leaves that somebody was pushed.
+  var comings = 0
+  /// Subscriptions that came with a connect.
+  var granted = 0
+  /// Connections that ended because too much waited for them.
+  var slow = 0
+  /// Connections that ended because somebody took too long.
+  var late = 0
+  /// Connections that clients lost.
+  var cuts = 0
+  /// Turns in which an event loop had reads that waited for others.
+  var readsWaited = 0
+  /// Clients who were read later.
+  var readLater = 0
+  /// Turns in which somebody lagged on a tape.
+  var lagged = 0
+  /// Those who lagged and were sent the newest of each key alone.
+  var conflated = 0
 
   mutating func add(_ other: Coverage) {
     acknowledged += other.acknowledged
@@ -188,6 +249,16 @@ struct Coverage {
     refilled += other.refilled
     deferred += other.deferred
     tooLarge += other.tooLarge
+    pushes += other.pushes
+    comings += other.comings
+    granted += other.granted
+    slow += other.slow
+    late += other.late
+    cuts += other.cuts
+    readsWaited += other.readsWaited
+    readLater += other.readLater
+    lagged += other.lagged
+    conflated += other.conflated
   }
 
   /// What never happened.

@@ -1,98 +1,143 @@
-import Gateway
 import Wire
 
-/// A subscriber as an SDK is one: remembers its position, recovers, and would notice a gap.
+/// A subscriber as an SDK is one: remembers its positions, recovers, and would notice a gap.
 final class SimulatedClient {
   enum State: Equatable {
-    case connecting
-    case idle
-    /// Asked; the position it asked from.
-    case subscribing(id: UInt32, since: StreamPosition?)
-    case live
-  }
-
-  struct Publishing {
-    var payload: [UInt8]
-    var key: String?
+    case down
+    /// The command to be answered, and from where each granted channel was asked.
+    case connecting(id: UInt32)
+    case up
   }
 
   let name: String
-  let channel: ChannelName
   let format: WireFormat
   let loop: Int
+  /// How much its kernel takes before the gateway has to wait for it.
+  let kernelBytes: Int
   var gateway: Int
-  /// Changes with every connection: answers to an older one are not its own.
-  private(set) var connection: UInt64 = 0
-  /// Its end at the gateway.
-  var session: Session?
-  /// What the session is still to be fed.
-  var inputs: [SessionInput] = []
-  /// The hub writes its channel's publications to it.
-  var isAttached = false
-  var state = State.connecting
-  private(set) var lastCommand: UInt32 = 0
-  /// Where it stands; nil until the first answer.
-  var position: StreamPosition?
-  /// Subscribes that were tried with a small answer: asked again whole where it does not do.
-  var tries: [UInt64: BrokerRequest.SubscribeRequest] = [:]
-  /// Publications under way, by tag.
-  var publishing: [UInt64: Publishing] = [:]
-  /// What it publishes just now.
-  var publishes: Publishing?
-  /// Publishes that the session has not answered, by command.
+  var feeds: [Feed]
+  private(set) var socket: SimulatedSocket?
+  /// By which others see it; of the connection.
+  var client = ""
+  var state = State.down
+  private var lastCommand: UInt32 = 0
+  /// Read, and not a whole frame yet.
+  private var buffer: [UInt8] = []
+  /// Publishes that are not answered, by command.
   var unanswered: Set<UInt32> = []
 
-  init(name: String, channel: ChannelName, format: WireFormat, loop: Int, gateway: Int) {
+  init(name: String, feeds: [Feed], format: WireFormat, loop: Int, gateway: Int, kernelBytes: Int) {
     self.name = name
-    self.channel = channel
+    self.feeds = feeds
     self.format = format
     self.loop = loop
     self.gateway = gateway
+    self.kernelBytes = kernelBytes
   }
 
-  /// A new connection, at a gateway that knows nothing of the last one. Position and memory stay.
-  func begin(_ connection: UInt64, rules: SessionRules) {
-    self.connection = connection
-    state = .connecting
-    isAttached = false
-    publishing = [:]
-    tries = [:]
+  /// What the server subscribes it to.
+  var granted: [Feed] { feeds.filter(\.isGranted) }
+
+  func feed(_ channel: String) -> Feed? { feeds.first { $0.channel.string == channel } }
+
+  // MARK: The connection
+
+  /// A new connection, at a gateway that knows nothing of the last one. Positions stay.
+  func connect(through socket: SimulatedSocket) {
+    self.socket = socket
+    var connect = ClientCommand.Connect()
+    connect.token = ([name] + granted.map(\.channel.string)).joined(separator: " ")
+    for feed in granted {
+      connect.subs[feed.channel.string] = feed.ask
+      feed.state = .asked(id: 0, since: feed.position)
+    }
+    state = .connecting(id: lastCommand + 1)
+    command(.connect(connect))
+  }
+
+  /// The connection is gone, whoever ended it.
+  func disconnect() {
+    socket?.cut()
+    socket = nil
+    state = .down
+    buffer = []
     unanswered = []
-    session = Session(
-      rules: rules, identity: SessionIdentity(client: info.client, session: "s\(connection)"), format: format,
-      firstPingDelayMilliseconds: 0)
+    for feed in feeds { feed.state = .idle }
   }
 
-  func nextCommand() -> UInt32 {
-    lastCommand += 1
-    return lastCommand
-  }
-
-  var info: ClientInfo { ClientInfo(user: name, client: "\(name)-\(connection)") }
-
-  /// - Returns: a sentence where the broker or the gateway broke a promise.
-  func subscribed(_ answer: ClientReply.SubscribeResult, since: StreamPosition?) -> String? {
-    state = .live
-    let top = StreamPosition(epoch: answer.epoch, offset: answer.offset)
-    defer { position = top }
-    guard answer.recovered else {
-      return answer.publications.isEmpty ? nil : "\(name): publications in a recovery that is not whole"
+  @discardableResult
+  func command(_ body: ClientCommand.Body, users: [String]? = nil) -> UInt32 {
+    var id: UInt32 = 0
+    if body != .pong {
+      lastCommand += 1
+      id = lastCommand
     }
-    guard let since else { return "\(name): recovered without asking" }
-    guard since.epoch == top.epoch else { return "\(name): recovered over a change of epoch" }
-    var expected = since.offset
-    for publication in answer.publications {
-      expected += 1
-      if publication.offset != expected { return "\(name): recovery has \(publication.offset) instead of \(expected)" }
-    }
-    return expected == top.offset
-      ? nil : "\(name): a recovery called whole ends at \(expected), the top is \(top.offset)"
+    socket?.write(SimulatedWire.encode(ClientCommand(id: id, body: body), format: format, users: users))
+    return id
   }
 
-  func received(_ publication: Publication) -> String? {
-    guard state == .live, let current = position else { return nil }
-    position?.offset = publication.offset
-    return publication.offset == current.offset + 1
-      ? nil : "\(name): live publication \(publication.offset) after \(current.offset)"
+  func subscribe(_ feed: Feed) {
+    feed.state = .asked(id: lastCommand + 1, since: feed.position)
+    command(.subscribe(feed.ask), users: feed.users)
+  }
+
+  func unsubscribe(_ feed: Feed) {
+    feed.state = .leaving(id: lastCommand + 1)
+    command(.unsubscribe(channel: feed.channel.string))
+  }
+
+  /// Reads so many bytes at most.
+  ///
+  /// - Returns: nil where there was nothing to read.
+  func read(_ most: Int) -> [SimulatedWire.Message]? {
+    guard let bytes = socket?.read(most), !bytes.isEmpty else { return nil }
+    buffer += bytes
+    return SimulatedWire.takeFrames(from: &buffer, format: format)
+  }
+}
+
+/// A channel that a client follows.
+final class Feed {
+  enum State: Equatable {
+    case idle
+    /// The command to be answered, 0 for the connect; the position it asked from.
+    case asked(id: UInt32, since: StreamPosition?)
+    case live
+    /// Until the answer, what still comes does not count.
+    case leaving(id: UInt32)
+  }
+
+  let channel: ChannelName
+  /// The server subscribes the client to it, and the client cannot leave.
+  let isGranted: Bool
+  /// Whose publications it wants; nil: everybody's.
+  let users: [String]?
+  var state = State.idle
+  /// Where it stands; nil until the first answer.
+  var position: StreamPosition?
+  /// Of a lane in which gaps are meant: the place of the newest among all that were delivered.
+  var turn: Int?
+
+  init(_ channel: ChannelName, isGranted: Bool = false, users: [String]? = nil) {
+    self.channel = channel
+    self.isGranted = isGranted
+    self.users = users
+  }
+
+  /// Gaps are meant in its lane.
+  var isConflated: Bool { channel.namespace == "t" }
+
+  func wants(_ publisher: String) -> Bool { users?.contains(publisher) ?? true }
+
+  var ask: ClientCommand.Subscribe {
+    var subscribe = ClientCommand.Subscribe()
+    subscribe.channel = channel.string
+    subscribe.joinLeave = channel.namespace == "m"
+    if let position {
+      subscribe.recover = true
+      subscribe.epoch = position.epoch
+      subscribe.offset = position.offset
+    }
+    return subscribe
   }
 }

@@ -1,7 +1,7 @@
-import Gateway
 import Wire
 
 @testable import Broker
+@testable import Gateway
 @testable import Log
 
 /// Time as the seed has it: one clock that only goes on, and one that people set.
@@ -24,24 +24,10 @@ final class SimulatedClock: @unchecked Sendable {
 }
 
 /// Broker, log, two gateways and their clients under one seed, with everything that can go wrong between them. The log
-/// is the real one, on a disk that fails and forgets.
+/// is the real one, on a disk that fails and forgets; so are the gateways up to their sockets, which are slow and
+/// break.
 final class World {
-  static let channels: [ChannelName] = ["d:1", "d:2", "r:1", "m:1", "n:1"].compactMap { try? ChannelName($0) }
-
-  /// What one event loop has not worked off yet.
-  enum Handover {
-    case answer(RequestSource, BrokerResponse)
-    case publication(ChannelName, Publication)
-    case lost(ChannelName)
-  }
-
-  struct GatewayNode {
-    var link: GatewayLink
-    var toBroker: [LinkMessage] = []
-    var toGateway: [LinkMessage] = []
-    var loops: [[Handover]] = [[], []]
-    var queuedBytes: UInt64 { UInt64(loops[0].count + loops[1].count) * 200 }
-  }
+  static let channels: [ChannelName] = ["d:1", "d:2", "r:1", "m:1", "n:1", "t:1"].compactMap { try? ChannelName($0) }
 
   let seed: UInt64
   let namespaces: NamespaceTable
@@ -55,20 +41,20 @@ final class World {
   var broker: BrokerCore?
   /// Put into each broker.
   let mutation: Mutation?
-  var gateways: [GatewayNode] = []
+  private let gatewayMutation: GatewayMutation?
+  var gateways: [SimulatedGateway] = []
   var clients: [SimulatedClient] = []
   var violations: [String] = []
   var coverage = Coverage()
   var oracle = Oracle()
   private var nextConnection: UInt64 = 1
-  var nextTag: UInt64 = firstOwnTag
   let rules: SessionRules
   private var nextPayload = 0
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
   /// A log that was just made, so that not every world makes its own.
-  private static let newDisk: FaultyDisk = {
+  static let newDisk: FaultyDisk = {
     let disk = FaultyDisk()
     guard let log = try? SteppedStore(on: disk, options: .init(), randomness: SeededRandom(seed: 1)) else {
       preconditionFailure("a log can be made on an empty disk")
@@ -77,24 +63,41 @@ final class World {
     return disk
   }()
 
-  init(seed: UInt64, mutation: Mutation? = nil) {
+  init(seed: UInt64, mutation: Mutation? = nil, gatewayMutation: GatewayMutation? = nil) {
     self.seed = seed
     self.mutation = mutation
+    self.gatewayMutation = gatewayMutation
     random = SeededRandom(seed: seed)
     let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     disk = Self.newDisk.copied()
     self.namespaces = namespaces
-    rules = SessionRules(SessionConfiguration(), namespaces: namespaces)
+    rules = Self.rules(namespaces)
     startBroker()
     for _ in 0..<2 { gateways.append(newGateway()) }
-    for index in 0..<10 {
-      let channel = Self.channels[index % Self.channels.count]
-      clients.append(
-        SimulatedClient(
-          name: "c\(index)", channel: channel, format: index % 3 == 0 ? .json : .protobuf, loop: index / 2 % 2,
-          gateway: index % 2))
-    }
+    clients = Self.clients
     for client in clients { connect(client) }
+  }
+
+  /// Some who want everything, some who want what some others publish, and some whom the server subscribes.
+  private static var clients: [SimulatedClient] {
+    (0..<15).map { index in
+      let names = ["c\(index)", "c\(index + 2)"]
+      let feeds =
+        index < 12
+        ? [Feed(channels[index % channels.count], users: index < 6 ? nil : names)]
+        : [0, 2, 3].map { Feed(channels[($0 + index) % 5], isGranted: true) }
+      return SimulatedClient(
+        name: "c\(index)", feeds: feeds, format: index % 3 == 0 ? .json : .protobuf, loop: index / 2 % 2,
+        gateway: index % 2, kernelBytes: index % 2 == 0 ? 300 : 65_536)
+    }
+  }
+
+  private static func rules(_ namespaces: NamespaceTable) -> SessionRules {
+    var configuration = SessionConfiguration()
+    configuration.recoveryBytes = 1000
+    // One client of each channel has a filter: whoever leaves must give its place back.
+    configuration.maximumFiltersPerChannel = 1
+    return SessionRules(configuration, namespaces: namespaces)
   }
 
   var now: Int64 { clock.now }
@@ -117,7 +120,8 @@ final class World {
     configuration.gatewayTimeout = 3000
     configuration.idleChannelTimeout = random.chance(50) ? 1000 : 60_000
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
-    broker = BrokerCore(configuration: configuration, memory: memory, disk: RecordingStore(log.store, record))
+    let disk = RecordingStore(log.store) { [record] in $0.forEach(record.note) }
+    broker = BrokerCore(configuration: configuration, memory: memory, disk: disk)
     // Broadcasts are dropped at the end only: see ``heal()``.
     if mutation != .dropsBroadcasts { broker?.mutation = mutation }
   }
@@ -146,7 +150,7 @@ final class World {
         let position = try opened.store.open(name, durability: durability).position
         let kept = try opened.store.read(name, LogRange(since: nil, through: .max, limit: .max))
         record.cut(name, after: position.offset)
-        if let complaint = oracle.survived(name, position, kept, record.payloads[name] ?? [:]) { fail(complaint) }
+        if let complaint = oracle.survived(name, position, kept, record.publications[name] ?? [:]) { fail(complaint) }
       } catch {
         fail("\(name) cannot be opened: \(error)")
       }
@@ -186,29 +190,33 @@ final class World {
     }
   }
 
-  func newGateway() -> GatewayNode {
+  private func newGateway() -> SimulatedGateway {
     nextGateway += 1
     var configuration = GatewayLinkConfiguration(gateway: nextGateway, loops: 2)
     configuration.uplinkWindowBytes = 4096
     configuration.acknowledgeBytes = 512
     configuration.requestTimeout = 4000
     configuration.brokerTimeout = 2500
-    var node = GatewayNode(link: GatewayLink(configuration: configuration))
-    var effects: [GatewayLinkEffect] = []
-    node.link.start(at: now, into: &effects)
-    for case .send(let message) in effects { node.toBroker.append(message) }
-    return node
+    let gateway = SimulatedGateway(
+      configuration: configuration, rules: rules, limits: .init(), clock: clock, random: &random)
+    for loop in gateway.loops { loop.shard.mutation = gatewayMutation }
+    return gateway
   }
 
   /// The process dies; its clients find the other gateway, or this one when it is back.
   func replaceGateway(_ index: Int) {
+    for client in clients where client.gateway == index { client.disconnect() }
+    note(gateways[index])
     gateways[index] = newGateway()
-    for client in clients where client.gateway == index { reconnect(client) }
+    for client in clients where client.state == .down { connect(client) }
   }
 
-  func reconnect(_ client: SimulatedClient) {
-    client.gateway = Int.random(in: 0..<gateways.count, using: &random)
-    connect(client)
+  /// What a gateway has counted.
+  func note(_ gateway: SimulatedGateway) {
+    coverage.gaps += gateway.link.counters.gaps
+    coverage.resets += gateway.link.counters.resets
+    coverage.refilled += gateway.link.counters.channelsRefilled
+    for loop in gateway.loops { coverage.conflated += loop.fanOut.conflations }
   }
 
   // MARK: Effects
@@ -242,28 +250,8 @@ final class World {
   }
 
   func perform(_ index: Int, _ input: (GatewayLink, inout [GatewayLinkEffect]) -> Void) {
-    var effects: [GatewayLinkEffect] = []
-    input(gateways[index].link, &effects)
-    for effect in effects {
-      switch effect {
-      case .send(let message): gateways[index].toBroker.append(message)
-      case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
-      case .publication(let channel, let publication, let audience):
-        for loop in 0..<2 where audience.includes(loop: loop) {
-          gateways[index].loops[loop].append(.publication(channel, publication))
-        }
-      case .lost(let channel, let audience):
-        for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
-      case .joined, .left, .holdClients, .filteredPublication, .audienceChanged, .discard, .sessionOrder, .revoked:
-        break
-      }
-    }
-  }
-
-  func submit(_ request: BrokerRequest, tag: UInt64, from client: SimulatedClient) {
-    let source = RequestSource(loop: client.loop, connection: client.connection, tag: tag)
-    let whole = GatewayRequest(source: source, format: client.format, request: request)
-    perform(client.gateway) { $0.submit(whole, at: self.now, into: &$1) }
+    gateways[index].perform(input)
+    listen(to: gateways[index])
   }
 
   /// Whom the broker believes to be on the channel.
@@ -286,6 +274,9 @@ final class World {
     options.allowPublishForClient = true
     options.forcePositioning = true
     let bare = options
+    var typing = options
+    typing.forcePositioning = false
+    typing.lane = .typing
     options.historySize = historySize
     options.historyTTLMilliseconds = 3_600_000
     options.presence = true
@@ -296,6 +287,7 @@ final class World {
       table.namespaces[name] = options
     }
     table.namespaces["n"] = bare
+    table.namespaces["t"] = typing
     return table
   }
 }

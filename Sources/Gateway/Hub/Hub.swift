@@ -19,6 +19,9 @@ final class Hub {
   private let fanOut: FanOut
   private let namespaces: NamespaceTable
   private let conflationLimitBytes: Int
+  #if DEBUG
+    var mutation: GatewayMutation?
+  #endif
 
   /// - Parameter conflationLimitBytes: kept per channel and format for those who lag in a lane that conflates.
   init(
@@ -40,7 +43,11 @@ final class Hub {
     _ session: SessionDriver, to channel: ChannelName, _ flags: HubFlags, filter: TagFilter? = nil,
     audience: TagFilter? = nil
   ) {
-    let isHeld = flags.contains(.held)
+    var isHeld = flags.contains(.held)
+    #if DEBUG
+      if mutation == .ignoresHolds { isHeld = false }
+      if mutation == .forgetsDetaches { leave(session, channel) }
+    #endif
     var entry = channels[channel] ?? HubChannel()
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
@@ -62,6 +69,13 @@ final class Hub {
   }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
+    #if DEBUG
+      if mutation == .forgetsDetaches { return }
+    #endif
+    leave(session, channel)
+  }
+
+  private func leave(_ session: SessionDriver, _ channel: ChannelName) {
     guard var entry = channels[channel] else { return }
     // Taken out while it changes, so that nothing is copied.
     channels[channel] = nil
@@ -170,11 +184,23 @@ final class Hub {
   /// The same, and to those whose filter it passes. Each filter is asked once, however many share it.
   func deliver(_ frames: EncodedFrames, of publication: Publication, on channel: ChannelName) {
     deliver(frames, on: channel)
+    #if DEBUG
+      if mutation == .ignoresFilters { return deliverToAll(frames, on: channel) }
+    #endif
     channels[channel]?.filtered?.forEachTapes(passing: publication) { tapes in
       if let frame = frames.json, let tape = tapes.json { fanOut.append(frame, key: frames.key, to: tape) }
       if let frame = frames.protobuf, let tape = tapes.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
     }
   }
+
+  #if DEBUG
+    private func deliverToAll(_ frames: EncodedFrames, on channel: ChannelName) {
+      for tape in channels[channel]?.filtered?.allTapes ?? [] {
+        let frame = tape.sessions.first.flatMap { frames[$0.format] }
+        if let frame { fanOut.append(frame, key: frames.key, to: tape) }
+      }
+    }
+  #endif
 
   /// - Parameter member: who came or went. Those who may not see it do not hear of it.
   func deliverPresence(_ frames: EncodedFrames, of member: ClientInfo, on channel: ChannelName) {

@@ -13,17 +13,19 @@ final class Shard: SessionHost {
   /// What it shares with the other event loops; nil: nobody counts.
   private let accounts: UserAccounts?
   private let refusals: Refusals?
+  let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
   private let uplink: Mailbox<UplinkMessage>
-  private let hub: Hub
+  let hub: Hub
   private let fanOut: FanOut
   private let load: ShardLoad
   /// The budget of all that waits; nil where a test needs none.
   private let egress: LoopEgress?
   private let clock: @Sendable () -> SessionTime
+  private var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
   /// What may be answered with much, and so waits for its turn.
-  private var reads: ReadAdmission
+  private(set) var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
   private let deferredReads = Counter(label: "fanfare_gateway_reads_deferred_total")
@@ -43,14 +45,30 @@ final class Shard: SessionHost {
   private let atTurnsEnd: (@escaping () -> Void) -> Void
   /// A long burst of requests is begun before it is all read.
   private static let mostQuietRequests = 64
+  #if DEBUG
+    var mutation: GatewayMutation? {
+      didSet {
+        hub.mutation = mutation
+        fanOut.mutation = mutation
+        reads.mutation = mutation
+      }
+    }
+  #endif
 
+  /// - Parameters:
+  ///   - checkExecutor: where tokens are checked; nil: on the threads that all tasks share.
+  ///   - randomness: for the ids of clients and the delays of their first pings.
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
     rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
     requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    checkExecutor: (any TaskExecutor)? = nil,
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
+    self.checkExecutor = checkExecutor
+    self.randomness = randomness
     self.egress = egress
     self.reads = ReadAdmission(limits: reads)
     self.requestTimeout = requestTimeout
@@ -79,11 +97,11 @@ final class Shard: SessionHost {
 
   /// A client's connection is open: from here on a session decides for it.
   func open(_ transport: any SessionTransport) -> SessionDriver {
-    let identity = SessionIdentity(client: Self.randomIdentifier(), session: Self.randomIdentifier())
+    let identity = SessionIdentity(client: randomIdentifier(), session: randomIdentifier())
     let interval = rules.configuration.pingIntervalMilliseconds
     let driver = SessionDriver(
       transport: transport, host: self, rules: rules, identity: identity,
-      firstPingDelayMilliseconds: Int64.random(in: (interval / 2)...interval))
+      firstPingDelayMilliseconds: Int64.random(in: (interval / 2)...interval, using: &randomness))
     sessions[driver.id] = driver
     driver.opened()
     return driver
@@ -130,7 +148,7 @@ final class Shard: SessionHost {
     var ask = ReadAdmission.Ask(
       request: request, tag: tag, filter: filter, cost: most ?? 0, askedAt: time.monotonic)
     if let most, request.answerLimit != nil {
-      let bytes = min(most, ReadAdmission.smallBytes)
+      let bytes = min(most, reads.limits.small)
       if bytes < most { ask.wholeCost = most }
       ask.cost = bytes
       ask.request = request.limited(to: AnswerLimit(bytes: UInt32(clamping: bytes), isTry: bytes < most))
@@ -316,7 +334,8 @@ final class Shard: SessionHost {
     guard !isHolding && account.mayGoOn else { return }
     let held = heldDrivers
     heldDrivers = [:]
-    for driver in held.values { driver.holdInput(reads.isWaiting(driver.id)) }
+    // In the order of their connections, so that a simulation can be replayed.
+    for (id, driver) in held.sorted(by: { $0.key < $1.key }) { driver.holdInput(reads.isWaiting(id)) }
   }
 
   // MARK: Orders
@@ -365,12 +384,11 @@ final class Shard: SessionHost {
   func discardHeld(for driver: SessionDriver) { hub.discardHeld(for: driver) }
 
   /// 128 random bits as a UUID's text: unique over all gateways without asking any.
-  private static func randomIdentifier() -> String {
-    var generator = SystemRandomNumberGenerator()
+  private func randomIdentifier() -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     for word in 0..<2 {
-      var bits = generator.next()
+      var bits = randomness.next()
       for place in 0..<16 {
         if [(0, 8), (0, 12), (1, 0), (1, 4)].contains(where: { $0 == (word, place) }) {
           text.append(UInt8(ascii: "-"))

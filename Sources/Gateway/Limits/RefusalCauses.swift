@@ -50,6 +50,8 @@ extension RefusalCause {
   // MARK: Ends
 
   static let slow = RefusalCause("slow", "a client read too slowly and was disconnected with 3008 (client.queue_bytes)")
+  static let slowCut = RefusalCause(
+    "slow_cut", "a client that read too slowly did not read that either, and was cut off (client.slow_close_grace)")
 
   /// Of a connection that the server ends because of the client; nil for an end that is nobody's fault.
   static func closing(_ code: DisconnectCode) -> RefusalCause? { closings[code.code] }

@@ -248,7 +248,10 @@ public final class Connection: OutletOwner {
     if readPauses > 0 { restartReading() }  // Else the peer's Close would never be read.
     let grace = graceMilliseconds ?? listener.configuration.closeGraceMilliseconds
     eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(grace)) { [self] in
-      if phase != .closed { closeChannel() }
+      if phase == .closed { return }
+      // Its code never left this process, or the peer has not read it.
+      if code == .slow { listener.configuration.refusals.note(.slowCut, from: remoteAddress) }
+      closeChannel()
     }
   }
 

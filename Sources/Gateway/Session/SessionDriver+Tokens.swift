@@ -43,7 +43,7 @@ extension SessionDriver {
   ) {
     let driver = NIOLoopBound(self, eventLoop: eventLoop)
     let eventLoop = eventLoop
-    Task {
+    Task(executorPreference: host.checkExecutor) {
       let result: Result<Claims, TokenError>
       do throws(TokenError) { result = .success(try await verify()) } catch { result = .failure(error) }
       eventLoop.execute {

@@ -41,6 +41,8 @@ protocol SessionHost: AnyObject {
   var otherVerifier: any TokenVerifier { get }
   /// Asked once more when a check of the verifier's has come back.
   var revocations: Revocations { get }
+  /// Where tokens are checked; nil: on the threads that all tasks share.
+  var checkExecutor: (any TaskExecutor)? { get }
   /// Now.
   var time: SessionTime { get }
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
@@ -78,6 +80,7 @@ enum AccountOpening {
 
 extension SessionHost {
   var otherVerifier: any TokenVerifier { verifier }
+  var checkExecutor: (any TaskExecutor)? { nil }
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}

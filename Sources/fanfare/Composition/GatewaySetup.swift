@@ -32,6 +32,7 @@ enum GatewaySetup {
     listener.allowedOrigins = settings.server.allowedOrigins
     listener.maxMessageBytes = settings.client.maxMessageBytes
     listener.queueLimitBytes = settings.client.queueBytes
+    listener.slowCloseGraceMilliseconds = settings.client.slowCloseGrace.milliseconds
     listener.egressLimitBytes = settings.gateway.egressBytes
     listener.answerLimitBytes = settings.gateway.egressBytes / 4
     listener.admission = admission(settings.server.admission, of: listener.maxConnections)

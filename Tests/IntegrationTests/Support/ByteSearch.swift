@@ -121,10 +121,12 @@ struct ByteSearch {
     var all: [(String, Data)] = []
     while let file = files.nextObject() as? URL {
       guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
-      // One that is gone by now holds nothing.
       let path = file.resolvingSymlinksInPath().path.dropFirst(folder.resolvingSymlinksInPath().path.utf8.count + 1)
-      if let bytes = try? Data(contentsOf: file) {
-        all.append((keepingPaths ? String(path) : file.lastPathComponent, bytes))
+      do {
+        all.append((keepingPaths ? String(path) : file.lastPathComponent, try Data(contentsOf: file)))
+      } catch {
+        // One that is gone by now holds nothing. One that cannot be read might hold anything.
+        if FileManager.default.fileExists(atPath: file.path) { throw error }
       }
     }
     return all

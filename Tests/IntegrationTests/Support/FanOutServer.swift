@@ -7,7 +7,8 @@ import ZeroMQ
 
 /// A `fanfare serve` of its own for tests that look at fan-out alone: anonymous clients may do everything.
 ///
-/// Nobody is pinged unless a test says so: a reader that does not read would be taken for dead instead of slow.
+/// Nobody is pinged unless a test says so: a reader that does not read would be taken for dead instead of slow. One
+/// that is slow has all the time that it needs to read the code with which it is sent away.
 /// Namespaces: `own` without history, `kept` with, `low` in the lowest lane.
 struct FanOutServer: Sendable {
   let process: ServerProcess
@@ -40,7 +41,7 @@ struct FanOutServer: Sendable {
     }
     return """
       {"server":{"event_loops":2,"header_timeout":"1m","tls":\(tls ?? "{}")},
-       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(bytes.queue)",
+       "client":{"allow_anonymous_connect_without_token":true,"queue_bytes":"\(bytes.queue)","slow_close_grace":"10m",
                  "recovery_max_publications":100000,"connect_timeout":"10m","request_timeout":"50s",
                  "ping_interval":"\(ping.interval)","pong_timeout":"\(ping.timeout)"},
        "backbone":{"heartbeat_interval":"10s"},
@@ -66,8 +67,13 @@ struct FanOutServer: Sendable {
 
   /// Resident memory in bytes.
   var residentBytes: Int {
-    guard let text = try? String(contentsOfFile: "/proc/\(process.identifier)/statm", encoding: .utf8) else { return 0 }
-    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+    guard let text = try? String(contentsOfFile: "/proc/\(process.identifier)/statm", encoding: .utf8),
+      let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }), pages > 0
+    else {
+      Issue.record("the memory of process \(process.identifier) cannot be read")
+      return 0
+    }
+    return pages * 4096
   }
 
   /// From now on the server has no descriptor with this number or a higher one.

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// One `fanfare serve`, `broker` or `gateway`, reaped whatever happens.
 final class FanfareProcess: Sendable {
@@ -71,8 +72,13 @@ final class FanfareProcess: Sendable {
 
   /// Resident memory in bytes.
   var residentBytes: Int {
-    guard let text = try? String(contentsOfFile: "/proc/\(identifier)/statm", encoding: .utf8) else { return 0 }
-    return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+    guard let text = try? String(contentsOfFile: "/proc/\(identifier)/statm", encoding: .utf8),
+      let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }), pages > 0
+    else {
+      Issue.record("the memory of process \(identifier) cannot be read")
+      return 0
+    }
+    return pages * 4096
   }
 }
 

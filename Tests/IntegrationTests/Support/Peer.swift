@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TestSupport
+import Testing
 
 /// A client of the JSON protocol over ``WebSocketPeer``: remembers everything that it was told.
 ///
@@ -79,7 +80,6 @@ final class Peer: Sendable {
     var replies: [UInt32: Reply] = [:]
     var publications: [String: [Publication]] = [:]
     var events: [String: [Event]] = [:]
-    var unreadable: [String] = []
   }
 
   let url: String
@@ -114,9 +114,11 @@ final class Peer: Sendable {
   }
 
   private static func take(_ message: String, _ box: StateBox) {
-    let reply = try? JSONDecoder().decode(Reply.self, from: Data(message.utf8))
+    guard let reply = try? JSONDecoder().decode(Reply.self, from: Data(message.utf8)) else {
+      Issue.record("a client cannot read what it was sent: \(message)")
+      return
+    }
     box.mutex.withLock { state in
-      guard let reply else { return state.unreadable.append(message) }
       if let id = reply.id {
         state.replies[id] = reply
         if let channel = state.subscribing[id], let result = reply.subscribe {
@@ -140,7 +142,6 @@ final class Peer: Sendable {
   func data(_ channel: String) -> [String] { publications(channel).map(\.data) }
   func events(_ channel: String) -> [Event] { state.mutex.withLock { $0.events[channel] ?? [] } }
   func reply(_ id: UInt32) -> Reply? { state.mutex.withLock { $0.replies[id] } }
-  var unreadable: [String] { state.mutex.withLock { $0.unreadable } }
 
   // MARK: Commands
 

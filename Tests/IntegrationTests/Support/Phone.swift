@@ -2,6 +2,7 @@ import Auth
 import Foundation
 import Synchronization
 import TestSupport
+import Testing
 
 /// One device of somebody, on the JSON protocol: asks, and remembers what it was told. Map channels are kept as the
 /// maps that they are.
@@ -18,7 +19,6 @@ final class Phone: Sendable {
     var publications: [String: [JSON]] = [:]
     var maps: [String: [String: JSON]] = [:]
     var pushes: [JSON] = []
-    var errors: [String] = []
   }
 
   private final class Memory: Sendable {
@@ -33,7 +33,7 @@ final class Phone: Sendable {
     socket = try WebSocketPeer(url) { message in
       for line in message.split(separator: "\n") {
         guard let json = try? JSON(String(line)) else {
-          memory.state.withLock { $0.errors.append("no JSON: \(line)") }
+          Issue.record("a phone was sent what is no JSON: \(line)")
           continue
         }
         if json.keys.isEmpty { mailbox.send("{}") } else { Self.take(json, memory) }

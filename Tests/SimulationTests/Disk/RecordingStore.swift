@@ -3,39 +3,40 @@ import Wire
 
 /// What brokers appended, by the place where it would stand. It outlives them, as the disk does.
 final class AppendRecord {
-  var payloads: [ChannelName: [UInt64: [UInt8]]] = [:]
+  var publications: [ChannelName: [UInt64: Publication]] = [:]
 
   func note(_ entry: LogEntry) {
-    payloads[entry.channel, default: [:]][entry.publication.offset] = entry.publication.data
+    publications[entry.channel, default: [:]][entry.publication.offset] = entry.publication
   }
 
   /// What comes after is lost, and its offsets are given out again.
   func cut(_ channel: ChannelName, after top: UInt64) {
-    payloads[channel] = payloads[channel]?.filter { $0.key <= top }
+    publications[channel] = publications[channel]?.filter { $0.key <= top }
   }
 }
 
-/// The real store, and a note of what it is given.
+/// The real store, and a note of what it takes.
 final class RecordingStore: TransactionalStore {
   private let store: any TransactionalStore
-  private let record: AppendRecord
+  private let note: ([LogEntry]) -> Void
 
-  init(_ store: any TransactionalStore, _ record: AppendRecord) {
+  /// - Parameter note: told of each entry, or transaction, that the store takes.
+  init(_ store: any TransactionalStore, _ note: @escaping ([LogEntry]) -> Void) {
     self.store = store
-    self.record = record
+    self.note = note
   }
 
   func append(_ entry: LogEntry) -> AppendOutcome {
     let outcome = store.append(entry)
     if case .refused = outcome { return outcome }
-    record.note(entry)
+    note([entry])
     return outcome
   }
 
   func append(_ transaction: [LogEntry]) -> AppendOutcome {
     let outcome = store.append(transaction)
     if case .refused = outcome { return outcome }
-    for entry in transaction { record.note(entry) }
+    note(transaction)
     return outcome
   }
 
