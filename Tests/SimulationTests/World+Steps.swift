@@ -202,7 +202,10 @@ extension World {
           loop.run()
         }
       }
-      for client in clients where exchange(client, bytes: .max, commands: 8) { isQuiet = false }
+      for client in clients where exchange(client, bytes: 0, commands: 2) { isQuiet = false }
+      // Clients read when all else is done, so that something waits for those with small kernels.
+      guard isQuiet else { continue }
+      for client in clients where exchange(client, bytes: .max, commands: 2) { isQuiet = false }
     }
   }
 }

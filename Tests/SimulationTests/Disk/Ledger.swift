@@ -35,6 +35,8 @@ final class Ledger {
   /// - Returns: true where a transaction is on disk now that was not before.
   func completed(_ completion: LogCompletion) -> Bool {
     guard let place = underWay.firstIndex(where: { $0.open.contains(completion.ticket) }) else { return false }
+    // A disk that failed in the middle of it may hold it or not: who looks next will see.
+    if case .failed = completion.error { return false }
     if completion.error != nil {
       // All of them fail; the others say so by themselves.
       underWay[place].entries = []
