@@ -1,4 +1,5 @@
 import CLinuxIO
+import Glibc
 import TestSupport
 import Testing
 
@@ -124,5 +125,52 @@ struct FloorTests {
     try ConnectionLimit.check(968, limit: 1000)
     let error = #expect(throws: BenchError.self) { try ConnectionLimit.check(969, limit: 1000) }
     #expect(error?.description.contains("969 connections need more open files than the limit of 1000") == true)
+  }
+
+  @Test("Acknowledgements that a publisher does not read stay owed, and none is lost or made up")
+  func owed() throws {
+    let floor = try FloorRunner()
+    let address = try ServerAddress(floor.url)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    // Little room, so that the floor's socket fills soon. A test that waits in vain is to end.
+    var (room, limit) = (Int32(4096), timeval(tv_sec: 300, tv_usec: 0))
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let connected = address.socketAddress.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self), 16) }
+    }
+    try #require(connected == 0)
+    func say(_ bytes: [UInt8]) throws {
+      var place = 0
+      while place < bytes.count {
+        let count = bytes[place...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        try #require(count > 0)
+        place += count
+      }
+    }
+    func hear(_ count: Int) throws -> [UInt8] {
+      var bytes = [UInt8](repeating: 0xFF, count: count)
+      var place = 0
+      while place < count {
+        let got = bytes[place...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        try #require(got > 0)
+        place += got
+      }
+      return bytes
+    }
+    try say(Array("GET /publish HTTP/1.1\r\nSec-WebSocket-Key: x\r\n\r\n".utf8))
+    var head = ""
+    while !head.hasSuffix("\r\n\r\n") { head.unicodeScalars.append(Unicode.Scalar(try hear(1)[0])) }
+    // To a channel that nobody reads: a mask of zeros, a name of one letter, no content.
+    let publication: [UInt8] = [0x82, 0x83, 0, 0, 0, 0, 0, 1, 0x61]
+    let count = 400_000
+    try say([UInt8]((0..<count).flatMap { _ in publication }))
+    let answers = try hear(count * 2)
+    #expect(answers.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? 0x82 : 0x00) })
+    // No more than were published.
+    try say([0x88, 0x80, 0, 0, 0, 0])
+    var rest: UInt8 = 0
+    #expect(recv(descriptor, &rest, 1, 0) == 0)
   }
 }
