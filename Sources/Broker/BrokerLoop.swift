@@ -138,7 +138,7 @@ public final class BrokerLoop: LoopParticipant {
 
   private func searched(_ answer: SearchAnswer) {
     let time = clock()
-    core.searched(answer.found, for: answer.requester, at: time, into: &effects)
+    core.searched(answer.found, by: answer.user, for: answer.requester, at: time, into: &effects)
     perform(at: time)
   }
 
@@ -179,13 +179,13 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func search(_ search: MessageSearch, for requester: Requester) {
-    let searches = searches
+    let (searches, user) = (searches, search.user)
     guard let index else {
-      _ = searches.post(SearchAnswer(found: nil, requester: requester))
+      _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
       return
     }
     index.search(MessageIndex.Query(search)) { found in
-      _ = searches.post(SearchAnswer(found: found, requester: requester))
+      _ = searches.post(SearchAnswer(found: found, user: user, requester: requester))
     }
   }
 
@@ -266,6 +266,8 @@ public final class BrokerLoop: LoopParticipant {
 private struct SearchAnswer: Sendable {
   /// Nil: there is no index.
   var found: Result<[MessageIndex.Found], LogError>?
+  /// Who searched.
+  var user: String
   var requester: Requester
 }
 

@@ -75,6 +75,20 @@ struct SearchAnswerTests {
     #expect(missing.code == ClientError.notAvailable.code && !missing.temporary)
   }
 
+  @Test("who searches too often is told of by name; what fails otherwise is no limit")
+  func counted() {
+    let scene = BrokerScene()
+    for failure in [LogError.backlog(bytes: 9), .failed("x"), .closed] {
+      scene.perform {
+        scene.core.searched(
+          .failure(failure), by: "eve", for: .service(ServiceTag(number: 1)), at: scene.time, into: &$0)
+      }
+      scene.answers = [:]
+    }
+    #expect(scene.core.counters.limited == 1)
+    #expect(scene.core.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.source)" } == ["searches eve"])
+  }
+
   @Test("a gateway that asks again for the answer to its search gets it, without another search")
   func retry() {
     let scene = BrokerScene()

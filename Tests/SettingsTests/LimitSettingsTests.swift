@@ -30,6 +30,19 @@ struct LimitSettingsTests {
       problems(#"{"server": {"proxy_protocol": true}}"#).first?.contains("server.trusted_proxies is empty") == true)
   }
 
+  @Test("Places need no token unless it is asked for")
+  func placeTokens() throws {
+    #expect(try !load("{}").clique.requirePlaceToken)
+    #expect(try load(#"{"clique": {"require_place_token": true}}"#).clique.requirePlaceToken)
+  }
+
+  @Test("Limits of apps are counted under the names of their settings, but for those that are fixed")
+  func appLimits() {
+    let reference = SettingsReference.markdown()
+    let fixed = AppLimit.allCases.filter { !reference.contains("| `\($0.rawValue)` |") }
+    #expect(fixed == [.cliqueGroupName, .cliqueSearchText, .stateCaption])
+  }
+
   @Test("A limit beyond all connections limits nothing")
   func tooLarge() {
     #expect(

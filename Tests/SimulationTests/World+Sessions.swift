@@ -51,7 +51,7 @@ extension World {
       if channel != client.channel || client.isAttached { fail("\(client.name) was attached to \(channel) twice") }
       client.isAttached = true
     case .detach: client.isAttached = false
-    case .subscribe, .checkSubscriptionToken, .releaseHeld, .discardHeld, .note:
+    case .subscribe, .checkSubscriptionToken, .checkPlaceToken, .releaseHeld, .discardHeld, .note:
       fail("\(client.name): nobody asked for \(action)")
     }
   }

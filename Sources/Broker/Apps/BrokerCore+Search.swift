@@ -4,11 +4,17 @@ import Wire
 
 /// Answers to searches, which the index of messages finds on a thread of its own.
 extension BrokerCore {
-  /// - Parameter found: newest first; nil where this broker has no index.
+  /// - Parameters:
+  ///   - found: newest first; nil where this broker has no index.
+  ///   - user: who searched, to be told of where there were too many.
   public func searched(
-    _ found: Result<[MessageIndex.Found], LogError>?, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ found: Result<[MessageIndex.Found], LogError>?, by user: String = "", for requester: Requester,
+    at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
+    if case .failure(.backlog)? = found {
+      counters.limited += 1
+      note(.searches, from: user)
+    }
     let response: BrokerResponse =
       switch found {
       case .success(let found): .result(Self.json(of: found))

@@ -1,3 +1,4 @@
+import Metrics
 import Synchronization
 import Wire
 
@@ -96,20 +97,29 @@ final class PictureRefusals: Sendable {
   )
 
   private let state = Mutex(State())
+  private let allCounter = PictureRefusals.counter(of: PictureRefusals.inAll)
+  private let userCounter = PictureRefusals.counter(of: PictureRefusals.ofOneUser)
+
+  /// The gateway's counter of refusals (``Refusals``), under causes of its own.
+  private static func counter(of cause: RefusalCause) -> Counter {
+    Counter(label: "fanfare_gateway_refusals_total", dimensions: [("cause", cause.name)])
+  }
 
   var ofAll: Int { state.withLock(\.all) }
   var ofUser: Int { state.withLock(\.user) }
 
   /// - Returns: what is to be logged now.
   func countAll(from address: String) -> RefusalLedger.Line? {
-    state.withLock { state in
+    allCounter.increment()
+    return state.withLock { state in
       state.all += 1
       return state.ledger.note(Self.inAll, from: address)
     }
   }
 
   func countUser(_ user: String) -> RefusalLedger.Line? {
-    state.withLock { state in
+    userCounter.increment()
+    return state.withLock { state in
       state.user += 1
       return state.ledger.note(Self.ofOneUser, from: user)
     }
