@@ -56,6 +56,8 @@ public struct AppCall: Sendable, Equatable {
     case client
     /// What a gateway says itself, which no client can: a picture that it took in, for example.
     case gateway
+    /// A service says it for a user, and is believed.
+    case service
   }
 
   /// Its text is made when it is asked for: nearly no command needs it.
@@ -78,14 +80,20 @@ public struct AppCall: Sendable, Equatable {
   /// Who calls. The user is never empty.
   public var caller: ClientInfo
   public var source: Source
+  /// The place that a signed token says the caller is in, as the gateway has checked; nil: there was none.
+  public var attestedPlace: String?
   /// Tells a command that is asked again from a new one, over restarts too.
   public var key: Key
 
-  public init(method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, key: Key) {
+  public init(
+    method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, attestedPlace: String? = nil,
+    key: Key
+  ) {
     self.method = method
     self.data = data
     self.caller = caller
     self.source = source
+    self.attestedPlace = attestedPlace
     self.key = key
   }
 
@@ -134,6 +142,10 @@ public protocol AppView: AnyObject {
   /// by this is not shown; what has not ended by ``now`` is not destroyed.
   var latest: Int64 { get }
 
+  /// A broker before this one has done the command, as its records say: who asks could not know. They say so for a
+  /// minute.
+  var isAskedAgain: Bool { get }
+
   /// - Throws: where the log cannot be read.
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record?
 
@@ -150,6 +162,7 @@ public protocol AppView: AnyObject {
 
 extension AppView {
   public var latest: Int64 { now }
+  public var isAskedAgain: Bool { false }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
 }
@@ -251,6 +264,8 @@ public struct AppDecision: Sendable {
 
   public var effects: [AppEffect]
   public var answer: Answer
+  /// A limit that refuses nobody, and was reached: to be counted, as one that does (``ClientError/limit``).
+  public var reached: AppLimit?
 
   public init(_ effects: [AppEffect] = [], reply: [UInt8] = Array("{}".utf8)) { self.init(effects, .reply(reply)) }
 

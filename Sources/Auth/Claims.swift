@@ -68,6 +68,28 @@ public struct SubscriptionClaims: Sendable, Equatable {
   }
 }
 
+/// What a place token says: that somebody is in a place, for a short time. A backend signs it that knows.
+public struct PlaceClaims: Sendable, Equatable {
+  /// The token's `sub`: must be the connection's user. Never empty.
+  public var user: String
+  /// The token's `place`: must be the place that is entered. Never empty.
+  public var place: String
+  /// The token's `exp`, in seconds since 1970: until when the place can be entered by it, any number of times.
+  public var expiresAt: Int64
+  /// What it can be revoked by.
+  public var token: TokenIdentity?
+
+  /// Longest that a place token may hold, in seconds: who has left must not be able to come back from a desk.
+  public static let longestLifetime: Int64 = 900
+
+  public init(user: String, place: String, expiresAt: Int64, token: TokenIdentity? = nil) {
+    self.user = user
+    self.place = place
+    self.expiresAt = expiresAt
+    self.token = token
+  }
+}
+
 /// Why a token was refused.
 public enum TokenError: Error, Sendable, Equatable {
   /// Well signed and too old: error 109, the SDK asks its application for a new one.
@@ -82,4 +104,12 @@ public enum TokenError: Error, Sendable, Equatable {
 public protocol TokenVerifier: Sendable {
   func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims
   func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims
+  func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims
+}
+
+extension TokenVerifier {
+  /// Refused by a verifier that knows nothing of places.
+  public func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
+    throw .invalid(reason: "place tokens are not checked here")
+  }
 }

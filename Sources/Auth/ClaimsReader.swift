@@ -15,6 +15,7 @@ struct ClaimsReader {
   func connection(_ claims: JSONObject) throws(TokenError) -> ConnectionClaims {
     // Whoever was given a token for one channel must not be able to connect with it.
     guard !claims.has("channel") else { throw .invalid(reason: "this is a subscription token, not a connection token") }
+    guard !claims.has("place") else { throw .invalid(reason: "this is a place token, not a connection token") }
     let (token, expiresAt) = try checkedTimes(claims)
     var result = ConnectionClaims(user: try user(claims), expiresAt: expiresAt, token: token)
     result.info = claims["info"]?.singleLine
@@ -24,6 +25,7 @@ struct ClaimsReader {
   }
 
   func subscription(_ claims: JSONObject) throws(TokenError) -> SubscriptionClaims {
+    guard !claims.has("place") else { throw .invalid(reason: "this is a place token, not a subscription token") }
     guard let channel = claims["channel"]?.string, !channel.isEmpty else {
       throw .invalid(reason: "the claim channel is missing or not a string")
     }
@@ -37,6 +39,24 @@ struct ClaimsReader {
     }
     result.grant = try grant(claims)
     return result
+  }
+
+  /// Whoever was given a token to be somewhere must not be able to connect with it, nor the other way about.
+  func place(_ claims: JSONObject) throws(TokenError) -> PlaceClaims {
+    guard let place = claims["place"]?.string, !place.isEmpty else {
+      throw .invalid(reason: "the claim place is missing or not a string")
+    }
+    for grant in ["channel", "channels", "subs"] where claims.has(grant) {
+      throw .invalid(reason: "a place token grants no channels, and this one has the claim \(grant)")
+    }
+    let user = try user(claims)
+    guard !user.isEmpty else { throw .invalid(reason: "a place token is for somebody, and this one has no sub") }
+    guard claims.has("exp") else { throw .invalid(reason: "a place token needs an end (exp)") }
+    let (token, expiry) = try checkedTimes(claims)
+    guard let expiry, holds(until: expiry, of: token, noLongerThan: PlaceClaims.longestLifetime) else {
+      throw .invalid(reason: "exp of a place token is at most \(PlaceClaims.longestLifetime) seconds away")
+    }
+    return PlaceClaims(user: user, place: place, expiresAt: expiry, token: token)
   }
 
   /// Checks who the token is for and when it holds. Expiry comes last: what is wrong otherwise is never just "expired".
@@ -74,10 +94,14 @@ struct ClaimsReader {
     guard let end else {
       throw .invalid(reason: "\(claim) sets no end, and token.max_lifetime is set")
     }
-    let longest = saturating(now, plus: saturating(maximumLifetime, plus: VerifierConfiguration.clockLeeway))
-    guard end <= longest, end <= saturating(token.issuedAt ?? longest, plus: maximumLifetime) else {
+    guard holds(until: end, of: token, noLongerThan: maximumLifetime) else {
       throw .invalid(reason: "\(claim) is further away than token.max_lifetime allows")
     }
+  }
+
+  private func holds(until end: Int64, of token: TokenIdentity, noLongerThan lifetime: Int64) -> Bool {
+    let longest = saturating(now, plus: saturating(lifetime, plus: VerifierConfiguration.clockLeeway))
+    return end <= longest && end <= saturating(token.issuedAt ?? longest, plus: lifetime)
   }
 
   private func saturating(_ a: Int64, plus b: Int64) -> Int64 {

@@ -51,6 +51,12 @@ public struct JWTVerifier: TokenVerifier {
     }
   }
 
+  public func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
+    try await logged("place") { () async throws(TokenError) in
+      try reader.place(try await verifiedClaims(token))
+    }
+  }
+
   private var reader: ClaimsReader {
     ClaimsReader(
       audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maximumLifetime: maximumLifetime, now: now())

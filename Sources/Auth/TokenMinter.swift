@@ -69,6 +69,12 @@ public struct TokenMinter: Sendable {
     return try sign(claims)
   }
 
+  /// - Parameters:
+  ///   - expiresIn: seconds, at most ``PlaceClaims/longestLifetime``.
+  public func placeToken(user: String, place: String, expiresIn: Int64) throws -> String {
+    try sign(standardClaims(user: user, expiresIn: expiresIn) + [("place", quotedJSON(place))])
+  }
+
   private func standardClaims(user: String, expiresIn: Int64?) -> [(String, String)] {
     let time = now()
     var claims = [("sub", quotedJSON(user)), ("jti", quotedJSON(newID())), ("iat", String(time))]

@@ -43,7 +43,13 @@ extension BrokerCore {
     }
     if let editor = request.editor, let host = host(of: state) {
       let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
-      var decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+      var decision: AppDecision
+      do throws(ClientError) {
+        decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+      } catch {
+        noteLimit(of: error, by: editor.user)
+        throw error
+      }
       // As without an app: the offset of what says so.
       decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
       return try perform(decision, of: host, for: requester, at: time, into: &effects)

@@ -6,6 +6,21 @@ extension BrokerCore {
     if let line = refusals.note(cause, from: source) { refusalLines.append(line) }
   }
 
+  /// An app, or the broker for it, has refused something to a user: counted where it is for a limit.
+  func noteLimit(of error: ClientError, by user: String) {
+    if let limit = error.limit { return note(limit, by: user) }
+    guard error.code == ClientError.limitExceeded.code || error.code == ClientError.tooManyRequests.code else { return }
+    counters.callsOverLimit += 1
+    note(.appCalls, from: user)
+  }
+
+  /// A user has reached a limit of an app.
+  func note(_ limit: AppLimit, by user: String) {
+    counters.callsOverLimit += 1
+    counters.appLimits[limit, default: 0] += 1
+    note(limit.cause, from: user)
+  }
+
   /// What is to be logged now.
   ///
   /// - Parameter isMinuteOver: also what was summed up since the last time that it was.
@@ -17,6 +32,11 @@ extension BrokerCore {
 }
 
 extension RefusalCause {
+  /// What has no name of its own (``AppLimit``).
   static let appCalls = RefusalCause(
     "app_calls", "calls were refused because their user had reached a limit of the app (docs/STATE.md, docs/CLIQUE.md)")
+  static let searches = RefusalCause(
+    "searches", "searches were refused: as many wait, of one user or of all, as may (broker.user.max_searches)")
+  static let callsPutAside = RefusalCause(
+    "app_calls_put_aside", "calls were refused: as many wait for the disk of the keys as may")
 }

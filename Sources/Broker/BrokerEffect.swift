@@ -76,8 +76,10 @@ public struct BrokerCounters: Sendable, Equatable {
   public var channelsRefilled: UInt64 = 0
   public var channelsLost: UInt64 = 0
   public var gatewaysForgotten: UInt64 = 0
-  /// Calls of apps that were refused because of a limit.
+  /// Calls of apps that went over a limit.
   public var callsOverLimit: UInt64 = 0
+  /// The same by the app's limit; only those that were reached.
+  public var appLimits: [AppLimit: UInt64] = [:]
   /// Publications that were refused because as many idempotency keys are held as are allowed.
   public var keysRefused: UInt64 = 0
   /// Publications that were refused because their user keeps as much as a namespace's quota allows; part of ``limited``.

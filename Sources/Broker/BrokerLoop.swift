@@ -179,7 +179,7 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func search(_ search: MessageSearch, for requester: Requester) {
-    let searches = searches
+    let (searches, user) = (searches, search.user)
     guard let index else {
       _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
       return
@@ -266,6 +266,7 @@ public final class BrokerLoop: LoopParticipant {
 private struct SearchAnswer: Sendable {
   /// Nil: there is no index.
   var found: Result<[MessageIndex.Found], LogError>?
+  /// Who searched.
   var user: String
   var requester: Requester
 }

@@ -1,4 +1,5 @@
 import Metrics
+import Wire
 
 /// The broker's counters as swift-metrics: whichever backend the process has set up exports them.
 struct BrokerMetrics {
@@ -12,6 +13,9 @@ struct BrokerMetrics {
   private let lost = Counter(label: "fanfare_link_channels_lost_total")
   private let forgotten = Counter(label: "fanfare_link_gateways_forgotten_total")
   private let callsOverLimit = Counter(label: "fanfare_app_calls_over_limit_total")
+  private let appLimits = AppLimit.allCases.map { limit in
+    (limit, Counter(label: "fanfare_app_limits_total", dimensions: [("limit", limit.name)]))
+  }
   private let keysRefused = Counter(label: "fanfare_broker_keys_refused_total")
   private let overQuota = Counter(label: "fanfare_broker_over_quota_total")
   private let limited = Counter(label: "fanfare_broker_limited_total")
@@ -30,6 +34,12 @@ struct BrokerMetrics {
     lost.increment(by: new.channelsLost - old.channelsLost)
     forgotten.increment(by: new.gatewaysForgotten - old.gatewaysForgotten)
     callsOverLimit.increment(by: new.callsOverLimit - old.callsOverLimit)
+    if new.appLimits != old.appLimits {
+      for (limit, counter) in appLimits {
+        let (before, now) = (old.appLimits[limit] ?? 0, new.appLimits[limit] ?? 0)
+        if now > before { counter.increment(by: now - before) }
+      }
+    }
     keysRefused.increment(by: new.keysRefused - old.keysRefused)
     overQuota.increment(by: new.overQuota - old.overQuota)
     limited.increment(by: new.limited - old.limited)

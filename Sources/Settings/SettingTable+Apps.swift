@@ -43,6 +43,10 @@ extension SettingTable {
     SettingKey(
       "clique.max_visits_per_day", .integer(1...1_000_000), .int(400),
       "Places that one person comes to in a day, a quarter of them at once; staying costs nothing."),
+    SettingKey(
+      "clique.require_place_token", .bool, .bool(false),
+      "Let a client enter a place only with a token of the backend that names it (CLIQUE.md, Places that a backend "
+        + "attests); services need none."),
   ]
 
   static let state: [SettingKey] = [

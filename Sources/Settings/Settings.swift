@@ -160,6 +160,7 @@ public struct Settings: Sendable, Equatable {
     public var maxInvitationsPerDay: Int
     public var maxBlocksPerDay: Int
     public var maxVisitsPerDay: Int
+    public var requirePlaceToken: Bool
   }
 
   public struct State: Sendable, Equatable {

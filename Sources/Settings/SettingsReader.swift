@@ -52,7 +52,8 @@ struct SettingsReader {
       maxRequestsReceived: int("clique.max_requests_received"), maxBlocked: int("clique.max_blocked"),
       maxPlaces: int("clique.max_places"), maxRequestsPerDay: int("clique.max_requests_per_day"),
       maxGroupsPerDay: int("clique.max_groups_per_day"), maxInvitationsPerDay: int("clique.max_invitations_per_day"),
-      maxBlocksPerDay: int("clique.max_blocks_per_day"), maxVisitsPerDay: int("clique.max_visits_per_day"))
+      maxBlocksPerDay: int("clique.max_blocks_per_day"), maxVisitsPerDay: int("clique.max_visits_per_day"),
+      requirePlaceToken: bool("clique.require_place_token"))
   }
 
   private var state: Settings.State {

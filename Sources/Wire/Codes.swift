@@ -5,6 +5,8 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
   public var code: UInt32
   public var message: String
   public var temporary: Bool
+  /// The app's limit that was reached, for the broker to count; it goes over no wire. Nil: none, or one of the server's.
+  public private(set) var limit: AppLimit?
 
   public init(code: UInt32, message: String, temporary: Bool = false) {
     self.code = code
@@ -16,7 +18,21 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The same code with a sentence that says what to do.
   public func saying(_ message: String) -> ClientError {
-    ClientError(code: code, message: message, temporary: temporary)
+    var error = self
+    error.message = message
+    return error
+  }
+
+  /// The same error, counted under a limit.
+  public func counted(as limit: AppLimit) -> ClientError {
+    var error = self
+    error.limit = limit
+    return error
+  }
+
+  /// As a client sees them: what is counted makes no difference.
+  public static func == (a: ClientError, b: ClientError) -> Bool {
+    a.code == b.code && a.temporary == b.temporary && a.message == b.message
   }
 
   public static let internalError = ClientError(code: 100, message: "internal server error", temporary: true)

@@ -14,12 +14,18 @@ final class CliqueScene: AppView {
   private(set) var readmitted: [String] = []
   private var published: Set<String> = []
   private var calls = 0
+  /// How often a record was asked for.
+  private(set) var lookups = 0
+  /// Of the last call that was not refused: a limit that it reached all the same.
+  private(set) var reached: AppLimit?
+  var isAskedAgain = false
 
   init(_ rules: CliqueRules = .init()) { app = Clique(rules) }
 
   // MARK: AppView
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    lookups += 1
     guard let stored = records[key] else { return nil }
     do { return try JSONDecoder().decode(type, from: stored.data) } catch { throw .internalError }
   }
@@ -33,12 +39,16 @@ final class CliqueScene: AppView {
   // MARK: What people do
 
   @discardableResult
-  func call(_ user: String, _ method: String, _ json: String = "{}", key: String? = nil) throws -> String {
+  func call(
+    _ user: String, _ method: String, _ json: String = "{}", key: String? = nil, source: AppCall.Source = .client,
+    attestedPlace: String? = nil
+  ) throws -> String {
     calls += 1
     let decision = try app.call(
       AppCall(
         method: "clique." + method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c-" + user),
-        key: .text(key ?? "call-\(calls)")), self)
+        source: source, attestedPlace: attestedPlace, key: .text(key ?? "call-\(calls)")), self)
+    reached = decision.reached
     try apply(decision.effects)
     switch decision.answer {
     case .reply(let bytes):

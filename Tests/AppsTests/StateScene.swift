@@ -27,6 +27,8 @@ final class StateScene: AppView {
   private(set) var discarded: Set<String> = []
   private(set) var scrubs = 0
   private(set) var writesOfLastDecision: [String] = []
+  /// How often a record was asked for.
+  private(set) var lookups = 0
   private var nextPicture = 0
   private var nextCall = 0
 
@@ -40,6 +42,7 @@ final class StateScene: AppView {
   // MARK: AppView
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
+    lookups += 1
     guard let stored = records[Array(key.utf8)] else { return nil }
     do {
       return try JSONDecoder().decode(type, from: stored.data)

@@ -9,6 +9,8 @@ import Wire
 /// - `set key text [due]`, `soon key text`, `touch key text`, `erase key`, `get key`: records, each an entry of the list
 /// - `say channel text [idempotency key]`: a publication, and nothing else
 /// - `later text`: a reply, where what it needs is there
+/// - `over limit`, `reach limit`: refused for a limit, and not refused though it is reached
+/// - `source`: who calls, and what is attested
 /// - `edit offset text`, `bar user`, `secret text`, `search word`, `discard picture`,
 ///   `conceal offset text user`, `stay user`
 final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread alone.
@@ -95,6 +97,12 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
       return AppDecision(search: MessageSearch(channels: [Self.chat], text: words[0], audience: nil, limit: 1))
     case "tiny.later": return isReady ? AppDecision(reply: Array("\"\(words[0])\"".utf8)) : AppDecision([], .later)
     case "tiny.full": throw .limitExceeded
+    case "tiny.over": throw AppLimit(rawValue: words[0]).map { .limitExceeded.counted(as: $0) } ?? .badRequest
+    case "tiny.reach":
+      var decision = AppDecision()
+      decision.reached = AppLimit(rawValue: words[0])
+      return decision
+    case "tiny.source": return AppDecision(reply: Array("\"\(call.source) \(call.attestedPlace ?? "-")\"".utf8))
     case "tiny.discard": return AppDecision([.discardPictures([words[0]])])
     default: throw .methodNotFound
     }

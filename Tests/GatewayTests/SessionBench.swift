@@ -10,14 +10,15 @@ struct SessionBench {
   var wall: Int64 = 1_700_000_000
 
   init(
-    _ options: ChannelOptions = .open, namespaces: [String: ChannelOptions] = [:], format: WireFormat = .json,
-    configure: (inout SessionConfiguration) -> Void = { _ in }
+    _ options: ChannelOptions = .open, namespaces: [String: ChannelOptions] = [:], apps: [String] = [],
+    format: WireFormat = .json, configure: (inout SessionConfiguration) -> Void = { _ in }
   ) {
     var configuration = SessionConfiguration()
     configuration.version = "Fanfare 1.2.3"
     configuration.node = "n1"
     configure(&configuration)
-    let table = NamespaceTable(withoutNamespace: options, namespaces: namespaces)
+    var table = NamespaceTable(withoutNamespace: options, namespaces: namespaces)
+    for app in apps { table.add([:], of: app) }
     session = Session(
       rules: SessionRules(configuration, namespaces: table), identity: .init(client: "c1", session: "s1"),
       format: format, firstPingDelayMilliseconds: 10_000)
@@ -27,9 +28,10 @@ struct SessionBench {
   /// A session that is connected, with the user's id or anonymous.
   static func live(
     _ options: ChannelOptions = .open, user: String = "u", namespaces: [String: ChannelOptions] = [:],
-    format: WireFormat = .json, expiresAt: Int64? = nil, configure: (inout SessionConfiguration) -> Void = { _ in }
+    apps: [String] = [], format: WireFormat = .json, expiresAt: Int64? = nil,
+    configure: (inout SessionConfiguration) -> Void = { _ in }
   ) -> SessionBench {
-    var bench = SessionBench(options, namespaces: namespaces, format: format) {
+    var bench = SessionBench(options, namespaces: namespaces, apps: apps, format: format) {
       $0.allowAnonymous = true
       configure(&$0)
     }
@@ -151,7 +153,8 @@ extension [SessionAction] {
   var checkTag: UInt64? {
     for action in self {
       switch action {
-      case .checkConnectionToken(let tag, _), .checkSubscriptionToken(let tag, _): return tag
+      case .checkConnectionToken(let tag, _), .checkSubscriptionToken(let tag, _), .checkPlaceToken(let tag, _):
+        return tag
       default: break
       }
     }

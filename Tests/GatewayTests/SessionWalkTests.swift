@@ -303,6 +303,7 @@ struct SessionWalk {
       case .subRefresh(_, let channel): checks.append((tag, channel.string))
       default: checks.append((tag, name ?? "a"))
       }
+    case .checkPlaceToken(let tag, _): checks.append((tag, nil))
     case .attach(let channel, let flags, _):
       seen.insert(flags.contains(.held) ? "attach held" : "attach")
       if flags.contains(.held) { holds = true }

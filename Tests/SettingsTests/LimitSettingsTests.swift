@@ -65,6 +65,19 @@ struct LimitSettingsTests {
     #expect(problem(#""kind": "map", "user_quota_entries": 9"#) == "accepted")
   }
 
+  @Test("Places need no token unless it is asked for")
+  func placeTokens() throws {
+    #expect(try !load("{}").clique.requirePlaceToken)
+    #expect(try load(#"{"clique": {"require_place_token": true}}"#).clique.requirePlaceToken)
+  }
+
+  @Test("Limits of apps are counted under the names of their settings, but for those that are fixed")
+  func appLimits() {
+    let reference = SettingsReference.markdown()
+    let fixed = AppLimit.allCases.filter { !reference.contains("| `\($0.rawValue)` |") }
+    #expect(fixed == [.cliqueGroupName, .cliqueSearchText, .stateCaption])
+  }
+
   @Test("A limit beyond all connections limits nothing")
   func tooLarge() {
     #expect(

@@ -94,6 +94,8 @@ struct LinkMessageTests {
       .unread(user: "u", [channel, other]), .unread(user: "", []),
       .call(.init(method: "clique.send", data: [0x7B, 0x7D], caller: full)),
       .call(.init(method: "", data: [], caller: bare, isGateways: true)),
+      .call(.init(method: "clique.enter", data: [0x7B, 0x7D], caller: full, attestedPlace: "caf\u{E9}")),
+      .call(.init(method: "clique.enter", data: [], caller: bare, attestedPlace: "")),
     ]
   }
 

@@ -76,7 +76,8 @@ extension Clique {
       throw ClientError.badRequest.saying("`text` is missing or empty; send the words to look for")
     }
     if text.utf8.count > Self.maximumSearchBytes {
-      throw ClientError.limitExceeded.saying("`text` has at most \(Self.maximumSearchBytes) bytes; send fewer words")
+      throw ClientError.limitExceeded.counted(as: .cliqueSearchText).saying(
+        "`text` has at most \(Self.maximumSearchBytes) bytes; send fewer words")
     }
     let publisher = try arguments.string("person")
     if let publisher { _ = try Self.checked(user: publisher) }

@@ -8,7 +8,8 @@ extension Clique {
     let users = try members(call, arguments)
     let name = try arguments.string("name") ?? ""
     if name.unicodeScalars.count > rules.previewCharacters {
-      throw ClientError.limitExceeded.saying("the name of a group has at most \(rules.previewCharacters) characters")
+      throw ClientError.limitExceeded.counted(as: .cliqueGroupName).saying(
+        "the name of a group has at most \(rules.previewCharacters) characters")
     }
     let draft = CliqueDraft(view)
     let digest = CliqueIdentifier.hex([name, call.user] + users)
@@ -38,7 +39,8 @@ extension Clique {
       let isFounder = member.user.hasSameBytes(as: call.user)
       try draft.update(member.user) { person throws(ClientError) in
         if person.groups.count >= rules.maximumGroups {
-          throw ClientError.limitExceeded.saying("one of them is in \(rules.maximumGroups) groups, as many as one can")
+          throw ClientError.limitExceeded.counted(as: .cliqueGroups).saying(
+            "one of them is in \(rules.maximumGroups) groups, as many as one can")
         }
         try isFounder ? countFounding(&person, view.now) : countInvitation(&person, view.now)
         if member.absent { return }
@@ -76,7 +78,7 @@ extension Clique {
 
   private func countFounding(_ person: inout Person, _ now: Int64) throws(ClientError) {
     guard let mark = CliqueRate(perDay: rules.groupsPerDay).next(after: person.foundingMark, now: now) else {
-      throw ClientError.limitExceeded.saying(
+      throw ClientError.limitExceeded.counted(as: .cliqueGroupsPerDay).saying(
         "you have founded \(rules.groupsPerDay) groups a day or nearly so many at once; go on later")
     }
     person.foundingMark = mark
@@ -85,7 +87,7 @@ extension Clique {
 
   private func countInvitation(_ person: inout Person, _ now: Int64) throws(ClientError) {
     guard let mark = CliqueRate(perDay: rules.invitationsPerDay).next(after: person.drawnMark, now: now) else {
-      throw ClientError.limitExceeded.saying(
+      throw ClientError.limitExceeded.counted(as: .cliqueInvitationsPerDay).saying(
         "one of them was made a member of as many groups as one can be in a day; try again tomorrow")
     }
     person.drawnMark = mark
@@ -99,7 +101,8 @@ extension Clique {
     }
     if users.isEmpty { throw ClientError.badRequest.saying("`members` is missing or empty; name who is to be in it") }
     if users.count >= rules.groupSize {
-      throw ClientError.limitExceeded.saying("a group has at most \(rules.groupSize) members, yourself among them")
+      throw ClientError.limitExceeded.counted(as: .cliqueGroupSize).saying(
+        "a group has at most \(rules.groupSize) members, yourself among them")
     }
     return users
   }

@@ -40,10 +40,11 @@ extension Clique {
       pair.take(step.state)
       try draft.update(call.user) { person throws(ClientError) in
         if person.blocked.count >= rules.maximumBlocked {
-          throw ClientError.limitExceeded.saying("you block \(rules.maximumBlocked) people; unblock somebody first")
+          throw ClientError.limitExceeded.counted(as: .cliqueBlocked).saying(
+            "you block \(rules.maximumBlocked) people; unblock somebody first")
         }
         guard let mark = CliqueRate(perDay: rules.blocksPerDay).next(after: person.blockMark, now: view.now) else {
-          throw ClientError.limitExceeded.saying(
+          throw ClientError.limitExceeded.counted(as: .cliqueBlocksPerDay).saying(
             "you have blocked \(rules.blocksPerDay) people a day or nearly so many at once; go on later")
         }
         person.blockMark = mark
@@ -138,14 +139,14 @@ extension Clique {
       if now == .asked { person.asked += 1 }
       if now == .asking {
         if person.asking >= rules.maximumRequestsOut, was != .blocked {
-          throw ClientError.limitExceeded.saying(
+          throw ClientError.limitExceeded.counted(as: .cliqueRequestsSent).saying(
             "\(rules.maximumRequestsOut) of your requests wait; wait for answers, or take one back with clique.disconnect"
           )
         }
         if was != .blocked {
           guard let mark = CliqueRate(perDay: rules.requestsPerDay).next(after: person.requestMark, now: draft.now)
           else {
-            throw ClientError.limitExceeded.saying(
+            throw ClientError.limitExceeded.counted(as: .cliqueRequestsPerDay).saying(
               "you have asked \(rules.requestsPerDay) people a day or nearly so many at once; write to others later")
           }
           person.requestMark = mark
@@ -162,7 +163,7 @@ extension Clique {
     draft.touch(id)
   }
 
-  private static let tooManyConversations = ClientError.limitExceeded.saying(
+  private static let tooManyConversations = ClientError.limitExceeded.counted(as: .cliqueConversations).saying(
     "one of you has as many conversations as one can have; end one with clique.disconnect first")
 
   /// Both are members of some groups, where neither gets the other's messages from now on, or again.

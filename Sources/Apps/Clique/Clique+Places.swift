@@ -1,9 +1,10 @@
 import Wire
 
 extension Clique {
-  /// `{"place": name}`: the phone has come into a place, or says that it is still there.
+  /// `{"place": name, "token": …}`: the phone has come into a place, or says that it is still there.
   func enter(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
     let name = try place(arguments)
+    try checkAttested(name, call, arguments)
     let draft = CliqueDraft(view)
     if try draft.person(call.user).invisible { return AppDecision(reply: Self.visible(false)) }
     var visits = try visits(of: call.user, draft)
@@ -64,6 +65,27 @@ extension Clique {
     return name
   }
 
+  /// Whether the caller may say that they are in the place: each time, also where they only say that they stay.
+  private func checkAttested(
+    _ name: String, _ call: AppCall, _ arguments: CliqueArguments
+  ) throws(ClientError) {
+    let hasToken = arguments.holds("token")
+    if call.source == .service {
+      guard hasToken else { return }
+      throw ClientError.badRequest.saying("a service is believed without a token; leave `token` out")
+    }
+    if let attested = call.attestedPlace {
+      if attested.hasSameBytes(as: name) { return }
+      throw ClientError.permissionDenied.saying("the place token is for another place; ask for one that names this one")
+    }
+    // Nobody has looked at it.
+    if hasToken { throw ClientError.permissionDenied.saying("`token` was not checked; send it as a string") }
+    if rules.requiresPlaceToken {
+      throw ClientError.permissionDenied.saying(
+        "your backend has to say that you are there: ask it for a place token, and send it as `token`")
+    }
+  }
+
   private static func visible(_ isVisible: Bool) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { $0.write("visible", isVisible) }
@@ -86,10 +108,11 @@ extension Clique {
     _ visits: inout Visits, _ name: String, _ user: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     if visits.visits.count(where: { $0.end == 0 }) >= rules.maximumPlaces {
-      throw ClientError.limitExceeded.saying("you are in \(rules.maximumPlaces) places; leave one first")
+      throw ClientError.limitExceeded.counted(as: .cliquePlaces).saying(
+        "you are in \(rules.maximumPlaces) places; leave one first")
     }
     guard let mark = CliqueRate(perDay: rules.visitsPerDay).next(after: visits.mark, now: draft.now) else {
-      throw ClientError.limitExceeded.saying(
+      throw ClientError.limitExceeded.counted(as: .cliqueVisitsPerDay).saying(
         "you have come to \(rules.visitsPerDay) places a day or nearly so many at once; say it again later")
     }
     visits.mark = mark

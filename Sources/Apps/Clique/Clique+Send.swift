@@ -13,12 +13,27 @@ extension Clique {
       if !arguments.holds("to"), let pair = try view.record(Pair.self, Key.pair(id)),
         pair.state == .unblocked(.active), pair.side(of: call.user) != nil
       {
+        if let answer = openedBefore(pair, id, key, call, view) { return answer }
         return try sendToActive(id, text, key, call, view)
       }
     }
     let (pair, id, side, stored) = try pair(call, arguments, person: "to", view)
+    if let answer = openedBefore(pair, id, key, call, view) { return answer }
     if pair.state == .unblocked(.active) { return try sendToActive(id, text, key, call, view) }
     return try sendByTable(pair, id, side, stored, text, key, call, view)
+  }
+
+  /// The answer to a command that was done before its request was accepted, and is asked again after it; nil: it comes
+  /// for the first time. Only without a key: with one, the channel knows the message by it.
+  private func openedBefore(
+    _ pair: Pair, _ id: String, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+  ) -> AppDecision? {
+    guard key.own.isEmpty, let opened = pair.opened, view.now < pair.openedAt.saturatingAdd(Pair.openedMemory) else {
+      return nil
+    }
+    let origin = call.key.description
+    guard let message = opened.first(where: { $0.origin.hasSameBytes(as: origin) }) else { return nil }
+    return AppDecision(reply: Self.sent(id, offset: message.offset))
   }
 
   private func sendToActive(
@@ -64,10 +79,14 @@ extension Clique {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
       if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
+      // It waited before, and what it waited in was taken back or has ended since.
+      if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
       pair.take(step.state)
       try wait(text, key, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
-      return draft.decision(reply: Self.waits(id, count: pair.waiting.count))
+      var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
+      if !heard { decision.reached = .cliqueRequestsReceived }
+      return decision
     case .delivered(let seen):
       try check(text, isRequest: false)
       if !seen { pair.hasUnseen = true }
@@ -100,7 +119,7 @@ extension Clique {
     _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
   ) throws(ClientError) {
     if pair.waiting.count >= rules.requestMessages {
-      throw ClientError.limitExceeded.saying(
+      throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
         "\(rules.requestMessages) messages wait already; more can be sent when the request is accepted")
     }
     pair.waiting.append(
@@ -128,8 +147,12 @@ extension Clique {
     var top = try draft.view.top(of: channel)
     let asker = side.other
     let user = pair.user(asker)
+    pair.opened = nil
     for message in pair.waiting {
       top += 1
+      if message.key.isEmpty, let origin = message.origin, !origin.isEmpty {
+        pair.opened = (pair.opened ?? []) + [Opened(origin: origin, offset: top)]
+      }
       var data = JSONWriter()
       data.object { writer in
         writer.write("text", message.text)
@@ -165,7 +188,8 @@ extension Clique {
     if text.raw.count <= limit { return }
     let count = text.characters
     if count > limit {
-      throw ClientError.limitExceeded.saying(
+      let name: AppLimit = isRequest ? .cliqueRequestCharacters : .cliqueMessageCharacters
+      throw ClientError.limitExceeded.counted(as: name).saying(
         "the text has \(count) characters; \(isRequest ? "in a request" : "here") at most \(limit) are allowed")
     }
   }

@@ -112,14 +112,7 @@ public struct Clique: App {
   static let maximumKeyBytes = 64
 
   static func checked(user: String) throws(ClientError) -> String {
-    let bytes = user.utf8
-    if bytes.isEmpty { throw ClientError.badRequest.saying("the user id is empty; name a person") }
-    if bytes.count > maximumUserBytes {
-      throw ClientError.badRequest.saying("a user id has at most \(maximumUserBytes) bytes; this one has more")
-    }
-    if bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-      throw ClientError.badRequest.saying("the user id holds a control character; clique cannot serve it")
-    }
+    try UserIdentifier.check(user, most: maximumUserBytes)
     return user
   }
 

@@ -20,6 +20,8 @@ extension Clique {
     /// Something was published for its author alone. From then on each reader needs an audience; until then none
     /// does. Whoever is not to get it is not admitted while it is published, so nobody reads on without.
     var hasUnseen = false
+    /// What the last request that was accepted had without keys, for those of its commands that are asked again.
+    var opened: [Opened]?
     var markA = Mark()
     var markB = Mark()
 
@@ -36,6 +38,9 @@ extension Clique {
       guard let crossedFrom else { return timer }
       return min(timer ?? .max, crossedFrom + Self.crossingMemory)
     }
+
+    /// How long ``opened`` means something, in milliseconds: a gateway asks again within seconds.
+    static let openedMemory: Int64 = 600_000
 
     /// Longer than any meeting is remembered, whatever the configuration says.
     private static let crossingMemory = 40 * CliqueRules.day
@@ -112,6 +117,12 @@ extension Clique {
     func isSame(as key: String, from origin: String) -> Bool {
       key.isEmpty ? !origin.isEmpty && self.origin == origin : self.key.hasSameBytes(as: key)
     }
+  }
+
+  /// A message of a request that was accepted, by the command that sent it.
+  struct Opened: Codable, Sendable, Equatable {
+    var origin: String
+    var offset: UInt64
   }
 
   /// How far one member of a conversation has come.

@@ -43,6 +43,8 @@ public struct CliqueRules: Sendable, Equatable {
   public var blocksPerDay = 400
   /// Places that one person may come to. To say again that one is still there costs nothing.
   public var visitsPerDay = 400
+  /// Whether a client enters a place only with a token that says so (``AppCall/attestedPlace``).
+  public var requiresPlaceToken = false
   /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 

@@ -48,14 +48,14 @@ extension StateApp {
     var person = try person(call.user, view)
     if !person.unsent.contains(request.id) {
       guard person.unsent.count < rules.unsentPictures else {
-        throw .limitExceeded.saying(
+        throw .limitExceeded.counted(as: .stateUnsentPictures).saying(
           "\(rules.unsentPictures) pictures are uploaded and not sent; send some, or wait until they are discarded")
       }
       person.unsent.append(request.id)
     }
     person.add(-(earlier?.bytes ?? 0))
     guard request.bytes <= rules.pictureBytes, person.bytes <= rules.pictureBytes - request.bytes else {
-      throw .limitExceeded.saying(
+      throw .limitExceeded.counted(as: .statePictureBytes).saying(
         "your pictures that are kept here have \(rules.pictureBytes) bytes, which is as many as are allowed; wait until "
           + "some are gone")
     }

@@ -4,11 +4,8 @@ extension StateApp {
   /// Seals what is sent; or, where the other's is waiting, releases both in the one record that makes them visible.
   func send(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let request = try StateJSON.decode(StateSendRequest.self, call.data)
+    let key = try checkedKey(request) ?? call.key.description
     let visit = try visit(call.user, with: request.to, view)
-    let key = request.key ?? call.key.description
-    guard key.utf8.count <= rules.keyBytes else {
-      throw .badRequest.saying("\"key\" has at most \(rules.keyBytes) bytes; a random UUID is enough")
-    }
     // Before anything else: it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
       return AppDecision(
@@ -32,7 +29,7 @@ extension StateApp {
     } else {
       // Not an answer; or the other's can no longer be opened, by anybody, and this is the first of a new thread.
       guard person.waiting < rules.waitingThreads else {
-        throw .limitExceeded.saying(
+        throw .limitExceeded.counted(as: .stateThreads).saying(
           "\(rules.waitingThreads) of your threads wait for an answer; send more when some of them have ended")
       }
       if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
@@ -52,6 +49,19 @@ extension StateApp {
     return AppDecision(
       try change(from: visit.before, to: thread, view, own: (visit.me, person)) + pictures,
       reply: try StateJSON.encode(reply))
+  }
+
+  /// The key that the client knows this send by; nil: it gave none. Looks at the form of all that the request names,
+  /// before anything is looked up.
+  private func checkedKey(_ request: StateSendRequest) throws(ClientError) -> String? {
+    guard StatePictureID.isValid(request.front), StatePictureID.isValid(request.rear) else {
+      throw StateError.unknownPicture
+    }
+    guard let key = request.key, !key.isEmpty else { return nil }
+    guard key.utf8.count <= rules.keyBytes else {
+      throw .badRequest.saying("\"key\" has at most \(rules.keyBytes) bytes; a random UUID is enough")
+    }
+    return key
   }
 
   private static func sealed(by me: StateSide, _ shape: StateShape) -> StateShape {
@@ -112,7 +122,8 @@ extension StateApp {
     var contents = SealedContents(front: front.picture, rear: rear.picture)
     if let caption = request.caption, !caption.isEmpty {
       guard caption.count <= rules.captionCharacters, caption.utf8.count <= rules.captionBytes else {
-        throw .badRequest.saying("a caption has at most \(rules.captionCharacters) characters")
+        throw .badRequest.counted(as: .stateCaption).saying(
+          "a caption has at most \(rules.captionCharacters) characters")
       }
       do {
         contents.caption = try vault.encrypt(Array(caption.utf8), at: view.now)

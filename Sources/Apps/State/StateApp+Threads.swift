@@ -35,7 +35,7 @@ extension StateApp {
         deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
       try pay(&person, view)
       guard person.begin(recording, at: view.now, rules) else {
-        throw .limitExceeded.saying(
+        throw .limitExceeded.counted(as: .stateRecorders).saying(
           "\(rules.openRecorders) recorders are open; send what was recorded, or wait until their time is over")
       }
     }
@@ -73,7 +73,8 @@ extension StateApp {
 
   private func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
     guard person.pay(at: view.now, rules) else {
-      throw .tooManyRequests.saying("\(rules.changesPerMinute) changes in a minute are allowed; wait a moment")
+      throw .tooManyRequests.counted(as: .stateChanges).saying(
+        "\(rules.changesPerMinute) changes in a minute are allowed; wait a moment")
     }
   }
 
@@ -95,7 +96,8 @@ extension StateApp {
     person.close(with: request.user)
     if !visit.now.blocks[visit.me] {
       guard person.blocks < rules.blocks else {
-        throw .limitExceeded.saying("you block \(rules.blocks) people, which is as many as are allowed; unblock some")
+        throw .limitExceeded.counted(as: .stateBlocks).saying(
+          "you block \(rules.blocks) people, which is as many as are allowed; unblock some")
       }
       try pay(&person, view)
     }

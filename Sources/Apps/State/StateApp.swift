@@ -34,6 +34,7 @@ public struct StateApp: App {
   }
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    try UserIdentifier.check(call.user, most: StatePair.maximumUserBytes)
     if call.source == .gateway {
       return switch call.method {
       case "state.picture.added": try addPicture(call, view)
@@ -42,9 +43,6 @@ public struct StateApp: App {
       case "state.picture.gone": try gonePictures(call, view)
       default: throw .methodNotFound
       }
-    }
-    guard call.user.utf8.count <= StatePair.maximumUserBytes else {
-      throw .badRequest.saying("State is for users whose ids have at most \(StatePair.maximumUserBytes) bytes")
     }
     return switch call.method {
     case "state.begin": try begin(call, view)

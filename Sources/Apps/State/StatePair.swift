@@ -5,14 +5,9 @@ public struct StatePair: Sendable, Codable {
   public let low: String
   public let high: String
 
-  /// - Throws: where they are one, or where a name cannot stand in a channel's.
+  /// - Throws: where they are one, or one has not the form of a user id.
   public init(_ a: String, _ b: String) throws(ClientError) {
-    for user in [a, b] {
-      if user.isEmpty { throw .badRequest.saying("name a user: \"to\" or \"with\" is empty") }
-      guard user.utf8.count <= Self.maximumUserBytes, (try? StateChannels.threads(of: user)) != nil else {
-        throw .badRequest.saying("this is no user id; ids are short and hold no control characters")
-      }
-    }
+    for user in [a, b] { try UserIdentifier.check(user, most: Self.maximumUserBytes) }
     if a.hasSameBytes(as: b) { throw .badRequest.saying("a thread is between two people; name somebody else") }
     let isOrdered = a.utf8.lexicographicallyPrecedes(b.utf8)
     low = isOrdered ? a : b

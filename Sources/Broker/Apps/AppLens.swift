@@ -19,6 +19,12 @@ final class AppLens: AppView {
   var now: Int64 { time.wall }
   var latest: Int64 { time.latest }
 
+  var isAskedAgain: Bool {
+    let known = host.recordsState.recentOrigins
+    guard !known.isEmpty, let origin = requester.origin else { return false }
+    return known[origin] != nil
+  }
+
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
     // No record has such a key, whoever names one: nothing is looked up, and nothing remembered.
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }

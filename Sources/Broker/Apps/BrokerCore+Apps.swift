@@ -16,17 +16,16 @@ extension BrokerCore {
     }
     let call = AppCall(
       method: request.method, data: request.data, caller: request.caller,
-      source: request.isGateways ? .gateway : .client, key: requester.key(of: configuration.instance))
+      source: source(of: request, requester), attestedPlace: request.attestedPlace,
+      key: requester.key(of: configuration.instance))
     var decision: AppDecision
     do {
       decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
     } catch {
-      if error.code == ClientError.limitExceeded.code || error.code == ClientError.tooManyRequests.code {
-        counters.callsOverLimit += 1
-        note(.appCalls, from: request.caller.user)
-      }
+      noteLimit(of: error, by: call.user)
       throw error
     }
+    if let limit = decision.reached { note(limit, by: call.user) }
     if decision.answer == .later { return try putAside(request, for: requester, of: host) }
     if case .search(var search) = decision.answer {
       search.user = call.user
@@ -35,11 +34,18 @@ extension BrokerCore {
     try perform(decision, of: host, for: requester, at: time, into: &effects)
   }
 
+  private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
+    if case .service = requester { return .service }
+    return request.isGateways ? .gateway : .client
+  }
+
   /// What a command needs is on its way to a disk: it waits, and nobody behind it does.
   private func putAside(
     _ request: BrokerRequest.CallRequest, for requester: Requester, of host: AppHost
   ) throws(ClientError) {
     guard host.putAside.count < Self.callsPutAside else {
+      counters.callsOverLimit += 1
+      note(.callsPutAside, from: request.caller.user)
       throw .tooManyRequests.saying("the server waits for its disk; try again in a moment")
     }
     host.putAside.append((request, requester))

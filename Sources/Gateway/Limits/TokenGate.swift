@@ -93,6 +93,12 @@ final class TokenGate: Sendable {
       defer { gate.leave() }
       return try await gate.verifier.verifySubscription(token)
     }
+
+    func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
+      await gate.enter(urgency)
+      defer { gate.leave() }
+      return try await gate.verifier.verifyPlace(token)
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import Metrics
 import Synchronization
 import Wire
 

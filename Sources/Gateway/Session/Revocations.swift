@@ -22,6 +22,11 @@ final class Revocations: Sendable {
     guard let token = claims.token else { return false }
     return table.withLock { $0.refuses(token, of: claims.user, channel: claims.channel) }
   }
+
+  func refuses(_ claims: PlaceClaims) -> Bool {
+    guard let token = claims.token else { return false }
+    return table.withLock { $0.refuses(token, of: claims.user) }
+  }
 }
 
 /// Checks tokens, and refuses those that are revoked.
@@ -39,6 +44,12 @@ struct RevocationVerifier: TokenVerifier {
   func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
     let claims = try await verifier.verifySubscription(token)
     if revocations.refuses(claims) { throw refusal("subscription", claims.user) }
+    return claims
+  }
+
+  func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
+    let claims = try await verifier.verifyPlace(token)
+    if revocations.refuses(claims) { throw refusal("place", claims.user) }
     return claims
   }
 

@@ -11,6 +11,7 @@ extension Session {
     guard pending.count < configuration.maximumPendingCommands && !isOutputFull && !isInputHeld && !isResting else {
       return false
     }
+    if isCheckingPlace && command.isForClique { return false }
     return reads.count < Self.maximumReads || !command.isRead
   }
 

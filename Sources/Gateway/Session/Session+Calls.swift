@@ -24,6 +24,7 @@ extension Session {
         return fail(id, .badRequest.saying("the data of \(excerpt(of: method)) must be valid JSON"))
       }
       let request = BrokerRequest.CallRequest(method: method, data: data, caller: memberInfo(nil))
+      if PlaceCall.isOne(method) { return enterPlace(id, request) }
       ask(.call(request), then: .call(id: id, .result))
       return
     }

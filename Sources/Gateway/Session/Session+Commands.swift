@@ -77,7 +77,7 @@ extension Session {
     case (.call(let id, let answer), _): called(id, answer, response)
     case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
-    case (.connect, _), (.subscriptionToken, _), (.refresh, _), (.subRefresh, _):
+    case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _):
       preconditionFailure("tag \(tag) is a token check's: the driver mixed up its answers")
     }
   }

@@ -67,6 +67,8 @@ public struct Session {
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
+  /// The token of a place is being checked: the app's commands behind it wait.
+  var isCheckingPlace = false
   /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first. It
   /// stands behind the flags because there it fits into what they leave of a word.
   var unansweredPings: UInt32 = 0
@@ -133,6 +135,7 @@ public struct Session {
     case .malformed(let sentence): end(.badRequest(sentence))
     case .connectionTokenChecked(let tag, let result): connectionTokenChecked(tag, result)
     case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
+    case .placeTokenChecked(let tag, let result): placeTokenChecked(tag, result)
     case .channelLost(let channel): channelLost(channel)
     case .inputHeld(let holds): isInputHeld = holds
     case .outputFull(let full):
@@ -180,6 +183,7 @@ enum PendingOperation {
   case presence(id: UInt32)
   case presenceStats(id: UInt32)
   case call(id: UInt32, CallAnswer)
+  indirect case placeToken(id: UInt32, BrokerRequest.CallRequest)
   case refresh(id: UInt32)
   indirect case subRefresh(id: UInt32, ChannelName)
 }

@@ -34,6 +34,10 @@ extension SessionDriver {
       verify({ () async throws(TokenError) in try await verifier.verifySubscription(token) }) {
         $0.feed(.subscriptionTokenChecked(tag: tag, $0.unlessRevoked($1)))
       }
+    case .place(let tag, let token):
+      verify({ () async throws(TokenError) in try await verifier.verifyPlace(token) }) {
+        $0.feed(.placeTokenChecked(tag: tag, $0.unlessRevoked($1)))
+      }
     }
   }
 
@@ -78,6 +82,11 @@ extension SessionDriver {
   private func unlessRevoked(
     _ result: Result<SubscriptionClaims, TokenError>
   ) -> Result<SubscriptionClaims, TokenError> {
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    return result
+  }
+
+  private func unlessRevoked(_ result: Result<PlaceClaims, TokenError>) -> Result<PlaceClaims, TokenError> {
     if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
     return result
   }

@@ -260,6 +260,7 @@ final class SessionDriver {
       host.request(.subscribe(request), tag: tag, filter: filter, from: self)
     case .checkConnectionToken(let tag, let token): begin(.connection(tag: tag, token: token))
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
+    case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
     case .note(let cause): host.note(cause, from: self)
     case .attach(let channel, let flags, let filters):
       flush()

@@ -13,6 +13,7 @@ public enum SessionInput: Sendable {
   case brokerAnswered(tag: UInt64, BrokerResponse)
   case connectionTokenChecked(tag: UInt64, Result<ConnectionClaims, TokenError>)
   case subscriptionTokenChecked(tag: UInt64, Result<SubscriptionClaims, TokenError>)
+  case placeTokenChecked(tag: UInt64, Result<PlaceClaims, TokenError>)
   /// The gateway no longer knows where it is in a channel: publications may be missing.
   case channelLost(ChannelName)
   /// The gateway stops reading from the client, because the broker is behind; or reads again. What the client owes
@@ -49,6 +50,7 @@ public enum SessionAction: Sendable, Equatable {
   case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, filter: TagFilter)
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
+  case checkPlaceToken(tag: UInt64, String)
   /// From now on the hub writes the channel's frames to this connection.
   case attach(ChannelName, HubFlags, HubFilters = .init())
   /// The end of it. Frames of the channel that are still held are dropped.

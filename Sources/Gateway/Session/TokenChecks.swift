@@ -2,10 +2,11 @@
 enum TokenCheck: Sendable {
   case connection(tag: UInt64, token: String)
   case subscription(tag: UInt64, token: String)
+  case place(tag: UInt64, token: String)
 
   var tag: UInt64 {
     switch self {
-    case .connection(let tag, _), .subscription(let tag, _): tag
+    case .connection(let tag, _), .subscription(let tag, _), .place(let tag, _): tag
     }
   }
 }

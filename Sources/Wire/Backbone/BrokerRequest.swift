@@ -103,12 +103,17 @@ public enum BrokerRequest: Sendable, Equatable {
     public var caller: ClientInfo
     /// The gateway itself speaks for the user, about something that clients cannot say.
     public var isGateways: Bool
+    /// The place that a token says the caller is in, whose signature and user the gateway has checked.
+    public var attestedPlace: String?
 
-    public init(method: String, data: [UInt8], caller: ClientInfo, isGateways: Bool = false) {
+    public init(
+      method: String, data: [UInt8], caller: ClientInfo, isGateways: Bool = false, attestedPlace: String? = nil
+    ) {
       self.method = method
       self.data = data
       self.caller = caller
       self.isGateways = isGateways
+      self.attestedPlace = attestedPlace
     }
   }
 

@@ -108,11 +108,19 @@ extension LinkRequest: ByteEncodable {
       writer.write(call.method)
       writer.write(call.data)
       writer.write(call.caller)
-      writer.write(flag: call.isGateways)
+      write(call.isGateways, call.attestedPlace, to: &writer)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .endSubscriptions, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
     }
+  }
+
+  /// Who stands behind a call: 0 the client, 1 the gateway, 2 the client in a place that a token attests, which follows.
+  private func write(_ isGateways: Bool, _ place: String?, to writer: inout some BackboneSink) {
+    guard let place else { return writer.write(flag: isGateways) }
+    precondition(!isGateways, "a token attests the place of a client, and nothing that the gateway says itself")
+    writer.write(byte: 2)
+    writer.write(place)
   }
 
   private func writeOrder(_ request: BrokerRequest, to writer: inout some BackboneSink) {
@@ -216,15 +224,25 @@ extension LinkRequest: ByteEncodable {
       var channels: [ChannelName] = []
       for _ in 0..<(try reader.readCount()) { channels.append(try reader.readChannel()) }
       return .unread(user: user, channels)
-    case .call:
-      return .call(
-        .init(
-          method: try reader.readString(), data: try reader.readBytes(), caller: try reader.readInfo(),
-          isGateways: try reader.readFlag()))
+    case .call: return .call(try readCall(from: &reader))
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .endSubscriptions, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
     }
+  }
+
+  private static func readCall(
+    from reader: inout ByteReader
+  ) throws(MalformedMessage) -> BrokerRequest.CallRequest {
+    var call = BrokerRequest.CallRequest(
+      method: try reader.readString(), data: try reader.readBytes(), caller: try reader.readInfo())
+    switch try reader.readByte() {
+    case 0: break
+    case 1: call.isGateways = true
+    case 2: call.attestedPlace = try reader.readString()
+    default: throw MalformedMessage()
+    }
+    return call
   }
 
   private static func readOrder(

@@ -6,7 +6,7 @@ import Settings
 struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "Mint a connection token, or with --channel a subscription token.",
+    abstract: "Mint a connection token, with --channel a subscription token, with --place a place token.",
     discussion: """
       Signs with the secret that the server on this machine uses: the configured one, or the one that it made in its \
       data folder on first start. Your own backend mints tokens with any JWT library and the same secret.
@@ -17,11 +17,17 @@ struct TokenCommand: AsyncParsableCommand {
   @Argument(help: "The user: the token's sub.")
   var user: String
 
-  @Option(name: .long, help: "How long it holds, for example 1h or 7d; 'never' for a token without end.")
-  var expires = "24h"
+  @Option(
+    name: .long,
+    help: "How long it holds, for example 1h or 7d; 'never' for a token without end. Default: 24h; of a place token 5m."
+  )
+  var expires: String?
 
   @Option(name: .long, help: "Make it a subscription token for this channel.")
   var channel: String?
+
+  @Option(name: .long, help: "Make it a place token, for clique.enter with this place; it holds for 15m at most.")
+  var place: String?
 
   @Option(name: .long, help: "Channel that the connection is subscribed to by the server; may be given more than once.")
   var serverSide: [String] = []
@@ -29,11 +35,25 @@ struct TokenCommand: AsyncParsableCommand {
   @Option(name: .long, help: "JSON that others see of this user.")
   var info: String?
 
+  func validate() throws {
+    guard let place else { return }
+    guard channel == nil, serverSide.isEmpty, info == nil else {
+      throw ValidationError("--place stands alone: a place token grants no channels and is shown to nobody")
+    }
+    guard !place.isEmpty, !user.isEmpty else { throw ValidationError("--place: name the user and the place") }
+    guard let lifetime = try Self.seconds(expires ?? "5m"), lifetime <= PlaceClaims.longestLifetime else {
+      throw ValidationError("--expires: a place token holds for at most 15m; write for example 5m")
+    }
+  }
+
   func run() async throws {
+    let lifetime = try Self.seconds(expires ?? (place == nil ? "24h" : "5m"))
     let minter = try await LocalSecret.minter(for: try options.load())
-    let lifetime = try Self.seconds(expires)
     let info = info.map { Array($0.utf8) }
-    if let channel {
+    if let place {
+      // Checked in validate().
+      print(try minter.placeToken(user: user, place: place, expiresIn: lifetime ?? PlaceClaims.longestLifetime))
+    } else if let channel {
       print(try minter.subscriptionToken(user: user, channel: channel, expiresIn: lifetime, info: info))
     } else {
       print(try minter.connectionToken(user: user, expiresIn: lifetime, channels: serverSide, info: info))

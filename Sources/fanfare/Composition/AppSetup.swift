@@ -35,6 +35,7 @@ enum AppSetup {
     rules.invitationsPerDay = settings.clique.maxInvitationsPerDay
     rules.blocksPerDay = settings.clique.maxBlocksPerDay
     rules.visitsPerDay = settings.clique.maxVisitsPerDay
+    rules.requiresPlaceToken = settings.clique.requirePlaceToken
     return Clique(rules)
   }
 

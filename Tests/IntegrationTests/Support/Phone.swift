@@ -93,6 +93,23 @@ final class Phone: Sendable {
     return reply
   }
 
+  /// Sends requests in one message, and waits until all of them are answered.
+  func pipeline(_ requests: [String]) async throws {
+    let ids = memory.state.withLock { state in
+      defer { state.nextID += requests.count }
+      return Array(state.nextID..<state.nextID + requests.count)
+    }
+    socket.send(zip(ids, requests).map { "{\"id\":\($0),\($1)}" }.joined(separator: "\n"))
+    let isAnswered = await eventually(within: .seconds(60)) {
+      self.memory.state.withLock { state in ids.allSatisfy { state.replies[$0] != nil } } || self.socket.closing != nil
+    }
+    guard isAnswered, socket.closing == nil else { throw Failure("no answers to \(requests)") }
+    for id in ids {
+      let error = memory.state.withLock { $0.replies.removeValue(forKey: id) }?["error"]
+      if let code = error?["code"].int { throw Fault(code: code, message: error?["message"].string ?? "") }
+    }
+  }
+
   func connect(_ token: String) async throws { try await ask("\"connect\":{\"token\":\"\(token)\"}") }
 
   /// The result of a call: whatever JSON it is.

@@ -1,0 +1,43 @@
+/// A limit of an app, by the setting that rules it or, where it is fixed, by what it limits.
+///
+/// An app is pure and counts nothing: what it refuses carries the limit (``ClientError/limit``), or its decision does, and
+/// the broker counts each by its own name and tells the operator.
+public enum AppLimit: String, Sendable, CaseIterable {
+  case cliqueRequestMessages = "clique.request_messages"
+  case cliqueRequestCharacters = "clique.request_characters"
+  case cliqueMessageCharacters = "clique.message_characters"
+  case cliqueGroupSize = "clique.group_size"
+  case cliqueConversations = "clique.max_conversations"
+  case cliqueGroups = "clique.max_groups"
+  case cliqueRequestsSent = "clique.max_requests_sent"
+  /// Nobody is refused: what comes beyond it reaches nobody.
+  case cliqueRequestsReceived = "clique.max_requests_received"
+  case cliqueBlocked = "clique.max_blocked"
+  case cliquePlaces = "clique.max_places"
+  case cliqueRequestsPerDay = "clique.max_requests_per_day"
+  case cliqueGroupsPerDay = "clique.max_groups_per_day"
+  case cliqueInvitationsPerDay = "clique.max_invitations_per_day"
+  case cliqueBlocksPerDay = "clique.max_blocks_per_day"
+  case cliqueVisitsPerDay = "clique.max_visits_per_day"
+  /// Fixed: characters of a group's name.
+  case cliqueGroupName = "clique.group_name"
+  /// Fixed: bytes of what is searched for.
+  case cliqueSearchText = "clique.search_text"
+  case stateRecorders = "state.max_recorders"
+  case stateThreads = "state.max_threads"
+  case stateBlocks = "state.max_blocks"
+  case stateUnsentPictures = "state.max_unsent_pictures"
+  case statePictureBytes = "state.max_picture_bytes_per_user"
+  case stateChanges = "state.max_changes_per_minute"
+  /// Fixed: characters and bytes of a caption.
+  case stateCaption = "state.caption"
+
+  /// For metrics and logs: `clique_max_places`.
+  public var name: String { String(rawValue.map { $0 == "." ? "_" : $0 }) }
+
+  /// For the log.
+  public var cause: RefusalCause {
+    let app = rawValue.utf8.first == UInt8(ascii: "c") ? "CLIQUE" : "STATE"
+    return RefusalCause(name, "calls of users went over the limit \(rawValue) (docs/\(app).md)")
+  }
+}
