@@ -176,7 +176,7 @@ struct ForgettingTests {
         scene.request(id + 2, .unsubscribe(name, member: "c", keeps: false), oldest: id + 2)
       }
       _ = scene.hears()
-      scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: .max).bytes, from: 1)
+      scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
       scene.pass(1000)
       most = max(most, scene.core.channels.count)
     }

@@ -227,7 +227,7 @@ final class World {
       switch effect {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
-        for target in targets { deliver(LinkMessage(header: target.header, body: body), to: target.gateway) }
+        for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
       case .answer, .search: break

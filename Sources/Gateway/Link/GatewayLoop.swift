@@ -104,8 +104,8 @@ final class GatewayLoop: LoopParticipant {
         guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
           continue
         }
-        let message = LinkMessage(header: header, body: frames[1])
-        replyBytes = header.kind == .reply ? message.byteCount : 0
+        let message = LinkMessage(header: header, bytes: frames[1])
+        replyBytes = header.kind == .reply ? message.cost : 0
         link.receive(message, at: now, into: &effects)
         perform()
         replyBytes = 0
@@ -161,7 +161,7 @@ final class GatewayLoop: LoopParticipant {
   /// Where no broker is there, it waits in the pipe for the next one, which answers what it does not know with a reset.
   /// One that is refused is no loss: it stays in the account, and the next session asks again.
   private func send(_ message: LinkMessage) {
-    try? dealer.send(multipart: [message.header.bytes, message.body])
+    try? dealer.send(multipart: [message.header.bytes, message.body.bytes])
   }
 
   private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
