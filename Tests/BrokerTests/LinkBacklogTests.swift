@@ -20,7 +20,7 @@ struct LinkBacklogTests {
     return scene
   }
 
-  private func publish(_ scene: BrokerScene, bytes: Int = 330) {
+  private func publish(_ scene: BrokerScene, bytes: Int = 310) {
     _ = scene.ask(.publish(.init(channel: channel, data: Array(repeating: 0x31, count: bytes))))
   }
 

@@ -29,7 +29,8 @@ struct LinkTests {
     let scene = BrokerScene()
     var hello = LinkHello(gateway: 1).bytes
     hello[0] += 1
-    scene.send(.hello, hello, from: 1)
+    let header = LinkHeader(kind: .hello, session: 1, sequence: 0)
+    scene.receive(LinkMessage(header: header, bytes: hello), from: 1)
     #expect(scene.hears(1).isEmpty)
     #expect(scene.core.counters.unreadableHellos == 1)
     scene.hello(1)

@@ -75,7 +75,7 @@ struct LinkStateTests {
       scene.perform { scene.link.receive(twice, at: scene.now, into: &$0) }
     case .silence: scene.pass(5001)
     case .unreadable: scene.receive(.unreadable(.reply))
-    case .foreignKind: scene.receive(.hello)
+    case .foreignKind: scene.receive(.hello(LinkHello(gateway: 9)))
     case .secondWelcome: scene.welcome()
     case .hole: scene.publication(channel, 6)
     }

@@ -141,8 +141,7 @@ struct SessionOrderTests {
   func brokenSnapshot() {
     let scene = LinkScene()
     scene.welcome()
-    scene.receive(
-      .order, LinkOrder(id: 0, order: revoke([Revocation(.id("a"))], all: true, complete: false)).bytes)
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([Revocation(.id("a"))], all: true, complete: false))))
     scene.reopen()
     scene.receive(.order(LinkOrder(id: 0, order: revoke([Revocation(.id("b"))], all: true))))
     let all = RevocationTable([Revocation(.id("b"))])

@@ -64,6 +64,7 @@ final class World {
   var nextTag: UInt64 = firstOwnTag
   let rules: SessionRules
   private var nextPayload = 0
+  private let carriesBytes: Bool
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
@@ -81,6 +82,7 @@ final class World {
     self.seed = seed
     self.mutation = mutation
     random = SeededRandom(seed: seed)
+    carriesBytes = seed.isMultiple(of: 2)
     let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     disk = Self.newDisk.copied()
     self.namespaces = namespaces
@@ -235,7 +237,20 @@ final class World {
     }
   }
 
+  /// Half of the worlds have a pipe that carries bytes.
+  func carried(_ message: LinkMessage) -> LinkMessage {
+    guard carriesBytes else { return message }
+    guard let header = try? LinkHeader(bytes: message.header.bytes) else {
+      fail("the header of \(message.body.kind) cannot be read")
+      return message
+    }
+    let carried = LinkMessage(header: header, bytes: message.body.bytes)
+    if carried != message { fail("\(message.body.kind) changes on its way") }
+    return carried
+  }
+
   private func deliver(_ message: LinkMessage, to gateway: UInt64) {
+    let message = carried(message)
     for index in gateways.indices where gateways[index].link.configuration.gateway == gateway {
       gateways[index].toGateway.append(message)
     }
@@ -246,7 +261,7 @@ final class World {
     input(gateways[index].link, &effects)
     for effect in effects {
       switch effect {
-      case .send(let message): gateways[index].toBroker.append(message)
+      case .send(let message): gateways[index].toBroker.append(carried(message))
       case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
       case .publication(let channel, let publication, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) {

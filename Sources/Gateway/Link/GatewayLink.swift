@@ -125,7 +125,7 @@ public final class GatewayLink {
     let isOpen = state == .open
     if isOpen {
       let message = LinkRequest(
-        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: request)
+        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: copy request)
       send(.request(message), at: now, into: &effects)
     }
     _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen)
