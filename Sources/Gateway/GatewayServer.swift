@@ -125,12 +125,17 @@ public final class GatewayServer: Sendable {
     mailboxes = eventLoops.indices.map {
       ShardMailbox(eventLoop: eventLoops[$0], shard: shards[$0], load: loads[$0])
     }
-    for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
-    }
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     _ = certificates?.watch(on: eventLoops[0])
+    try await joinInboxes()
+  }
+
+  /// Each event loop takes by itself what a turn that it has run brings it.
+  private func joinInboxes() async throws {
+    for (mailbox, shard) in zip(mailboxes, shards) {
+      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
+    }
   }
 
   /// Nil where no user is counted.
