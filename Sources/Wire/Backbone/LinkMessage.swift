@@ -78,7 +78,7 @@ public struct LinkMessage: Sendable, Equatable {
 public enum LinkBody: Sendable, Equatable {
   // From the gateway.
   case hello(LinkHello)
-  indirect case request(LinkRequest)
+  case request(LinkRequest)
   case gatewayHeartbeat(GatewayHeartbeat)
   /// All channels of the new session have been asked for.
   case resynced
@@ -86,10 +86,10 @@ public enum LinkBody: Sendable, Equatable {
   case obeyed(LinkObeyed)
   // From the broker.
   case welcome(LinkWelcome)
-  indirect case reply(LinkReply)
-  indirect case publication(LinkPublication)
-  indirect case join(LinkPresenceEvent)
-  indirect case leave(LinkPresenceEvent)
+  case reply(LinkReply)
+  case publication(LinkPublication)
+  case join(LinkPresenceEvent)
+  case leave(LinkPresenceEvent)
   case brokerHeartbeat
   /// The session is over. Stands outside the count.
   case reset
