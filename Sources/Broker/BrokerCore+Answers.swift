@@ -96,7 +96,7 @@ extension BrokerCore {
       return answer(requester, response, at: time, into: &effects)
     }
     links[gateway]?.remember(response, for: request)
-    reply(LinkReply(id: request, response: response).bytes, to: gateway, at: time, into: &effects)
+    reply(LinkReply(id: request, response: response), to: gateway, at: time, into: &effects)
   }
 
   /// A gateway asks again for something whose answer it never got.

@@ -179,7 +179,7 @@ extension BrokerCore {
     #endif
     if state.interest.isEmpty { return }
     counters.delivered += UInt64(state.interest.count)
-    let body = LinkPublication(channel: state.name, publication: publication).bytes
-    broadcast(.publication, body, to: state.interest, at: time, into: &effects)
+    let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
+    broadcast(body, to: state.interest, at: time, into: &effects)
   }
 }

@@ -61,7 +61,7 @@ extension BrokerCore {
     // After a restart of the broker everybody comes back; nobody joined. A gateway that was given up is different:
     // its members were announced as gone.
     if isNew && state.options.joinLeave && (!isResync || link.lostItsMembers) {
-      announce(.join, member, on: state, at: time, into: &effects)
+      announce(.join(.init(channel: state.name, member: member)), on: state, at: time, into: &effects)
     }
   }
 
@@ -116,7 +116,7 @@ extension BrokerCore {
     if !state.interest.contains(gateway) && !state.members.hasMembers(of: gateway) {
       links[gateway]?.channels.remove(state.name)
     }
-    if let gone, state.options.joinLeave { announce(.leave, gone, on: state, at: time, into: &effects) }
+    if let gone, state.options.joinLeave { announce(.leave(.init(channel: state.name, member: gone)), on: state, at: time, into: &effects) }
     noteIdle(state, at: time)
     return .done
   }
@@ -128,13 +128,11 @@ extension BrokerCore {
     links[gateway]?.channels.insert(state.name)
   }
 
+  /// Somebody joined or left.
   func announce(
-    _ kind: LinkHeader.Kind, _ member: ClientInfo, on state: ChannelState, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ event: LinkBody, on state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    if state.interest.isEmpty { return }
-    let body = LinkPresenceEvent(channel: state.name, member: member).bytes
-    broadcast(kind, body, to: state.interest, at: time, into: &effects)
+    if !state.interest.isEmpty { broadcast(event, to: state.interest, at: time, into: &effects) }
   }
 
   // MARK: History

@@ -150,7 +150,7 @@ public final class BrokerCore {
     case .broker: break
     case .service(let tag): effects.append(.answer(tag, response))
     case .gateway(let gateway, let request):
-      send(.reply, LinkReply(id: request, response: response).bytes, to: gateway, at: time, into: &effects)
+      send(.reply(LinkReply(id: request, response: response)), to: gateway, at: time, into: &effects)
     }
   }
 

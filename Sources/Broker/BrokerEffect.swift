@@ -4,10 +4,10 @@ public import Wire
 
 /// What the broker wants done. Performing it decides nothing.
 public enum BrokerEffect: Sendable, Equatable {
-  /// To one gateway. The header is complete, its sequence number given out.
+  /// To one gateway. Its sequence number is given out.
   case send(gateway: UInt64, LinkMessage)
-  /// The same body to several gateways, each with a header of its own: encoded and held once.
-  case broadcast([LinkTarget], body: [UInt8])
+  /// The same to several gateways, each with a number of its own: encoded and held once.
+  case broadcast([LinkTarget], LinkBody)
   /// For services that tap channels.
   case tap(ChannelName, epoch: String, Publication)
   /// The one answer to a service's request.
@@ -18,11 +18,19 @@ public enum BrokerEffect: Sendable, Equatable {
 
 public struct LinkTarget: Sendable, Equatable {
   public var gateway: UInt64
-  public var header: LinkHeader
+  public var session: UInt64
+  public var sequence: UInt64
 
-  public init(gateway: UInt64, header: LinkHeader) {
+  public init(gateway: UInt64, session: UInt64, sequence: UInt64) {
     self.gateway = gateway
-    self.header = header
+    self.session = session
+    self.sequence = sequence
+  }
+}
+
+extension LinkMessage {
+  public init(_ target: LinkTarget, _ body: LinkBody) {
+    self.init(session: target.session, sequence: target.sequence, body: body)
   }
 }
 

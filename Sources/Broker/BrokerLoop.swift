@@ -10,8 +10,9 @@ public import ZeroMQ
 
 /// Where the broker listens.
 public struct BrokerEndpoints: Sendable {
-  /// For gateways: `inproc://…` in `serve`; `ipc://…` or `tcp://…` (CURVE) for `broker`.
-  public var backbone: String
+  /// For gateways: `ipc://…` or `tcp://…` (CURVE) for `broker`, `inproc://…` where `serve` is told so; nil: the only
+  /// gateway is in this process, at the other end of a ``MemoryPipe``.
+  public var backbone: String?
   /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
   public var curve: Curve.Role?
   /// For services: ROUTER, and XPUB. Nil where services are switched off.
@@ -22,23 +23,25 @@ public struct BrokerEndpoints: Sendable {
   /// Largest frame that a service may send, in bytes.
   public var maximumServiceMessageBytes: Int64 = 1 << 20
 
-  public init(backbone: String) { self.backbone = backbone }
+  public init(backbone: String?) { self.backbone = backbone }
 }
 
-/// The broker on its thread: sockets in, ``BrokerCore``, sockets out. It decides nothing.
+/// The broker in its turn: pipes and sockets in, ``BrokerCore``, pipes and sockets out. It decides nothing.
 public final class BrokerLoop: LoopParticipant {
   private let core: BrokerCore
   private unowned let loop: Loop
-  private let backbone: Socket
+  /// Nil where the only gateway is in this process.
+  private let backbone: BackboneRouter?
+  private let pipe: MemoryPipe?
   private let services: ServiceEndpoint?
   private let index: MessageIndex?
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the index takes.
   private let logger: Logger
-  private var ingress = Ingress()
-  private var egress = Egress()
   private var effects: [BrokerEffect] = []
   /// Empty but for the time in which they are performed.
   private var performing: [BrokerEffect] = []
+  /// What is for sockets, and was decided in a round of another thread than theirs.
+  private var outbox: [BrokerEffect] = []
   private var registration: Poller.Registration?
   private var isPaused = false
   private var nextTick: UInt64 = 0
@@ -52,12 +55,13 @@ public final class BrokerLoop: LoopParticipant {
   /// Builds the sockets; call it on the loop's thread.
   ///
   /// - Parameters:
+  ///   - pipe: to the gateway of this process; nil: there is none, or it comes to the endpoint as others do.
   ///   - completions: where the log's writer thread posts.
   ///   - resumptions: where it is said that what commands wait for is there.
   ///   - index: finds messages; closed with the loop. Nil: searches are refused.
   ///   - clock: what time it is.
   public init(
-    core: BrokerCore, endpoints: BrokerEndpoints, context: Context, loop: Loop,
+    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: Loop,
     completions: Mailbox<[LogCompletion]>, resumptions: Mailbox<AppResumption>? = nil, index: MessageIndex? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
@@ -66,25 +70,15 @@ public final class BrokerLoop: LoopParticipant {
     self.index = index
     self.loop = loop
     self.logger = logger
-    var options = Socket.Options()
-    options.lingerMilliseconds = 1000
-    options.routerMandatory = true
-    options.routerHandover = true
-    options.sendHighWaterMark = 1_000_000
-    options.receiveHighWaterMark = 100_000
-    options.maxMessageBytes = 64 << 20
-    options.curve = endpoints.curve
-    options.heartbeatIntervalMilliseconds = 2000
-    options.heartbeatTimeoutMilliseconds = 6000
-    let backbone = try Socket(context, .router, options)
-    try backbone.bind(endpoints.backbone)
-    backboneEndpoint = try backbone.lastEndpoint
-    self.backbone = backbone
+    self.pipe = pipe
+    backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
       endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger)
-    registration = loop.watch(self.backbone, for: self) { broker, _ in broker.readBackbone() }
+    if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
-    loop.receive(from: completions, for: self) { broker, completions in broker.complete(completions) }
+    loop.receive(from: completions, for: self, anywhere: { broker, completions in !broker.core.mayRead(completions) }) {
+      broker, completions in broker.complete(completions)
+    }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
     if let resumptions { loop.receive(from: resumptions, for: self) { broker, news in broker.resume(news) } }
   }
@@ -94,7 +88,8 @@ public final class BrokerLoop: LoopParticipant {
     services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
   }
 
-  public let backboneEndpoint: String
+  /// Where gateways reach the broker, resolved likewise; nil where there is only the one in this process.
+  public var backboneEndpoint: String? { backbone?.endpoint }
 
   // MARK: In
 
@@ -105,10 +100,35 @@ public final class BrokerLoop: LoopParticipant {
     }
   }
 
+  /// What the gateway of this process has sent.
+  public func exchange() -> Bool {
+    guard let pipe, !isPaused, !pipe.toBroker.isEmpty else { return false }
+    let time = clock()
+    var room = core.ingressRoom
+    var left = loop.messagesPerRound
+    while left > 0, room > 0, let message = pipe.toBroker.first {
+      if !loop.isOnThread && core.mayRead(message) {
+        loop.wake()
+        break
+      }
+      _ = pipe.takeForBroker()
+      left -= 1
+      room -= Ingress.messageCost + message.cost
+      core.receive(message, from: pipe.gateway, at: time, into: &effects)
+    }
+    if left == loop.messagesPerRound {
+      if room <= 0 { pauseOrResume() }
+      return false
+    }
+    perform(at: time)
+    return true
+  }
+
   private func readBackbone() {
+    guard let backbone else { return }
     let time = clock()
     do {
-      try ingress.read(backbone, limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
+      try backbone.read(limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
         core.receive(message, from: gateway, at: time, into: &effects)
       }
     } catch {
@@ -156,7 +176,7 @@ public final class BrokerLoop: LoopParticipant {
       swap(&effects, &performing)
       for index in performing.indices { perform(performing[index]) }
       performing.removeAll(keepingCapacity: performing.count <= Self.effectsKept)
-      for gateway in egress.takeFailed() { core.sendFailed(to: gateway, at: time, into: &effects) }
+      for gateway in backbone?.takeFailed() ?? [] { core.sendFailed(to: gateway, at: time, into: &effects) }
     }
     pauseOrResume()
   }
@@ -169,12 +189,38 @@ public final class BrokerLoop: LoopParticipant {
 
   private func perform(_ effect: BrokerEffect) {
     switch effect {
-    case .send(let gateway, let message): egress.send(message, to: gateway, on: backbone)
+    case .send(let gateway, let message):
+      if let pipe, pipe.gateway == gateway { return pipe.sendToGateway(message) }
+      performOnThread(effect)
+    case .search(let search, let requester): self.search(search, for: requester)
+    case .tap: if services?.isTapped ?? false { performOnThread(effect) }
+    case .broadcast, .answer: performOnThread(effect)
+    }
+  }
+
+  /// Sockets are the thread's, and what goes to them keeps its order.
+  private func performOnThread(_ effect: BrokerEffect) {
+    guard loop.isOnThread else {
+      outbox.append(effect)
+      return loop.wake()
+    }
+    if !outbox.isEmpty { emptyOutbox() }
+    send(effect)
+  }
+
+  private func emptyOutbox() {
+    for effect in outbox { send(effect) }
+    outbox.removeAll(keepingCapacity: outbox.count <= Self.effectsKept)
+  }
+
+  private func send(_ effect: BrokerEffect) {
+    switch effect {
+    case .send(let gateway, let message): backbone?.send(message, to: gateway)
     case .broadcast(let targets, let body):
-      do { try egress.broadcast(body, to: targets, on: backbone) } catch { loop.fail(error) }
+      do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search(let search, let requester): self.search(search, for: requester)
+    case .search: break  // Goes to no socket.
     }
   }
 
@@ -205,6 +251,9 @@ public final class BrokerLoop: LoopParticipant {
     // Nobody tells that relaxed publications are on disk: it is looked for.
     if isPaused { pauseOrResume() }
     let deadline = core.nextDeadline(at: time) ?? .max
+    // What time brings may have to be read from the disk.
+    guard loop.isOnThread else { return wakeUp(by: deadline) }
+    if !outbox.isEmpty { emptyOutbox() }
     guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }
     if now >= nextTick {
       nextTick = now + UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000

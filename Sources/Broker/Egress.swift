@@ -9,17 +9,18 @@ struct Egress: ~Copyable {
 
   mutating func send(_ message: LinkMessage, to gateway: UInt64, on router: borrowing Socket) {
     send(header: message.header, to: gateway, on: router) { (router) throws(ZeroMQError) in
-      try router.send(message.body)
+      try router.send(message.body.bytes)
     }
   }
 
-  mutating func broadcast(_ body: [UInt8], to targets: [LinkTarget], on router: borrowing Socket) throws(ZeroMQError) {
-    var shared = try Message(body)
+  mutating func broadcast(_ body: LinkBody, to targets: [LinkTarget], on router: borrowing Socket) throws(ZeroMQError) {
+    var shared = try Message(body.bytes)
     for target in targets {
       let copy = try shared.share()
-      var body: Message? = consume copy
-      send(header: target.header, to: target.gateway, on: router) { (router) throws(ZeroMQError) in
-        if let message = body.take() { try router.send(message) }
+      let header = LinkHeader(kind: body.kind, session: target.session, sequence: target.sequence)
+      var message: Message? = consume copy
+      send(header: header, to: target.gateway, on: router) { (router) throws(ZeroMQError) in
+        if let message = message.take() { try router.send(message) }
       }
     }
   }

@@ -24,7 +24,7 @@ struct Ingress: ~Copyable {
         malformed += 1
         continue
       }
-      receive(LinkMessage(header: header, body: frames[2]), gateway)
+      receive(LinkMessage(header: header, bytes: frames[2]), gateway)
     }
   }
 }

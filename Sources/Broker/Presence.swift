@@ -80,10 +80,3 @@ struct Presence {
     bytes += change * member.info.cost
   }
 }
-
-extension ClientInfo {
-  /// What it takes of an answer, roughly.
-  var cost: Int {
-    64 + user.utf8.count + client.utf8.count + (connectionInfo?.count ?? 0) + (channelInfo?.count ?? 0)
-  }
-}

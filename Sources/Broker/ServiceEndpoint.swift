@@ -148,6 +148,9 @@ final class ServiceEndpoint {
 
   // MARK: Tap
 
+  /// Whether any service listens.
+  var isTapped: Bool { subscriptions > 0 }
+
   /// A subscription is a byte 1 and a prefix, its end a byte 0 and the prefix.
   func readSubscriptions(limit: Int) {
     for _ in 0..<limit {

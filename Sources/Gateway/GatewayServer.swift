@@ -48,9 +48,11 @@ public struct GatewayConfiguration: Sendable {
 
 /// A gateway: event loops with their shards, the link to the broker, and the public port.
 ///
-/// Life: make it, give ``makeLink(to:context:loop:)`` to the backbone thread, ``listen()``, ``stop(deadline:)``.
+/// Life: make it, give ``makeLink(over:loop:)`` to the backbone thread, ``listen()``, ``stop(deadline:)``.
 public final class GatewayServer: Sendable {
   private let configuration: GatewayConfiguration
+  /// Drawn at the start.
+  public let gateway = UInt64.random(in: .min ... .max)
   private let rules: SessionRules
   private let group: MultiThreadedEventLoopGroup
   private let eventLoops: [any EventLoop]
@@ -126,6 +128,14 @@ public final class GatewayServer: Sendable {
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     _ = certificates?.watch(on: eventLoops[0])
+    try await joinInboxes()
+  }
+
+  /// Each event loop takes by itself what a turn that it has run brings it.
+  private func joinInboxes() async throws {
+    for (mailbox, shard) in zip(mailboxes, shards) {
+      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
+    }
   }
 
   /// Nil where no user is counted.
@@ -139,18 +149,18 @@ public final class GatewayServer: Sendable {
   public func reloadCertificates() { _ = certificates?.reload() }
 
   /// The gateway's part of the backbone thread; call it there.
-  public func makeLink(to endpoint: GatewayEndpoint, context: Context, loop: Loop) throws -> any LoopParticipant {
+  public func makeLink(over pipe: BackbonePipe, loop: Loop) throws -> any LoopParticipant {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
-    var linkConfiguration = GatewayLinkConfiguration(gateway: .random(in: .min ... .max), loops: eventLoops.count)
+    var linkConfiguration = GatewayLinkConfiguration(gateway: gateway, loops: eventLoops.count)
     linkConfiguration.heartbeatInterval = configuration.heartbeatInterval
     linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
     return try GatewayLoop(
-      link: GatewayLink(configuration: linkConfiguration), endpoint: endpoint, rules: rules, shards: mailboxes,
-      context: context, loop: loop, uplink: uplink, revocations: revocations,
+      link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
+      loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() }, logger: logger)
   }

@@ -1,4 +1,4 @@
-public import Wire
+import Wire
 
 /// A publication in memory.
 struct KeptPublication {
@@ -152,20 +152,6 @@ extension LogRange {
       }
     }
     return low <= high ? low...high : nil
-  }
-}
-
-extension Publication {
-  /// What a publication costs in memory, roughly: its bytes and 128 for the values and buffers around them.
-  public var cost: Int {
-    var cost = 128 + data.count
-    if let info {
-      cost += 64 + info.user.utf8.count + info.client.utf8.count
-      cost += (info.connectionInfo?.count ?? 0) + (info.channelInfo?.count ?? 0)
-    }
-    for (key, value) in tags { cost += 64 + key.utf8.count + value.utf8.count }
-    if let change { cost += 64 + change.key.utf8.count }
-    return cost
   }
 }
 

@@ -140,7 +140,7 @@ enum SettingTable {
   private static let backbone: [SettingKey] = [
     SettingKey(
       "backbone.endpoint", .string, .string("ipc://data/backbone.ipc"),
-      "Where a broker and gateways in processes of their own meet: ipc://file or tcp://address:port."),
+      "Where a broker and gateways in processes of their own meet: ipc://file or tcp://address:port. With inproc://name, serve puts libzmq between its two halves, which otherwise hand each other their messages as they are."),
     SettingKey(
       "backbone.heartbeat_interval", .duration(100...minutes(1)), .int(seconds(1)),
       "Time between signs of life on the link."),

@@ -142,7 +142,7 @@ struct SettingsRules {
   }
 
   private mutating func checkEndpoint(_ key: String, _ text: String, _ services: Settings.Broker.Services) {
-    guard let endpoint = ZeroMQEndpoint(text) else {
+    guard let endpoint = ZeroMQEndpoint(text), !endpoint.isInProcess else {
       let path = Settings.Broker.Services.path(of: text) ?? ""
       guard source(key) == .standard, path.utf8.count > ZeroMQEndpoint.maximumPathBytes else {
         return report(key, ZeroMQEndpoint.advice(text))

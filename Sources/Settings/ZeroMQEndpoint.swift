@@ -3,6 +3,11 @@ extension Settings.Server {
   public var isOnLoopback: Bool { ZeroMQEndpoint.isLoopback(host[...]) }
 }
 
+extension Settings.Backbone {
+  /// Whether the endpoint is one that nobody but this very process reaches.
+  public var isInProcess: Bool { ZeroMQEndpoint(endpoint)?.isInProcess ?? false }
+}
+
 /// A ZeroMQ endpoint that a configuration may name.
 struct ZeroMQEndpoint {
   /// Longest path of a Unix socket that systems take, in bytes.
@@ -10,6 +15,8 @@ struct ZeroMQEndpoint {
 
   /// True where only this machine reaches it.
   let isLocal: Bool
+  /// True where nobody but this very process reaches it.
+  private(set) var isInProcess = false
 
   /// Nil where the text is no endpoint.
   init?(_ text: String) {
@@ -24,6 +31,9 @@ struct ZeroMQEndpoint {
       let port = address[address.index(after: colon)...]
       guard !host.isEmpty, port == "*" || Self.isPort(port) else { return nil }
       self.isLocal = Self.isLoopback(host)
+    } else if text.hasPrefix("inproc://"), text.utf8.count > 9 {
+      self.isLocal = true
+      isInProcess = true
     } else {
       return nil
     }

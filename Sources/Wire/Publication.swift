@@ -1,27 +1,101 @@
 /// One message on a channel, as the broker ordered it.
+///
+/// A value whose copies share what they hold until one of them is changed: on its way from the log to many readers it is
+/// handed on often and changed hardly ever.
 public struct Publication: Sendable, Equatable {
-  /// Contiguous within an epoch, from 1.
-  public var offset: UInt64
-  /// When the broker accepted it, in milliseconds since 1970.
-  public var time: Int64
-  /// The payload, byte by byte as it came. Valid JSON unless the namespace's `publication_data_format` is `binary`.
-  public var data: [UInt8]
-  /// Who published: set for clients, nil for the server API and services.
-  public var info: ClientInfo?
-  public var tags: [String: String]
-  /// Set on map channels alone.
-  public var change: KeyChange?
+  private var fields: Fields
+
+  /// Changed only while nobody else holds it.
+  private final class Fields: @unchecked Sendable {
+    var offset: UInt64
+    var time: Int64
+    var data: [UInt8]
+    var info: ClientInfo?
+    var tags: [String: String]
+    var change: KeyChange?
+
+    init(offset: UInt64, time: Int64, data: [UInt8], info: ClientInfo?, tags: [String: String], change: KeyChange?) {
+      self.offset = offset
+      self.time = time
+      self.data = data
+      self.info = info
+      self.tags = tags
+      self.change = change
+    }
+
+    func copy() -> Fields {
+      Fields(offset: offset, time: time, data: data, info: info, tags: tags, change: change)
+    }
+  }
 
   public init(
     offset: UInt64 = 0, time: Int64 = 0, data: [UInt8], info: ClientInfo? = nil, tags: [String: String] = [:],
     change: KeyChange? = nil
   ) {
-    self.offset = offset
-    self.time = time
-    self.data = data
-    self.info = info
-    self.tags = tags
-    self.change = change
+    fields = Fields(offset: offset, time: time, data: data, info: info, tags: tags, change: change)
+  }
+
+  private mutating func own() {
+    if !isKnownUniquelyReferenced(&fields) { fields = fields.copy() }
+  }
+
+  /// Contiguous within an epoch, from 1.
+  public var offset: UInt64 {
+    get { fields.offset }
+    set {
+      own()
+      fields.offset = newValue
+    }
+  }
+
+  /// When the broker accepted it, in milliseconds since 1970.
+  public var time: Int64 {
+    get { fields.time }
+    set {
+      own()
+      fields.time = newValue
+    }
+  }
+
+  /// The payload, byte by byte as it came. Valid JSON unless the namespace's `publication_data_format` is `binary`.
+  public var data: [UInt8] {
+    get { fields.data }
+    set {
+      own()
+      fields.data = newValue
+    }
+  }
+
+  /// Who published: set for clients, nil for the server API and services.
+  public var info: ClientInfo? {
+    get { fields.info }
+    set {
+      own()
+      fields.info = newValue
+    }
+  }
+
+  public var tags: [String: String] {
+    get { fields.tags }
+    set {
+      own()
+      fields.tags = newValue
+    }
+  }
+
+  /// Set on map channels alone.
+  public var change: KeyChange? {
+    get { fields.change }
+    set {
+      own()
+      fields.change = newValue
+    }
+  }
+
+  public static func == (one: Publication, other: Publication) -> Bool {
+    if one.fields === other.fields { return true }
+    return one.offset == other.offset && one.time == other.time && one.data == other.data && one.info == other.info
+      && one.tags == other.tags && one.change == other.change
   }
 }
 
@@ -40,20 +114,41 @@ extension Publication {
 }
 
 /// Who stands behind a connection, as presence, joins, leaves and publications show it to others.
+///
+/// A value whose copies share what they hold: every publication of a connection carries it.
 public struct ClientInfo: Sendable, Equatable {
-  /// The token's `sub`; empty for an anonymous connection.
-  public var user: String
-  /// Identifier of the connection, unique over all gateways.
-  public var client: String
-  /// The connection token's `info`, raw JSON; nil where it has none.
-  public var connectionInfo: [UInt8]?
-  /// The subscription token's `info`, raw JSON; nil where it has none.
-  public var channelInfo: [UInt8]?
+  private let fields: Fields
+
+  private final class Fields: Sendable {
+    let user: String
+    let client: String
+    let connectionInfo: [UInt8]?
+    let channelInfo: [UInt8]?
+
+    init(user: String, client: String, connectionInfo: [UInt8]?, channelInfo: [UInt8]?) {
+      self.user = user
+      self.client = client
+      self.connectionInfo = connectionInfo
+      self.channelInfo = channelInfo
+    }
+  }
 
   public init(user: String, client: String, connectionInfo: [UInt8]? = nil, channelInfo: [UInt8]? = nil) {
-    self.user = user
-    self.client = client
-    self.connectionInfo = connectionInfo
-    self.channelInfo = channelInfo
+    fields = Fields(user: user, client: client, connectionInfo: connectionInfo, channelInfo: channelInfo)
+  }
+
+  /// The token's `sub`; empty for an anonymous connection.
+  public var user: String { fields.user }
+  /// Identifier of the connection, unique over all gateways.
+  public var client: String { fields.client }
+  /// The connection token's `info`, raw JSON; nil where it has none.
+  public var connectionInfo: [UInt8]? { fields.connectionInfo }
+  /// The subscription token's `info`, raw JSON; nil where it has none.
+  public var channelInfo: [UInt8]? { fields.channelInfo }
+
+  public static func == (one: ClientInfo, other: ClientInfo) -> Bool {
+    if one.fields === other.fields { return true }
+    return one.user == other.user && one.client == other.client && one.connectionInfo == other.connectionInfo
+      && one.channelInfo == other.channelInfo
   }
 }

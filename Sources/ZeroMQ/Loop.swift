@@ -12,13 +12,29 @@ public protocol LoopParticipant: AnyObject {
   ///   The loop wakes up to 1 ms late, never early.
   func tick(now: UInt64) -> UInt64?
 
+  /// Before each `tick`, again and again while any participant says true: handle what others of this loop have left for
+  /// it in memory.
+  ///
+  /// - Returns: whether there was something.
+  func exchange() -> Bool
+
   /// Once, at the end: say goodbye, then let go of the sockets. Mailboxes are empty and closed by then.
   func close()
 }
 
-/// What a participant sees of the thread it lives on.
+extension LoopParticipant {
+  public func exchange() -> Bool { false }
+}
+
+/// What a participant sees of where it lives: its thread, and its turn.
 ///
-/// A round: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then every
+/// The participants belong to whoever has the **turn**. The loop's thread takes it for each of its rounds; another thread
+/// that posts to a mailbox may take it too, where it is free, and run a round by itself (``Mailbox/run()``): so a message
+/// need not wait for a thread to wake up. Sockets and timers stay with the loop's thread: a round of another thread
+/// (``isOnThread`` is false) handles mailboxes that allow it, and what it wants of a socket it leaves behind, with a
+/// ``wake()``.
+///
+/// A round of the thread: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then every
 /// participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones before
 /// it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and back
 /// within one round, and no socket starves another. While there is work, no round waits.
@@ -41,6 +57,14 @@ public final class Loop {
   private var drains: [any MailboxDrain] = []
   private var participants: [any LoopParticipant] = []
   private var failure: (any Error)?
+  /// The round that is run is one of the loop's own thread: sockets may be used.
+  public private(set) var isOnThread = true
+  /// When the participants want to be called at the latest.
+  private var deadline: UInt64?
+  /// A round has left something to do.
+  private var hasMail = true
+  /// What sockets are to be watched for: only the thread may say it to the poller.
+  private var newEvents: [(Poller.Events, Poller.Registration)] = []
 
   init(_ control: LoopControl, messagesPerRound: Int) {
     self.control = control
@@ -64,21 +88,31 @@ public final class Loop {
   /// Watches for other events from now on: drop `.input` to leave messages in the pipe while something downstream is
   /// full, so that the peer feels it.
   public func setEvents(_ events: Poller.Events, for registration: Poller.Registration) {
-    poller.setEvents(events, for: registration)
+    if isOnThread { return poller.setEvents(events, for: registration) }
+    newEvents.append((events, registration))
+    wake()
   }
+
+  /// The thread has something to do that only it may do.
+  public func wake() { control.waker.signal() }
 
   public func unwatch(_ registration: Poller.Registration) {
     poller.remove(registration)
     watches.removeAll { $0.registration == registration }
   }
 
-  /// Calls `handler` on this thread with each element that is posted to `mailbox`, from now on.
+  /// Calls `handler` with each element that is posted to `mailbox`, from now on.
+  ///
+  /// - Parameter anywhere: whether an element may be handled in a round of another thread, where nothing may wait for a
+  ///   disk or use a socket. Those behind one that may not wait for the loop's thread with it.
   public func receive<Element: Sendable, Participant: LoopParticipant>(
     from mailbox: Mailbox<Element>, for participant: Participant,
+    anywhere: @escaping (Participant, Element) -> Bool = { _, _ in false },
     _ handler: @escaping (Participant, Element) -> Void
   ) {
-    mailbox.attach(control.waker)
-    drains.append(MailboxReader(mailbox) { handler(participant, $0) })
+    mailbox.attach(control)
+    drains.append(
+      MailboxReader(mailbox, anywhere: { anywhere(participant, $0) }, { handler(participant, $0) }))
   }
 
   /// Ends the loop after this round because a participant cannot go on; the error reaches `onFailure`.
@@ -92,13 +126,13 @@ public final class Loop {
     participants = try build(self)
   }
 
+  /// The loop's thread, until the loop is to stop.
   func run() throws {
-    // The first round must not sleep: mail may have come before the mailbox was attached.
-    var hasMail = true
-    var deadline: UInt64?
     var rounds = 0
     while !control.isStopping {
-      let isBusy = try hasMail || poller.countReady() > 0
+      // The first round must not sleep: mail may have come before the mailbox was attached.
+      let (hasMail, deadline) = control.turn.withTurn { (self.hasMail, self.deadline) }
+      let isBusy = try hasMail || control.turn.hasNews || poller.countReady() > 0
       if isBusy || !control.waker.trySleep() {
         rounds += 1
         if rounds % Self.roundsPerLook == 0 { _ = try poller.wait(timeoutMilliseconds: 0) }
@@ -106,12 +140,62 @@ public final class Loop {
         _ = try poller.wait(timeoutMilliseconds: Self.timeoutMilliseconds(until: deadline))
       }
       control.waker.beginRound()
-      hasMail = false
-      for drain in drains where drain.drain(limit: messagesPerRound) { hasMail = true }
-      handleSockets()
-      deadline = tick()
+      control.turn.withTurn { round() }
     }
     if let failure { throw failure }
+  }
+
+  private func round() {
+    control.turn.takeNews()
+    for (events, registration) in newEvents { poller.setEvents(events, for: registration) }
+    newEvents.removeAll()
+    hasMail = false
+    for drain in drains where drain.drain(limit: messagesPerRound, onThread: true) { hasMail = true }
+    handleSockets()
+    settle()
+  }
+
+  /// A round of another thread, which has the turn.
+  ///
+  /// - Returns: whether there may be more to do.
+  func roundElsewhere() -> Bool {
+    control.turn.takeNews()
+    isOnThread = false
+    defer { isOnThread = true }
+    let before = deadline
+    var isLeft = false
+    for drain in drains where drain.drain(limit: Self.messagesElsewhere, onThread: false) { isLeft = true }
+    hasMail = false
+    settle()
+    if isLeft || hasMail {
+      hasMail = true
+      wake()
+    } else if let deadline, deadline < before ?? .max {
+      // The thread sleeps until later.
+      wake()
+    }
+    return isLeft
+  }
+
+  /// What another thread handles of each mailbox before it leaves the rest to the loop's own: it has its own to do.
+  private static let messagesElsewhere = 128
+
+  private func settle() {
+    exchange()
+    deadline = tick()
+    // What the ticks produced for others.
+    if exchange() { hasMail = true }
+  }
+
+  @discardableResult
+  private func exchange() -> Bool {
+    var isFirst = true
+    while true {
+      var hasMoved = false
+      for participant in participants where participant.exchange() { hasMoved = true }
+      guard hasMoved else { return !isFirst }
+      isFirst = false
+    }
   }
 
   private func handleSockets() {
@@ -145,8 +229,13 @@ public final class Loop {
 
   /// Hands out what the mailboxes took, closes the participants, last one first, and forgets everything.
   func tearDown() {
+    control.turn.close()
     for drain in drains { drain.finish() }
-    for participant in participants.reversed() { participant.close() }
+    exchange()
+    for participant in participants.reversed() {
+      participant.close()
+      exchange()
+    }
     drains = []
     watches = []
     participants = []
@@ -159,6 +248,7 @@ extension Loop: Sendable {}
 /// The part of a loop that other threads may touch.
 final class LoopControl: Sendable {
   let waker: Waker
+  let turn = Turn()
   private let stopping = Atomic<Bool>(false)
 
   init() throws(ZeroMQError) {

@@ -120,6 +120,7 @@ private final class LoopStart: Sendable {
       isBuilt.signal()
       return
     }
+    control.turn.open(loop)
     isBuilt.signal()
     do {
       try loop.run()

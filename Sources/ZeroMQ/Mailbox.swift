@@ -10,7 +10,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     var queue: [Element] = []
     var cost = 0
     var isClosed = false
-    var waker: Waker?
+    var control: LoopControl?
   }
 
   /// The most that may wait, in units of cost.
@@ -31,15 +31,24 @@ public final class Mailbox<Element: Sendable>: Sendable {
     let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
       guard admit(cost, &state) else { return (false, nil) }
       state.queue.append(element)
-      return (true, wakes ? state.waker : nil)
+      return (true, wakes ? state.control?.waker : nil)
     }
     waker?.signal()
     return isTaken
   }
 
-  /// Any thread. What was posted without waking the loop is looked at now.
+  /// Any thread. What was posted without waking the loop is looked at now, on the loop's thread.
   public func wake() {
-    state.withLock { $0.waker }?.signal()
+    state.withLock { $0.control }?.waker.signal()
+  }
+
+  /// Any thread. What was posted without waking the loop is handled now: here, where nobody else is at it and the loop's
+  /// handlers allow it; else by whoever is, or on the loop's thread.
+  ///
+  /// Takes as long as some hundred messages take. Call it where the handlers may hand something back to this thread.
+  public func run() {
+    guard let control = state.withLock({ $0.control }) else { return }
+    if !control.turn.runElsewhere() { control.waker.signal() }
   }
 
   /// Any thread. All of them, next to each other, or none; `cost` is that of all together.
@@ -48,7 +57,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
       guard admit(cost ?? elements.count, &state) else { return (false, nil) }
       state.queue.append(contentsOf: elements)
-      return (true, state.waker)
+      return (true, state.control?.waker)
     }
     waker?.signal()
     return isTaken
@@ -61,13 +70,13 @@ public final class Mailbox<Element: Sendable>: Sendable {
     return true
   }
 
-  func attach(_ waker: Waker) {
+  func attach(_ control: LoopControl) {
     state.withLock { state in
-      precondition(state.waker == nil, "A mailbox belongs to one loop: make one per loop")
-      state.waker = waker
+      precondition(state.control == nil, "A mailbox belongs to one loop: make one per loop")
+      state.control = control
     }
     // Elements may have been posted before.
-    waker.signal()
+    control.waker.signal()
   }
 
   /// Exchanges the waiting elements for `batch`, which must be empty and lends its storage to the next ones.
@@ -87,7 +96,9 @@ public final class Mailbox<Element: Sendable>: Sendable {
 /// A mailbox as its loop sees it.
 protocol MailboxDrain: AnyObject {
   /// Handles up to `limit` elements; true if there may be more.
-  func drain(limit: Int) -> Bool
+  ///
+  /// - Parameter onThread: false: only those that may be handled anywhere.
+  func drain(limit: Int, onThread: Bool) -> Bool
   /// Refuses new elements and handles the rest.
   func finish()
 }
@@ -98,15 +109,19 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
 
   private let mailbox: Mailbox<Element>
   private let handle: (Element) -> Void
+  private let anywhere: (Element) -> Bool
   private var batch: [Element] = []
   private var next = 0
 
-  init(_ mailbox: Mailbox<Element>, _ handle: @escaping (Element) -> Void) {
+  init(
+    _ mailbox: Mailbox<Element>, anywhere: @escaping (Element) -> Bool, _ handle: @escaping (Element) -> Void
+  ) {
     self.mailbox = mailbox
+    self.anywhere = anywhere
     self.handle = handle
   }
 
-  func drain(limit: Int) -> Bool {
+  func drain(limit: Int, onThread: Bool) -> Bool {
     // What came while an older batch was worked off has spent its signal: it is looked for once more.
     let isOld = !batch.isEmpty
     if !isOld {
@@ -115,6 +130,7 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
     }
     let end = min(batch.count, next + limit)
     while next < end {
+      if !onThread && !anywhere(batch[next]) { return true }
       handle(batch[next])
       next += 1
     }
@@ -126,6 +142,6 @@ final class MailboxReader<Element: Sendable>: MailboxDrain {
 
   func finish() {
     mailbox.close()
-    while drain(limit: Int.max / 2) {}
+    while drain(limit: Int.max / 2, onThread: true) {}
   }
 }

@@ -71,14 +71,13 @@ final class BrokerScene {
     sessions[gateway] = session
     nextSequence[gateway] = 0
     expected[gateway] = 0
-    send(.hello, LinkHello(gateway: gateway).bytes, from: gateway)
+    send(.hello(LinkHello(gateway: gateway)), from: gateway)
   }
 
-  func send(_ kind: LinkHeader.Kind, _ body: [UInt8] = [], from gateway: UInt64) {
+  func send(_ body: LinkBody, from gateway: UInt64) {
     let sequence = nextSequence[gateway] ?? 0
     nextSequence[gateway] = sequence + 1
-    let header = LinkHeader(kind: kind, session: sessions[gateway] ?? 0, sequence: sequence)
-    receive(LinkMessage(header: header, body: body), from: gateway)
+    receive(LinkMessage(session: sessions[gateway] ?? 0, sequence: sequence, body: body), from: gateway)
   }
 
   func receive(_ message: LinkMessage, from gateway: UInt64) {
@@ -90,7 +89,7 @@ final class BrokerScene {
     isResync: Bool = false
   ) {
     let request = LinkRequest(id: id, oldestPending: oldest, isRetry: isRetry, isResync: isResync, request: request)
-    send(.request, request.bytes, from: gateway)
+    send(.request(request), from: gateway)
   }
 
   func publish(_ id: UInt64, _ channel: ChannelName, _ text: String, key: String? = nil, isRetry: Bool = false) {
@@ -132,7 +131,7 @@ final class BrokerScene {
       switch effect {
       case .send(let gateway, let message): note(message, gateway)
       case .broadcast(let targets, let body):
-        for target in targets { note(LinkMessage(header: target.header, body: body), target.gateway) }
+        for target in targets { note(LinkMessage(target, body), target.gateway) }
       case .tap(_, _, let publication): tapped.append(publication.offset)
       case .answer(let tag, let response):
         #expect(answers[tag.number] == nil, "a service is answered once")
@@ -143,33 +142,26 @@ final class BrokerScene {
   }
 
   private func note(_ message: LinkMessage, _ gateway: UInt64) {
-    heard[gateway, default: []].append((try? Self.read(message)) ?? .unreadable)
-    guard message.header.kind != .reset else { return }
-    #expect(message.header.sequence == expected[gateway] ?? 0, "numbers have no hole")
-    expected[gateway] = message.header.sequence + 1
+    heard[gateway, default: []].append(Self.read(message.body))
+    guard message.body != .reset else { return }
+    #expect(message.sequence == expected[gateway] ?? 0, "numbers have no hole")
+    expected[gateway] = message.sequence + 1
   }
 
-  private static func read(_ message: LinkMessage) throws -> Heard {
-    switch message.header.kind {
-    case .welcome: return .welcome
-    case .brokerHeartbeat: return .heartbeat
-    case .reset: return .reset
-    case .reply:
-      let reply = try LinkReply(bytes: message.body)
-      return .reply(reply.id, reply.response)
-    case .publication:
-      let live = try LinkPublication(bytes: message.body)
-      return .publication(live.channel, live.publication.offset, String(decoding: live.publication.data, as: UTF8.self))
-    case .join: return .join(try LinkPresenceEvent(bytes: message.body).member.client)
-    case .leave: return .leave(try LinkPresenceEvent(bytes: message.body).member.client)
-    case .audience:
-      let change = try LinkAudience(bytes: message.body)
-      return .audience(change.user, isAdmitted: change.isAdmitted)
-    case .order:
-      let order = try LinkOrder(bytes: message.body)
-      return .order(order.id, order.order)
-    case .discard: return .discard(try LinkDiscard(bytes: message.body).pictures)
-    default: return .unreadable
+  private static func read(_ body: LinkBody) -> Heard {
+    switch body {
+    case .welcome: .welcome
+    case .brokerHeartbeat: .heartbeat
+    case .reset: .reset
+    case .reply(let reply): .reply(reply.id, reply.response)
+    case .publication(let live):
+      .publication(live.channel, live.publication.offset, String(decoding: live.publication.data, as: UTF8.self))
+    case .join(let event): .join(event.member.client)
+    case .leave(let event): .leave(event.member.client)
+    case .audience(let change): .audience(change.user, isAdmitted: change.isAdmitted)
+    case .order(let order): .order(order.id, order.order)
+    case .discard(let discard): .discard(discard.pictures)
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .unreadable: .unreadable
     }
   }
 }

@@ -124,19 +124,31 @@ struct DecisionTests {
 
 @Suite("PeerLink")
 struct PeerLinkTests {
+  /// A message that takes so much of the window.
+  private func publication(of cost: Int) -> LinkBody {
+    let empty = LinkPublication(channel: "m", publication: Publication(data: []))
+    let data = Array(repeating: UInt8(0x31), count: cost - LinkBody.publication(empty).cost)
+    return .publication(LinkPublication(channel: "m", publication: Publication(data: data)))
+  }
+
+  private func reply(of cost: Int) -> LinkReply {
+    let empty = LinkReply(id: 1, response: .result([]))
+    return LinkReply(id: 1, response: .result(Array(repeating: 0x31, count: cost - LinkBody.reply(empty).cost)))
+  }
+
   @Test("the window closes over what is under way, and one message is always let through")
   func window() {
     let link = PeerLink(gateway: 1, session: 1, now: 0)
-    let size = UInt64(LinkHeader.length + 83)
-    #expect(link.header(.publication, bodyBytes: 83, window: 50, now: 0)?.sequence == 0)
-    link.consumed(size)
-    #expect(link.header(.publication, bodyBytes: 83, window: 200, now: 0)?.sequence == 1)
-    #expect(link.header(.publication, bodyBytes: 83, window: 200, now: 0)?.sequence == 2)
-    #expect(link.header(.publication, bodyBytes: 0, window: 200, now: 0) == nil)
-    #expect(link.header(.reply, bodyBytes: 0, window: 200, now: 0)?.sequence == 3)
-    #expect(link.header(.publication, bodyBytes: 0, window: 200, now: 0) == nil)
+    let large = publication(of: 250)
+    #expect(link.number(large, window: 200, now: 0) == 0)
+    link.consumed(250)
+    #expect(link.number(large, window: 500, now: 0) == 1)
+    #expect(link.number(large, window: 500, now: 0) == 2)
+    #expect(link.number(publication(of: 170), window: 500, now: 0) == nil)
+    #expect(link.number(.reply(reply(of: 200)), window: 500, now: 0) == 3)
+    #expect(link.number(publication(of: 170), window: 500, now: 0) == nil)
     link.reopen(session: 2, now: 0)
-    #expect(link.header(.welcome, bodyBytes: 8, window: 200, now: 0)?.sequence == 0)
+    #expect(link.number(.welcome(LinkWelcome(broker: 1)), window: 200, now: 0) == 0)
   }
 
   @Test("answers find room in half of the window, late ones in all of it")
@@ -144,14 +156,14 @@ struct PeerLinkTests {
     let link = PeerLink(gateway: 1, session: 1, now: 0)
     #expect(link.hasRoom(forAnswerOf: 500, window: 1000))
     #expect(!link.hasRoom(forAnswerOf: 501, window: 1000))
-    _ = link.header(.publication, bodyBytes: 583, window: 1000, now: 0)
+    _ = link.number(publication(of: 600), window: 1000, now: 0)
     #expect(!link.hasRoom(forAnswerOf: 0, window: 1000))
-    for size in [183, 183, 83] { link.reply(later: Array(repeating: 0, count: size)) }
-    #expect(link.takeLateReplies(window: 1000).map(\.count) == [183, 183])
+    for cost in [200, 200, 100] { link.reply(later: reply(of: cost)) }
+    #expect(link.takeLateReplies(window: 1000).map { LinkBody.reply($0).cost } == [200, 200])
     #expect(link.takeLateReplies(window: 650).isEmpty)
-    #expect(link.takeLateReplies(window: 700).map(\.count) == [83])
+    #expect(link.takeLateReplies(window: 700).map { LinkBody.reply($0).cost } == [100])
     link.consumed(.max)
-    link.reply(later: Array(repeating: 0, count: 2000))
+    link.reply(later: reply(of: 2000))
     #expect(link.takeLateReplies(window: 1000).count == 1)
     #expect(link.lateReplies.isEmpty)
   }
@@ -159,11 +171,11 @@ struct PeerLinkTests {
   @Test("a gateway that claims more than it was sent, or takes back what it said, is believed neither")
   func claims() {
     let link = PeerLink(gateway: 1, session: 1, now: 0)
-    _ = link.header(.publication, bodyBytes: 83, window: 1000, now: 0)
+    _ = link.number(publication(of: 200), window: 1000, now: 0)
     link.consumed(.max)
-    #expect(link.consumedBytes == 100)
+    #expect(link.consumedBytes == 200)
     link.consumed(5)
-    #expect(link.consumedBytes == 100)
+    #expect(link.consumedBytes == 200)
   }
 
   @Test("sequence numbers are taken in order only")

@@ -20,13 +20,13 @@ struct LinkBacklogTests {
     return scene
   }
 
-  private func publish(_ scene: BrokerScene, bytes: Int = 350) {
+  private func publish(_ scene: BrokerScene, bytes: Int = 310) {
     _ = scene.ask(.publish(.init(channel: channel, data: Array(repeating: 0x31, count: bytes))))
   }
 
   /// The gateway's event loops have worked off all that was sent.
   private func takeAll(_ scene: BrokerScene) {
-    scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: .max).bytes, from: 1)
+    scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
   }
 
   private func ids(_ heard: [Heard]) -> [UInt64] {

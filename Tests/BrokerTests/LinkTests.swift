@@ -29,7 +29,8 @@ struct LinkTests {
     let scene = BrokerScene()
     var hello = LinkHello(gateway: 1).bytes
     hello[0] += 1
-    scene.send(.hello, hello, from: 1)
+    let header = LinkHeader(kind: .hello, session: 1, sequence: 0)
+    scene.receive(LinkMessage(header: header, bytes: hello), from: 1)
     #expect(scene.hears(1).isEmpty)
     #expect(scene.core.counters.unreadableHellos == 1)
     scene.hello(1)
@@ -111,8 +112,8 @@ struct LinkTests {
     scene.hello(1)
     scene.request(1, .subscribe(channel), from: 1)
     _ = scene.hears()
-    let header = LinkHeader(kind: .gatewayHeartbeat, session: 1, sequence: 9)
-    scene.receive(LinkMessage(header: header, body: [0]), from: 1)
+    let heartbeat = GatewayHeartbeat(consumedBytes: 0)
+    scene.receive(LinkMessage(session: 1, sequence: 9, body: .gatewayHeartbeat(heartbeat)), from: 1)
     #expect(scene.hears() == [.reset])
     _ = scene.serve(1, .publish(.init(channel: channel, data: [0x31])))
     #expect(scene.hears() == [])
@@ -129,7 +130,7 @@ struct LinkTests {
 
   @Test("a window that closes resets the link, tells it once and again with each tick")
   func overflow() {
-    let scene = BrokerScene { $0.linkWindowBytes = 300 }
+    let scene = BrokerScene { $0.linkWindowBytes = 1000 }
     scene.hello(1)
     scene.request(1, .subscribe(channel), from: 1)
     _ = scene.hears()
@@ -147,12 +148,12 @@ struct LinkTests {
 
   @Test("what was acknowledged opens the window again")
   func acknowledgement() {
-    let scene = BrokerScene { $0.linkWindowBytes = 300 }
+    let scene = BrokerScene { $0.linkWindowBytes = 1000 }
     scene.hello(1)
     scene.request(1, .subscribe(channel), from: 1)
     for number in 1...20 as ClosedRange<UInt64> {
       _ = scene.serve(number, .publish(.init(channel: channel, data: Array(repeating: 0x31, count: 60))))
-      scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: .max).bytes, from: 1)
+      scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
     }
     #expect(!scene.hears().contains(.reset))
   }
@@ -172,11 +173,8 @@ struct LinkTests {
     let scene = BrokerScene()
     scene.hello(1, session: 5)
     _ = scene.hears()
-    let header = LinkHeader(kind: .goodbye, session: 4, sequence: 1)
-    scene.receive(LinkMessage(header: header, body: []), from: 1)
-    scene.receive(
-      LinkMessage(header: LinkHeader(kind: .hello, session: 5, sequence: 0), body: LinkHello(gateway: 1).bytes), from: 1
-    )
+    scene.receive(LinkMessage(session: 4, sequence: 1, body: .goodbye), from: 1)
+    scene.receive(LinkMessage(session: 5, sequence: 0, body: .hello(LinkHello(gateway: 1))), from: 1)
     #expect(scene.hears() == [])
     #expect(scene.core.links[1]?.state == .open)
   }
@@ -184,12 +182,9 @@ struct LinkTests {
   @Test("whoever says no hello is told to, and a hello under another's name is none")
   func noHello() {
     let scene = BrokerScene()
-    let header = LinkHeader(kind: .request, session: 3, sequence: 4)
-    scene.receive(LinkMessage(header: header, body: [1, 2]), from: 8)
+    scene.receive(LinkMessage(session: 3, sequence: 4, body: .unreadable(.request)), from: 8)
     #expect(scene.hears(8) == [.reset])
-    scene.receive(
-      LinkMessage(header: LinkHeader(kind: .hello, session: 1, sequence: 0), body: LinkHello(gateway: 9).bytes), from: 8
-    )
+    scene.receive(LinkMessage(session: 1, sequence: 0, body: .hello(LinkHello(gateway: 9))), from: 8)
     #expect(scene.hears(8) == [])
     #expect(scene.core.links.isEmpty)
   }
@@ -201,9 +196,9 @@ struct LinkTests {
     scene.hello(2)
     _ = scene.hears()
     _ = scene.hears(2)
-    scene.send(.request, [0xFF], from: 1)
+    scene.send(.unreadable(.request), from: 1)
     #expect(scene.hears(1) == [.reset])
-    scene.send(.welcome, [], from: 2)
+    scene.send(.welcome(LinkWelcome(broker: 1)), from: 2)
     #expect(scene.hears(2) == [.reset])
     scene.hello(1, session: 2)
     #expect(scene.hears(1) == [.welcome])

@@ -50,7 +50,7 @@ struct ManyChannelsTests {
   private func endRound(_ scene: BrokerScene) {
     _ = scene.hears()
     scene.tapped = []
-    scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: .max).bytes, from: 1)
+    scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
     scene.pass(Self.roundTime)
     while scene.core.nextForgetting(at: scene.time) != nil { scene.pass(5) }
   }

@@ -83,7 +83,7 @@ struct PressureTests {
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
         completions: completions, logger: quiet)
       let inbox = disk.writer.inbox
-      made.withLock { $0 = (broker.backboneEndpoint, inbox) }
+      made.withLock { $0 = (broker.backboneEndpoint ?? "", inbox) }
       return [broker]
     }
     let (address, inbox) = try #require(made.withLock { $0 })

@@ -35,7 +35,7 @@ struct RevocationTests {
     scene.finish()
     #expect(scene.hears() == [news(1, Revocation(.id("x")))])
     #expect(scene.answers[1] == nil)
-    scene.send(.obeyed, LinkObeyed(id: 1).bytes, from: 1)
+    scene.send(.obeyed(LinkObeyed(id: 1)), from: 1)
     #expect(scene.answers[1] == .done)
   }
 
@@ -96,7 +96,7 @@ struct RevocationTests {
     _ = scene.serve(2, .revoke(.init(.id("y"))))
     #expect(scene.hears() == [news(1, Revocation(.id("x"))), news(2, Revocation(.id("y")))])
     for id: UInt64 in [1, 2] {
-      scene.send(.obeyed, LinkObeyed(id: id).bytes, from: 1)
+      scene.send(.obeyed(LinkObeyed(id: id)), from: 1)
       #expect(scene.answers[id]?.errorCode == 100)
     }
     scene.hello(2)

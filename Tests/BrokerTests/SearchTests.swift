@@ -141,7 +141,7 @@ struct SearchLoopTests {
       let broker = try BrokerLoop(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
         completions: completions, index: index, logger: quiet)
-      address.withLock { $0 = broker.backboneEndpoint }
+      address.withLock { $0 = broker.backboneEndpoint ?? "" }
       return [broker]
     }
     return (thread, address.withLock { $0 })

@@ -37,7 +37,7 @@ struct ServiceTests {
       let broker = try BrokerLoop(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
         logger: Logger(label: "test"))
-      found.backbone.withLock { $0 = broker.backboneEndpoint }
+      found.backbone.withLock { $0 = broker.backboneEndpoint ?? "" }
       found.services.withLock { $0 = broker.serviceEndpoints }
       return [broker]
     }

@@ -20,7 +20,7 @@ struct SessionOrderTests {
   }
 
   private func obey(_ id: UInt64, _ gateway: UInt64, _ scene: BrokerScene) {
-    scene.send(.obeyed, LinkObeyed(id: id).bytes, from: gateway)
+    scene.send(.obeyed(LinkObeyed(id: id)), from: gateway)
   }
 
   @Test("every gateway is told, and the service is answered when the last one has done it")
@@ -83,7 +83,7 @@ struct SessionOrderTests {
     _ = scene.serve(1, Self.request)
     let half = scene.core.configuration.gatewayTimeout / 2
     scene.pass(half)
-    scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: 0).bytes, from: 1)
+    scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: 0)), from: 1)
     #expect(scene.answers[1] == nil)
     scene.pass(half)
     #expect(scene.answers[1]?.errorCode == 100)

@@ -165,7 +165,7 @@ struct SubscribeTests {
     scene.request(1, .subscribe("m"))
     _ = scene.serve(1, .publish(.init(channel: "m", data: [0x31])))
     scene.pass(9000)
-    scene.send(.gatewayHeartbeat, GatewayHeartbeat(consumedBytes: 0).bytes, from: 1)
+    scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: 0)), from: 1)
     scene.pass(9000)
     scene.request(2, .unsubscribe("m", member: nil, keeps: false))
     scene.pass(59_999)

@@ -103,7 +103,7 @@ private struct FilterWorld {
     let member = ClientInfo(user: user, client: "c\(id)")
     let ask = BrokerRequest.subscribe(.init(channel: channel, member: member))
     scene.submit(ask, tag: id, loop: subscriber.loop, format: format, isFiltered: own != nil)
-    let request = try #require(try scene.asks().last)
+    let request = try #require(scene.asks().last)
     scene.answer(
       request.id,
       .subscribed(.init(position: .init(epoch: "e", offset: offset), audience: subscriber.allowed)))
@@ -128,7 +128,7 @@ private struct FilterWorld {
   private mutating func changeAudience() throws {
     let (user, audience) = ("u\(Int.random(in: 0..<3, using: &random))", filter())
     let change = LinkAudience(channel: channel, user: user, isAdmitted: true, audience: audience)
-    scene.receive(.audience, change.bytes)
+    scene.receive(.audience(change))
     for index in subscribers.indices where subscribers[index].user == user { subscribers[index].allowed = audience }
     try perform()
   }
@@ -141,7 +141,7 @@ private struct FilterWorld {
     let user = "u\(Int.random(in: 0..<4, using: &random))"
     var publication = Publication(
       offset: offset, data: Array("\(published)".utf8), info: ClientInfo(user: user, client: "x"), tags: tags)
-    scene.receive(.publication, LinkPublication(channel: channel, publication: publication).bytes)
+    scene.receive(.publication(LinkPublication(channel: channel, publication: publication)))
     publication.offset = 0
     for index in subscribers.indices {
       let subscriber = subscribers[index]

@@ -68,10 +68,10 @@ private final class LoopScene: Sendable {
         configuration.brokerTimeout = 600_000
         return [
           try GatewayLoop(
-            link: GatewayLink(configuration: configuration), endpoint: GatewayEndpoint(endpoint),
+            link: GatewayLink(configuration: configuration),
+            pipe: .socket(GatewayEndpoint(endpoint), Context()),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
-            context: Context(), loop: loop, uplink: Mailbox(capacity: 1 << 20),
-            revocations: Revocations(),
+            loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(),
             discardPictures: { [self] in discard($0) }, linkOpened: {}, logger: Logger(label: "test"))
         ]
       })

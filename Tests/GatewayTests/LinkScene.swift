@@ -28,8 +28,8 @@ final class LinkScene {
         told.append(effect)
         continue
       }
-      if message.header.kind == .hello {
-        session = message.header.session
+      if message.body.kind == .hello {
+        session = message.session
         nextSequence = 0
       }
       sent.append(message)
@@ -39,16 +39,21 @@ final class LinkScene {
   /// The kinds of what was sent since this was asked last.
   func sends() -> [LinkHeader.Kind] {
     defer { sent = [] }
-    return sent.map(\.header.kind)
+    return sent.map(\.body.kind)
   }
 
   /// The requests of what was sent since this was asked last.
-  func asks() throws -> [LinkRequest] {
+  func asks() -> [LinkRequest] {
     defer { sent = [] }
-    return try sent.filter { $0.header.kind == .request }.map { try LinkRequest(bytes: $0.body) }
+    return sent.compactMap { if case .request(let request) = $0.body { request } else { nil } }
   }
 
   func lastSent() -> LinkMessage? { sent.last }
+
+  /// What the last message, if it is a heartbeat, says was worked off.
+  func lastConsumed() -> UInt64? {
+    if case .gatewayHeartbeat(let heartbeat)? = sent.last?.body { heartbeat.consumedBytes } else { nil }
+  }
 
   /// What event loops were handed since this was asked last.
   func tells() -> [GatewayLinkEffect] {
@@ -58,18 +63,19 @@ final class LinkScene {
 
   // MARK: The broker
 
-  func receive(_ kind: LinkHeader.Kind, _ body: [UInt8] = [], session: UInt64? = nil, skipping: UInt64 = 0) {
+  func receive(_ body: LinkBody, session: UInt64? = nil, skipping: UInt64 = 0) {
     nextSequence += skipping
-    let header = LinkHeader(kind: kind, session: session ?? self.session, sequence: kind == .reset ? 0 : nextSequence)
-    if kind != .reset && session == nil { nextSequence += 1 }
-    perform { link.receive(LinkMessage(header: header, body: body), at: now, into: &$0) }
+    let isReset = body == .reset
+    let message = LinkMessage(session: session ?? self.session, sequence: isReset ? 0 : nextSequence, body: body)
+    if !isReset && session == nil { nextSequence += 1 }
+    perform { link.receive(message, at: now, into: &$0) }
   }
 
-  func welcome() { receive(.welcome, LinkWelcome(broker: 1).bytes) }
-  func answer(_ id: UInt64, _ response: BrokerResponse) { receive(.reply, LinkReply(id: id, response: response).bytes) }
+  func welcome() { receive(.welcome(LinkWelcome(broker: 1))) }
+  func answer(_ id: UInt64, _ response: BrokerResponse) { receive(.reply(LinkReply(id: id, response: response))) }
 
   func publication(_ channel: ChannelName, _ offset: UInt64) {
-    receive(.publication, LinkPublication(channel: channel, publication: Self.publication(offset)).bytes)
+    receive(.publication(LinkPublication(channel: channel, publication: Self.publication(offset))))
   }
 
   static func publication(_ offset: UInt64) -> Publication { Publication(offset: offset, data: [0x31]) }

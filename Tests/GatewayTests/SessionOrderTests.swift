@@ -114,11 +114,11 @@ struct SessionOrderTests {
     scene.welcome()
     _ = scene.sends()
     let order = SessionOrder.disconnect(SessionTarget(user: "ann"), .forceDisconnect)
-    scene.receive(.order, LinkOrder(id: 5, order: order).bytes)
+    scene.receive(.order(LinkOrder(id: 5, order: order)))
     #expect(scene.tells() == [.sessionOrder(5, order)])
     #expect(scene.sends().isEmpty)
     scene.perform { scene.link.obeyed(5, at: scene.now, into: &$0) }
-    #expect(try LinkObeyed(bytes: #require(scene.lastSent()).body) == LinkObeyed(id: 5))
+    #expect(scene.lastSent()?.body == .obeyed(LinkObeyed(id: 5)))
     #expect(scene.sends() == [.obeyed])
   }
 
@@ -127,12 +127,12 @@ struct SessionOrderTests {
     let scene = LinkScene()
     scene.welcome()
     let (a, b, c) = (Revocation(.id("a")), Revocation(.id("b")), Revocation(.id("c")))
-    scene.receive(.order, LinkOrder(id: 1, order: revoke([a])).bytes)
+    scene.receive(.order(LinkOrder(id: 1, order: revoke([a]))))
     #expect(scene.tells() == [.revoked(1, news: RevocationTable([a]), all: RevocationTable([a]))])
-    scene.receive(.order, LinkOrder(id: 0, order: revoke([b], all: true, complete: false)).bytes)
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([b], all: true, complete: false))))
     #expect(scene.tells().isEmpty)
     #expect(scene.link.revocations == RevocationTable([a]))
-    scene.receive(.order, LinkOrder(id: 0, order: revoke([c])).bytes)
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([c]))))
     let all = RevocationTable([b, c])
     #expect(scene.tells() == [.revoked(0, news: all, all: all)])
   }
@@ -141,10 +141,9 @@ struct SessionOrderTests {
   func brokenSnapshot() {
     let scene = LinkScene()
     scene.welcome()
-    scene.receive(
-      .order, LinkOrder(id: 0, order: revoke([Revocation(.id("a"))], all: true, complete: false)).bytes)
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([Revocation(.id("a"))], all: true, complete: false))))
     scene.reopen()
-    scene.receive(.order, LinkOrder(id: 0, order: revoke([Revocation(.id("b"))], all: true)).bytes)
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([Revocation(.id("b"))], all: true))))
     let all = RevocationTable([Revocation(.id("b"))])
     #expect(scene.tells() == [.revoked(0, news: all, all: all)])
   }

@@ -212,7 +212,7 @@ final class AppWorld {
       switch effect {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
-        for target in targets { deliver(LinkMessage(header: target.header, body: body), to: target.gateway) }
+        for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap, .answer, .search: break
       }
     }

@@ -50,6 +50,7 @@ final class World {
   private var nextConnection: UInt64 = 1
   let rules: SessionRules
   private var nextPayload = 0
+  private let carriesBytes: Bool
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
@@ -68,6 +69,7 @@ final class World {
     self.mutation = mutation
     self.gatewayMutation = gatewayMutation
     random = SeededRandom(seed: seed)
+    carriesBytes = seed.isMultiple(of: 2)
     let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     disk = Self.newDisk.copied()
     self.namespaces = namespaces
@@ -200,6 +202,7 @@ final class World {
     let gateway = SimulatedGateway(
       configuration: configuration, rules: rules, limits: .init(), clock: clock, random: &random)
     for loop in gateway.loops { loop.shard.mutation = gatewayMutation }
+    gateway.carry = { [unowned self] in carried($0) }
     return gateway
   }
 
@@ -235,7 +238,7 @@ final class World {
       switch effect {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
-        for target in targets { deliver(LinkMessage(header: target.header, body: body), to: target.gateway) }
+        for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
       case .answer, .search: break
@@ -243,7 +246,20 @@ final class World {
     }
   }
 
+  /// Half of the worlds have a pipe that carries bytes.
+  func carried(_ message: LinkMessage) -> LinkMessage {
+    guard carriesBytes else { return message }
+    guard let header = try? LinkHeader(bytes: message.header.bytes) else {
+      fail("the header of \(message.body.kind) cannot be read")
+      return message
+    }
+    let carried = LinkMessage(header: header, bytes: message.body.bytes)
+    if carried != message { fail("\(message.body.kind) changes on its way") }
+    return carried
+  }
+
   private func deliver(_ message: LinkMessage, to gateway: UInt64) {
+    let message = carried(message)
     for index in gateways.indices where gateways[index].link.configuration.gateway == gateway {
       gateways[index].toGateway.append(message)
     }

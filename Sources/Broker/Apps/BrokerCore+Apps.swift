@@ -120,7 +120,7 @@ extension BrokerCore {
     } catch {
       // Refused, or not to be found out now: either way nothing more may reach them.
     }
-    broadcast(.audience, change.bytes, to: gateways, at: time, into: &effects)
+    broadcast(.audience(change), to: gateways, at: time, into: &effects)
   }
 
   // MARK: After a decision
@@ -210,9 +210,9 @@ extension BrokerCore {
 
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.
   func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {
-    let body = LinkDiscard(pictures: pictures).bytes
+    let body = LinkBody.discard(LinkDiscard(pictures: pictures))
     for link in links.sorted where link.state == .open {
-      send(.discard, body, to: link.gateway, at: time, into: &effects)
+      send(body, to: link.gateway, at: time, into: &effects)
     }
   }
 

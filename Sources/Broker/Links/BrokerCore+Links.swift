@@ -8,43 +8,36 @@ extension BrokerCore {
   public func receive(
     _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    let header = message.header
-    if header.kind == .hello { return open(message, from: gateway, at: time, into: &effects) }
-    guard let link = links[gateway], link.session == header.session, link.state == .open else {
-      if let link = links[gateway], link.session > header.session { return }  // Left over from an older session.
+    if message.body.kind == .hello { return open(message, from: gateway, at: time, into: &effects) }
+    guard let link = links[gateway], link.session == message.session, link.state == .open else {
+      if let link = links[gateway], link.session > message.session { return }  // Left over from an older session.
       if links[gateway]?.state == .overflowed { links[gateway]?.lastHeard = time.monotonic }
-      return reset(gateway, session: header.session, into: &effects)
+      return reset(gateway, session: message.session, into: &effects)
     }
     link.lastHeard = time.monotonic
-    guard link.accept(sequence: header.sequence) else {
+    guard link.accept(sequence: message.sequence) else {
       counters.linkGaps += 1
       return overflow(gateway, into: &effects)
     }
-    do throws(MalformedMessage) {
-      try handle(message, from: link, at: time, into: &effects)
-    } catch {
-      overflow(gateway, into: &effects)
-    }
+    handle(message, from: link, at: time, into: &effects)
   }
 
   private func handle(
     _ message: LinkMessage, from link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) throws(MalformedMessage) {
-    switch message.header.kind {
-    case .request:
-      let request = try LinkRequest(bytes: message.body)
+  ) {
+    switch message.body {
+    case .request(let request):
       link.forgetResults(before: request.oldestPending)
-      begin(.request(request), bytes: message.byteCount, of: link, at: time, into: &effects)
-    case .gatewayHeartbeat:
-      link.consumed(try GatewayHeartbeat(bytes: message.body).consumedBytes)
+      begin(.request(request), cost: message.cost, of: link, at: time, into: &effects)
+    case .gatewayHeartbeat(let heartbeat):
+      link.consumed(heartbeat.consumedBytes)
       goOn(link, at: time, into: &effects)
-    case .resynced: begin(.resynced, bytes: message.byteCount, of: link, at: time, into: &effects)
-    case .obeyed:
-      obeyed(try LinkObeyed(bytes: message.body).id, by: link.gateway, at: time, into: &effects)
-    case .goodbye: begin(.goodbye, bytes: message.byteCount, of: link, at: time, into: &effects)
+    case .resynced: begin(.resynced, cost: message.cost, of: link, at: time, into: &effects)
+    case .obeyed(let obeyed): self.obeyed(obeyed.id, by: link.gateway, at: time, into: &effects)
+    case .goodbye: begin(.goodbye, cost: message.cost, of: link, at: time, into: &effects)
     case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard,
-      .order:
-      throw MalformedMessage()
+      .order, .unreadable:
+      overflow(link.gateway, into: &effects)
     }
   }
 
@@ -52,11 +45,11 @@ extension BrokerCore {
 
   /// At once, or when there is room for the answer.
   private func begin(
-    _ work: LinkBacklog.Work, bytes: Int, of link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ work: LinkBacklog.Work, cost: Int, of link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
     if link.backlog.isEmpty && hasRoom(for: work, on: link) { return perform(work, of: link, at: time, into: &effects) }
     counters.requestsDeferred += 1
-    link.backlog.append(work, bytes: bytes)
+    link.backlog.append(work, bytes: cost)
     // A gateway bounds what it asks for by a window of its own.
     if link.backlog.bytes > Self.backlogBytes { overflow(link.gateway, into: &effects) }
   }
@@ -66,8 +59,8 @@ extension BrokerCore {
   /// The gateway has worked something off: what waited for room goes on.
   private func goOn(_ link: PeerLink, at time: BrokerTime, into effects: inout [BrokerEffect]) {
     if !link.lateReplies.isEmpty {
-      for body in link.takeLateReplies(window: configuration.linkWindowBytes) {
-        send(.reply, body, to: link.gateway, at: time, into: &effects)
+      for reply in link.takeLateReplies(window: configuration.linkWindowBytes) {
+        send(.reply(reply), to: link.gateway, at: time, into: &effects)
       }
     }
     while link.state == .open, link.lateReplies.isEmpty, let work = link.backlog.first, hasRoom(for: work, on: link) {
@@ -112,11 +105,11 @@ extension BrokerCore {
   private func open(
     _ message: LinkMessage, from gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    guard let hello = try? LinkHello(bytes: message.body), hello.gateway == gateway else {
+    guard case .hello(let hello) = message.body, hello.gateway == gateway else {
       counters.unreadableHellos += 1
       return
     }
-    let session = message.header.session
+    let session = message.session
     if let link = links[gateway] {
       // A hello that was sent again while the first was on its way must not end the session that it opened.
       if session <= link.session { return }
@@ -126,7 +119,7 @@ extension BrokerCore {
       links.add(PeerLink(gateway: gateway, session: session, now: time.monotonic))
     }
     let welcome = LinkWelcome(broker: configuration.instance, windowBytes: configuration.linkWindowBytes)
-    send(.welcome, welcome.bytes, to: gateway, at: time, into: &effects)
+    send(.welcome(welcome), to: gateway, at: time, into: &effects)
     // Before anything else that the gateway hands on to its clients.
     tellRevocations(to: gateway, at: time, into: &effects)
     repeatOrders(to: gateway, at: time, into: &effects)
@@ -151,7 +144,7 @@ extension BrokerCore {
     into effects: inout [BrokerEffect]
   ) {
     for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
-      announce(.leave, member, on: state, at: time, into: &effects)
+      announce(.leave(.init(channel: state.name, member: member)), on: state, at: time, into: &effects)
     }
   }
 
@@ -171,8 +164,7 @@ extension BrokerCore {
 
   /// A reset stands outside the count: it is what a gateway can read whatever it missed.
   private func reset(_ gateway: UInt64, session: UInt64, into effects: inout [BrokerEffect]) {
-    let header = LinkHeader(kind: .reset, session: session, sequence: 0)
-    effects.append(.send(gateway: gateway, LinkMessage(header: header, body: [])))
+    effects.append(.send(gateway: gateway, LinkMessage(session: session, sequence: 0, body: .reset)))
   }
 
   private func depart(_ gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
@@ -216,7 +208,7 @@ extension BrokerCore {
         } else if link.state == .overflowed {
           reset(gateway, session: link.session, into: &effects)
         } else if time.monotonic - link.lastSent >= configuration.heartbeatInterval {
-          send(.brokerHeartbeat, [], to: gateway, at: time, into: &effects)
+          send(.brokerHeartbeat, to: gateway, at: time, into: &effects)
         }
       }
     }
@@ -227,46 +219,44 @@ extension BrokerCore {
   /// The answer to something that was begun a while ago. Nobody minds what comes before it, so it waits where there is no
   /// room.
   func reply(
-    _ body: [UInt8], to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ reply: LinkReply, to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
     guard let link = links[gateway], link.state == .open else { return }
-    if link.lateReplies.isEmpty && link.hasRoom(for: body.count, window: configuration.linkWindowBytes) {
-      return send(.reply, body, to: gateway, at: time, into: &effects)
+    let body = LinkBody.reply(reply)
+    if link.lateReplies.isEmpty && link.hasRoom(for: body.cost, window: configuration.linkWindowBytes) {
+      return send(body, to: gateway, at: time, into: &effects)
     }
     counters.requestsDeferred += 1
-    link.reply(later: body)
+    link.reply(later: reply)
   }
 
-  func send(
-    _ kind: LinkHeader.Kind, _ body: [UInt8], to gateway: UInt64, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
-  ) {
-    guard let header = header(kind, bodyBytes: body.count, to: gateway, at: time, into: &effects) else { return }
-    effects.append(.send(gateway: gateway, LinkMessage(header: header, body: body)))
+  func send(_ body: LinkBody, to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+    guard let target = target(for: body, to: gateway, at: time, into: &effects) else { return }
+    effects.append(.send(gateway: gateway, LinkMessage(target, body)))
   }
 
   func broadcast(
-    _ kind: LinkHeader.Kind, _ body: [UInt8], to gateways: [UInt64], at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ body: LinkBody, to gateways: [UInt64], at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
-    if gateways.count == 1 { return send(kind, body, to: gateways[0], at: time, into: &effects) }
+    if gateways.count == 1 { return send(body, to: gateways[0], at: time, into: &effects) }
     var targets: [LinkTarget] = []
     targets.reserveCapacity(gateways.count)
     for gateway in gateways {
-      guard let header = header(kind, bodyBytes: body.count, to: gateway, at: time, into: &effects) else { continue }
-      targets.append(LinkTarget(gateway: gateway, header: header))
+      if let target = target(for: body, to: gateway, at: time, into: &effects) { targets.append(target) }
     }
-    if !targets.isEmpty { effects.append(.broadcast(targets, body: body)) }
+    if !targets.isEmpty { effects.append(.broadcast(targets, body)) }
   }
 
-  private func header(
-    _ kind: LinkHeader.Kind, bodyBytes: Int, to gateway: UInt64, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
-  ) -> LinkHeader? {
+  /// Nil where there is no link, or no room on it: then it has overflowed.
+  private func target(
+    for body: LinkBody, to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]
+  ) -> LinkTarget? {
     guard let link = links[gateway] else { return nil }
-    let window = configuration.linkWindowBytes
-    let header = link.header(kind, bodyBytes: bodyBytes, window: window, now: time.monotonic)
-    if header == nil { overflow(gateway, into: &effects) }
-    return header
+    let sequence = link.number(body, window: configuration.linkWindowBytes, now: time.monotonic)
+    guard let sequence else {
+      overflow(gateway, into: &effects)
+      return nil
+    }
+    return LinkTarget(gateway: gateway, session: link.session, sequence: sequence)
   }
 }

@@ -37,7 +37,7 @@ final class PeerLink {
   /// Requests that wait for room.
   var backlog = LinkBacklog()
   /// Answers to publications, calls and their like, which were done a while ago and found no room.
-  private(set) var lateReplies: [[UInt8]] = []
+  private(set) var lateReplies: [LinkReply] = []
   /// Channels in whose interest set the gateway stands, or which hold members of it.
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
@@ -79,20 +79,18 @@ final class PeerLink {
   private var underWay: UInt64 { sentBytes - consumedBytes }
 
   /// Whether one more message may go out. One alone always may.
-  func hasRoom(for bodyBytes: Int, window: UInt64) -> Bool {
-    underWay == 0 || underWay + UInt64(LinkHeader.length + bodyBytes) <= window
-  }
+  func hasRoom(for cost: Int, window: UInt64) -> Bool { underWay == 0 || underWay + UInt64(cost) <= window }
 
   /// Whether something may be begun whose answer holds up to so many bytes.
   func hasRoom(forAnswerOf bytes: Int, window: UInt64) -> Bool { underWay + UInt64(bytes) <= window / 2 }
 
-  func reply(later body: [UInt8]) { lateReplies.append(body) }
+  func reply(later reply: LinkReply) { lateReplies.append(reply) }
 
   /// Those for which there is room now.
-  func takeLateReplies(window: UInt64) -> ArraySlice<[UInt8]> {
+  func takeLateReplies(window: UInt64) -> ArraySlice<LinkReply> {
     var left = window > underWay ? window - underWay : 0
-    let fitting = lateReplies.prefix { body in
-      let size = UInt64(LinkHeader.length + body.count)
+    let fitting = lateReplies.prefix { reply in
+      let size = UInt64(LinkBody.reply(reply).cost)
       guard size <= left || underWay == 0 && left == window else { return false }
       left -= min(size, left)
       return true
@@ -101,15 +99,15 @@ final class PeerLink {
     return fitting
   }
 
-  /// The header of the next message, if it may be sent. What is owed is: answers, for which room was found before, and
+  /// The number of the next message, if it may be sent. What is owed is: answers, for which room was found before, and
   /// signs of life. Nil in an open link: there is no room left.
-  func header(_ kind: LinkHeader.Kind, bodyBytes: Int, window: UInt64, now: Int64) -> LinkHeader? {
-    guard state == .open, kind.isOwed || hasRoom(for: bodyBytes, window: window) else { return nil }
-    let size = UInt64(LinkHeader.length + bodyBytes)
+  func number(_ body: LinkBody, window: UInt64, now: Int64) -> UInt64? {
+    let cost = body.cost
+    guard state == .open, body.isOwed || hasRoom(for: cost, window: window) else { return nil }
     defer { nextSent += 1 }
-    sentBytes += size
+    sentBytes += UInt64(cost)
     lastSent = now
-    return LinkHeader(kind: kind, session: session, sequence: nextSent)
+    return nextSent
   }
 
   func consumed(_ bytes: UInt64) {
@@ -123,12 +121,12 @@ final class PeerLink {
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
 
-extension LinkHeader.Kind {
+extension LinkBody {
   fileprivate var isOwed: Bool {
     switch self {
     case .reply, .welcome, .brokerHeartbeat: true
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .publication, .join, .leave, .reset,
-      .audience, .discard, .order:
+      .audience, .discard, .order, .unreadable:
       false
     }
   }

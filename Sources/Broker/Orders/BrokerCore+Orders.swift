@@ -23,7 +23,7 @@ extension BrokerCore {
       order, then: response, for: requester, waiting: Set(links.map(\.gateway)),
       deadline: time.monotonic + configuration.gatewayTimeout)
     let open = links.filter { $0.state == .open }.map(\.gateway)
-    if !open.isEmpty { broadcast(.order, LinkOrder(id: id, order: order).bytes, to: open, at: time, into: &effects) }
+    if !open.isEmpty { broadcast(.order(LinkOrder(id: id, order: order)), to: open, at: time, into: &effects) }
     settleOrders(id, at: time, into: &effects)
   }
 
@@ -35,7 +35,7 @@ extension BrokerCore {
   /// The gateway has a new session: whatever it had not confirmed may have been lost with the old one.
   func repeatOrders(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
     for order in orders.waiting(for: gateway) {
-      send(.order, LinkOrder(id: order.id, order: order.order).bytes, to: gateway, at: time, into: &effects)
+      send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, at: time, into: &effects)
     }
   }
 

@@ -131,7 +131,7 @@ extension BrokerCore {
       let part = rest.prefix(Self.revocationsPerMessage)
       rest = rest.dropFirst(part.count)
       let order = SessionOrder.revoke(Array(part), replacesAll: isFirst, isComplete: rest.isEmpty)
-      send(.order, LinkOrder(id: 0, order: order).bytes, to: gateway, at: time, into: &effects)
+      send(.order(LinkOrder(id: 0, order: order)), to: gateway, at: time, into: &effects)
       isFirst = false
     } while !rest.isEmpty
   }

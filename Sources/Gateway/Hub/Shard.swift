@@ -33,6 +33,8 @@ final class Shard: SessionHost {
   private var heldDrivers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
   private var account: RequestAccount
+  /// What the backbone hands over. Nil until the gateway is put together, and where a test does without.
+  var inbox: ShardMailbox?
   /// Of the gateway itself; on the first event loop alone.
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
@@ -248,8 +250,18 @@ final class Shard: SessionHost {
     willWake = true
     atTurnsEnd { [self] in
       willWake = false
-      wakeBackbone()
+      runBackbone()
     }
+  }
+
+  /// What was posted goes to the broker and comes back, on this very thread where the broker is in this process and at
+  /// rest.
+  private func runBackbone() {
+    guard quietRequests > 0 else { return }
+    quietRequests = 0
+    inbox?.willTake()
+    uplink.run()
+    inbox?.take()
   }
 
   private func wakeBackbone() {

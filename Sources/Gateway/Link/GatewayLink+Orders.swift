@@ -24,7 +24,7 @@ extension GatewayLink {
   /// Every event loop has carried the order out.
   public func obeyed(_ id: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     guard id != 0, state == .open else { return }
-    send(.obeyed, LinkObeyed(id: id).bytes, at: now, into: &effects)
+    send(.obeyed(LinkObeyed(id: id)), at: now, into: &effects)
   }
 
   /// Those whose end has come are of no use: no such token holds any more.

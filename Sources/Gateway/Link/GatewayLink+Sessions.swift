@@ -17,7 +17,7 @@ extension GatewayLink {
     receivedBytes = 0
     acknowledgedBytes = 0
     lastHeard = now
-    send(.hello, LinkHello(gateway: configuration.gateway).bytes, at: now, into: &effects)
+    send(.hello(LinkHello(gateway: configuration.gateway)), at: now, into: &effects)
   }
 
   func resync(at now: Int64, into effects: inout [GatewayLinkEffect]) {
@@ -39,7 +39,7 @@ extension GatewayLink {
       }
       send(request, at: now, into: &effects)
     }
-    send(.resynced, [], at: now, into: &effects)
+    send(.resynced, at: now, into: &effects)
   }
 
   private func nameMembers(

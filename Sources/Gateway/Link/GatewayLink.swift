@@ -82,7 +82,7 @@ public final class GatewayLink {
 
   /// The gateway ends, its sessions are closed.
   public func stop(at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    if state == .open { send(.goodbye, [], at: now, into: &effects) }
+    if state == .open { send(.goodbye, at: now, into: &effects) }
   }
 
   // MARK: Requests
@@ -124,10 +124,9 @@ public final class GatewayLink {
     let deadline = now + configuration.requestTimeout
     let isOpen = state == .open
     if isOpen {
-      // Written before it is put away, so that it is never copied.
-      let bytes = LinkRequest.bytes(
-        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request)
-      send(.request, bytes, at: now, into: &effects)
+      let message = LinkRequest(
+        id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: copy request)
+      send(.request(message), at: now, into: &effects)
     }
     _ = pending.add(consume request, purpose, deadline: deadline, wasSent: isOpen)
   }
@@ -137,32 +136,31 @@ public final class GatewayLink {
       id: request.id, oldestPending: pending.oldest, isRetry: request.wasSent, isResync: request.purpose == .resync,
       request: request.request)
     pending.markSent(request.id)
-    send(.request, message.bytes, at: now, into: &effects)
+    send(.request(message), at: now, into: &effects)
   }
 
-  func send(_ kind: LinkHeader.Kind, _ body: [UInt8], at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    let header = LinkHeader(kind: kind, session: session, sequence: nextSent)
+  func send(_ body: LinkBody, at now: Int64, into effects: inout [GatewayLinkEffect]) {
+    effects.append(.send(LinkMessage(session: session, sequence: nextSent, body: body)))
     nextSent += 1
     lastSent = now
-    effects.append(.send(LinkMessage(header: header, body: body)))
   }
 
   // MARK: Messages
 
   /// A message from the broker.
   public func receive(_ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    let header = message.header
-    guard header.session == session else { return }
-    if header.kind == .reset {
+    guard message.session == session else { return }
+    let kind = message.body.kind
+    if kind == .reset {
       counters.resets += 1
       return reopen(at: now, into: &effects)
     }
-    guard header.sequence == nextReceived, (header.kind == .welcome) == (state == .opening) else {
+    guard message.sequence == nextReceived, (kind == .welcome) == (state == .opening) else {
       counters.gaps += 1
       return reopen(at: now, into: &effects)
     }
     nextReceived += 1
-    receivedBytes += UInt64(message.byteCount)
+    receivedBytes += UInt64(message.cost)
     lastHeard = now
     do throws(MalformedMessage) {
       try handle(message, at: now, into: &effects)
@@ -174,31 +172,27 @@ public final class GatewayLink {
   func handle(
     _ message: LinkMessage, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
-    switch message.header.kind {
-    case .welcome:
-      let window = try LinkWelcome(bytes: message.body).windowBytes
-      acknowledgeBytes = min(configuration.acknowledgeBytes, max(1, window / 16))
+    switch message.body {
+    case .welcome(let welcome):
+      acknowledgeBytes = min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))
       helloPatience = configuration.heartbeatInterval
       state = .open
       counters.sessions += 1
       resync(at: now, into: &effects)
-    case .reply:
-      try settle(try LinkReply(bytes: message.body), at: now, into: &effects)
-    case .publication:
-      try deliver(try LinkPublication(bytes: message.body), into: &effects)
-    case .join, .leave:
-      let event = try LinkPresenceEvent(bytes: message.body)
+    case .reply(let reply): try settle(reply, at: now, into: &effects)
+    case .publication(let live): try deliver(live, into: &effects)
+    case .join(let event):
       guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }
-      effects.append(
-        message.header.kind == .join
-          ? .joined(event.channel, event.member, audience: audience)
-          : .left(event.channel, event.member, audience: audience))
-    case .audience:
-      changeAudience(try LinkAudience(bytes: message.body), into: &effects)
-    case .discard: effects.append(.discard(try LinkDiscard(bytes: message.body).pictures))
-    case .order: obey(try LinkOrder(bytes: message.body), into: &effects)
+      effects.append(.joined(event.channel, event.member, audience: audience))
+    case .leave(let event):
+      guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }
+      effects.append(.left(event.channel, event.member, audience: audience))
+    case .audience(let change): changeAudience(change, into: &effects)
+    case .discard(let discard): effects.append(.discard(discard.pictures))
+    case .order(let order): obey(order, into: &effects)
     case .brokerHeartbeat: break
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .reset: throw MalformedMessage()
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .reset, .unreadable:
+      throw MalformedMessage()
     }
   }
 
@@ -273,7 +267,7 @@ public final class GatewayLink {
   func sendHeartbeat(_ queued: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     acknowledgedBytes = max(acknowledgedBytes, consumedBytes(queued))
     let heartbeat = GatewayHeartbeat(consumedBytes: acknowledgedBytes)
-    send(.gatewayHeartbeat, heartbeat.bytes, at: now, into: &effects)
+    send(.gatewayHeartbeat(heartbeat), at: now, into: &effects)
   }
 
   /// The session is told; what the broker makes of the request later is undone or ignored.

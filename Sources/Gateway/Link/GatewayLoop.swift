@@ -19,7 +19,14 @@ public struct GatewayEndpoint: Sendable {
   }
 }
 
-/// What event loops post to the backbone thread.
+/// What lies between the gateway and its broker.
+public enum BackbonePipe {
+  /// The broker is in this process, in the same turn.
+  case memory(MemoryPipe)
+  case socket(GatewayEndpoint, Context)
+}
+
+/// What event loops post to the backbone.
 enum UplinkMessage: Sendable {
   case request(GatewayRequest)
   /// A loop has worked off so much that the broker should hear of it soon.
@@ -30,10 +37,12 @@ enum UplinkMessage: Sendable {
   case mark(loop: Int)
 }
 
-/// The gateway's part of the backbone thread: the DEALER, ``GatewayLink``, and one hand-over per event loop and round.
+/// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
 final class GatewayLoop: LoopParticipant {
   private let link: GatewayLink
-  private let dealer: Socket
+  /// One of both is the pipe.
+  private let dealer: BackboneDealer?
+  private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
   private let discardPictures: ([String]) -> Void
   private let linkOpened: () -> Void
@@ -41,7 +50,6 @@ final class GatewayLoop: LoopParticipant {
   private unowned let loop: Loop
   private var effects: [GatewayLinkEffect] = []
   private var encoder: FrameEncoder
-  private var frames: [[UInt8]] = []
   private var batches: [[Handover]]
   private var batchBytes: [Int]
   /// The same, of what goes to several loops each one's part.
@@ -58,8 +66,7 @@ final class GatewayLoop: LoopParticipant {
   private var lastForgotten: UInt64 = 0
 
   init(
-    link: GatewayLink, endpoint: GatewayEndpoint, rules: SessionRules, shards: [ShardMailbox], context: Context,
-    loop: Loop, uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
+    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: Loop, uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
     linkOpened: @escaping () -> Void,
     logger: Logger
   ) throws {
@@ -75,41 +82,41 @@ final class GatewayLoop: LoopParticipant {
     batchBytes = Array(repeating: 0, count: shards.count)
     batchShares = batchBytes
     account = HandoverAccount(loops: shards.count)
-    var options = Socket.Options()
-    options.routingID = LinkIdentity.bytes(of: link.configuration.gateway)
-    options.lingerMilliseconds = 1000
-    // Bounded by the link's own windows, in bytes: a full pipe here would only hide a message that was counted.
-    options.sendHighWaterMark = 0
-    options.receiveHighWaterMark = 0
-    options.maxMessageBytes = 64 << 20
-    options.reconnectIntervalMilliseconds = 20
-    options.reconnectIntervalMaxMilliseconds = 500
-    options.curve = endpoint.curve
-    let dealer = try Socket(context, .dealer, options)
-    try dealer.connect(endpoint.address)
-    self.dealer = dealer
-    loop.watch(self.dealer, for: self) { gateway, _ in gateway.readDealer() }
-    loop.receive(from: uplink, for: self) { gateway, message in gateway.receive(message) }
+    switch pipe {
+    case .memory(let pipe): (self.pipe, dealer) = (pipe, nil)
+    case .socket(let endpoint, let context):
+      (self.pipe, dealer) = (nil, try BackboneDealer(of: link.configuration.gateway, to: endpoint, in: context))
+    }
+    if let dealer { loop.watch(dealer.socket, for: self) { gateway, _ in gateway.readDealer() } }
+    // A socket is the thread's: what is to go out on it is worked out there as well.
+    loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealer == nil }) { gateway, message in
+      gateway.receive(message)
+    }
     link.start(at: Self.now(), into: &effects)
     perform()
   }
 
   // MARK: In
 
+  /// What the broker of this process has sent.
+  func exchange() -> Bool {
+    guard let pipe, !pipe.toGateway.isEmpty else { return false }
+    let now = Self.now()
+    while let message = pipe.takeForGateway() { take(message, at: now) }
+    return true
+  }
+
+  private func take(_ message: LinkMessage, at now: Int64) {
+    if case .reply = message.body { replyBytes = message.cost }
+    link.receive(message, at: now, into: &effects)
+    perform()
+    replyBytes = 0
+  }
+
   private func readDealer() {
     let now = Self.now()
     do {
-      for _ in 0..<loop.messagesPerRound {
-        guard let received = try dealer.receiveMultipart(into: &frames, maxFrames: 2) else { break }
-        guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
-          continue
-        }
-        let message = LinkMessage(header: header, body: frames[1])
-        replyBytes = header.kind == .reply ? message.byteCount : 0
-        link.receive(message, at: now, into: &effects)
-        perform()
-        replyBytes = 0
-      }
+      try dealer?.read(limit: loop.messagesPerRound) { message in take(message, at: now) }
     } catch {
       loop.fail(error)
     }
@@ -158,10 +165,8 @@ final class GatewayLoop: LoopParticipant {
     effects.removeAll(keepingCapacity: true)
   }
 
-  /// Where no broker is there, it waits in the pipe for the next one, which answers what it does not know with a reset.
-  /// One that is refused is no loss: it stays in the account, and the next session asks again.
   private func send(_ message: LinkMessage) {
-    try? dealer.send(multipart: [message.header.bytes, message.body])
+    if let pipe { pipe.sendToBroker(message) } else { dealer?.send(message) }
   }
 
   private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
@@ -228,7 +233,8 @@ final class GatewayLoop: LoopParticipant {
     let milliseconds = Int64(now / 1_000_000)
     let queued = account.heldBytes { shards[$0].queuedBytes }
     link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
-    if now >= nextTick {
+    // What only time brings is the thread's.
+    if loop.isOnThread && now >= nextTick {
       nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
       link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
       if now - lastForgotten >= 60_000_000_000 {

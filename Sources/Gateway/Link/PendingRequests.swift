@@ -22,18 +22,6 @@ struct PendingRequest {
   var byteCount: Int { 128 + request.payloadBytes }
 }
 
-extension BrokerRequest {
-  /// Of what a client wants written.
-  var payloadBytes: Int {
-    switch self {
-    case .publish(let publish): publish.data.count
-    case .edit(let edit): edit.data?.count ?? 0
-    case .call(let call): call.data.count
-    default: 0
-    }
-  }
-}
-
 /// Requests under way, in the order in which they were made.
 ///
 /// Ids rise by one, so a request is found by counting back from the newest. Answered ones keep their places until there

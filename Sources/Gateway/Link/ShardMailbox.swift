@@ -4,13 +4,15 @@ import ZeroMQ
 
 /// The way from the backbone thread to one event loop.
 final class ShardMailbox: Sendable {
-  private let eventLoop: any EventLoop
+  let eventLoop: any EventLoop
   private let shard: NIOLoopBound<Shard>
   private let load: ShardLoad
   private struct Waiting {
     var batch: [Handover] = []
     var bytes = 0
     var isClosed = false
+    /// The event loop is about to take what is handed over, without being told.
+    var isTakenSoon = false
   }
 
   /// Handed over, and not taken by the event loop yet: what comes meanwhile is taken along.
@@ -33,21 +35,27 @@ final class ShardMailbox: Sendable {
       waiting.batch.append(contentsOf: batch)
       waiting.bytes += bytes
       // Under the lock, so that nothing reaches the event loop once this is closed.
-      if isFirst { eventLoop.execute { [self] in take() } }
+      if isFirst && !waiting.isTakenSoon { eventLoop.execute { [self] in take() } }
     }
   }
 
   /// The event loop ends: what comes from here on has no reader. It must not be told to an event loop that is gone.
   func close() { waiting.withLock { $0.isClosed = true } }
 
-  private func take() {
+  /// On the event loop: it will call ``take()`` now, and need not be told.
+  func willTake() { waiting.withLock { $0.isTakenSoon = true } }
+
+  /// On the event loop: what was handed over is worked off.
+  func take() {
     let taken = waiting.withLock { waiting in
       defer {
         waiting.batch = []
         waiting.bytes = 0
+        waiting.isTakenSoon = false
       }
       return waiting
     }
+    if taken.batch.isEmpty { return }
     shard.value.take(taken.batch)
     load.taken(taken.bytes)
   }

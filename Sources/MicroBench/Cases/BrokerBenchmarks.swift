@@ -30,18 +30,18 @@ private final class BrokerScene {
   private static let time = BrokerTime(monotonic: 1_000, wall: 1_700_000_000_000)
 
   private let core: BrokerCore
-  private let request: [UInt8]
+  private let request: LinkRequest
   private var effects: [BrokerEffect] = []
   private var sequence: UInt64 = 0
 
   /// Makes the request once.
-  private init(_ core: BrokerCore, subscribedTo channel: ChannelName, _ request: [UInt8]) {
+  private init(_ core: BrokerCore, subscribedTo channel: ChannelName, _ request: LinkRequest) {
     self.core = core
     self.request = request
-    send(.hello, LinkHello(gateway: 1).bytes)
+    send(.hello(LinkHello(gateway: 1)))
     let subscribe = BrokerRequest.SubscribeRequest(channel: channel)
-    send(.request, LinkRequest(id: 2, oldestPending: 1, request: .subscribe(subscribe)).bytes)
-    send(.request, request)
+    send(.request(LinkRequest(id: 2, oldestPending: 1, request: .subscribe(subscribe))))
+    send(.request(request))
   }
 
   private static func core(_ namespaces: NamespaceTable) -> BrokerCore {
@@ -55,7 +55,7 @@ private final class BrokerScene {
   static func publishing() throws -> BrokerScene {
     let core = core(Samples.namespaces)
     let scene = BrokerScene(
-      core, subscribedTo: try Samples.channel(), try MicroBenchmark.publishRequest().bytes)
+      core, subscribedTo: try Samples.channel(), try MicroBenchmark.publishRequest())
     guard core.counters.published == 1, core.counters.delivered == 1, scene.effects.count == 3 else {
       throw BrokenBenchmark("the broker does not publish")
     }
@@ -81,7 +81,7 @@ private final class BrokerScene {
     let send = call("clique.send", "user-42", "{\"conversation\":\"\(conversation)\",\"text\":\"\(text)\"}")
     let scene = BrokerScene(
       core, subscribedTo: try ChannelName("clique.chat:\(conversation)"),
-      LinkRequest(id: 1, oldestPending: 1, request: send).bytes)
+      LinkRequest(id: 1, oldestPending: 1, request: send))
     guard core.counters.refused == 0, core.counters.delivered == 1 else {
       throw BrokenBenchmark("Clique does not deliver")
     }
@@ -94,14 +94,14 @@ private final class BrokerScene {
   }
 
   func ask(_ iterations: Int) {
-    for _ in 0..<iterations { send(.request, request) }
+    for _ in 0..<iterations { send(.request(request)) }
   }
 
-  private func send(_ kind: LinkHeader.Kind, _ body: [UInt8]) {
+  private func send(_ body: LinkBody) {
     effects.removeAll(keepingCapacity: true)
-    let header = LinkHeader(kind: kind, session: 1, sequence: sequence)
+    let message = LinkMessage(session: 1, sequence: sequence, body: body)
     sequence += 1
-    core.receive(LinkMessage(header: header, body: body), from: 1, at: Self.time, into: &effects)
+    core.receive(message, from: 1, at: Self.time, into: &effects)
     keep(effects)
   }
 }

@@ -56,7 +56,7 @@ private final class LinkScene {
       source: RequestSource(loop: 0, connection: 1, tag: 1), format: .json,
       request: try MicroBenchmark.publishRequest().request)
     link.start(at: 0, into: &effects)
-    receive(.welcome, LinkWelcome(broker: 7).bytes)
+    receive(.welcome(LinkWelcome(broker: 7)))
     settle(1)
     guard link.isOpen, effects.count == 2 else { throw BrokenBenchmark("the link settles nothing") }
   }
@@ -66,14 +66,14 @@ private final class LinkScene {
       effects.removeAll(keepingCapacity: true)
       link.submit(request, at: 1_000, into: &effects)
       id += 1
-      receive(.reply, LinkReply(id: id, response: .published(position)).bytes)
+      receive(.reply(LinkReply(id: id, response: .published(position))))
       keep(effects)
     }
   }
 
-  private func receive(_ kind: LinkHeader.Kind, _ body: [UInt8]) {
-    let header = LinkHeader(kind: kind, session: 1, sequence: sequence)
+  private func receive(_ body: LinkBody) {
+    let message = LinkMessage(session: 1, sequence: sequence, body: body)
     sequence += 1
-    link.receive(LinkMessage(header: header, body: body), at: 1_000, into: &effects)
+    link.receive(message, at: 1_000, into: &effects)
   }
 }

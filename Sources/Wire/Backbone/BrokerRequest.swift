@@ -1,5 +1,7 @@
 /// What a gateway or a service asks of the broker. A request has an id and gets exactly one ``BrokerResponse``.
-public enum BrokerRequest: Sendable, Equatable {
+///
+/// Indirect, since a request is handed on several times on its way and looked into once or twice.
+public indirect enum BrokerRequest: Sendable, Equatable {
   case publish(PublishRequest)
   case subscribe(SubscribeRequest)
   case unsubscribe(UnsubscribeRequest)
@@ -14,10 +16,10 @@ public enum BrokerRequest: Sendable, Equatable {
   case receipt(ReceiptRequest)
   case unread(user: String, [ChannelName])
   case call(CallRequest)
-  indirect case disconnect(SessionTarget, DisconnectCode)
+  case disconnect(SessionTarget, DisconnectCode)
   /// Ends other people's subscriptions to a channel, on every gateway.
-  indirect case endSubscriptions(SessionTarget, ChannelName, UnsubscribeCode)
-  indirect case revoke(RevokeRequest)
+  case endSubscriptions(SessionTarget, ChannelName, UnsubscribeCode)
+  case revoke(RevokeRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -240,22 +242,22 @@ extension BrokerRequest {
 /// The broker's one answer to a request.
 public enum BrokerResponse: Sendable, Equatable {
   case published(StreamPosition)
-  case subscribed(Subscribed)
+  indirect case subscribed(Subscribed)
   /// Unsubscribe and history_remove have nothing to tell.
   case done
-  case history(HistoryPage)
+  indirect case history(HistoryPage)
   /// - isPartial: there are more than one answer names.
   case presence([ClientInfo], isPartial: Bool = false)
   case presenceStats(clients: UInt32, users: UInt32)
   case channels([ChannelName])
-  case mapPage(MapPage)
+  indirect case mapPage(MapPage)
   /// For each channel how many publications lie after the reader's mark.
   case unread([UInt64])
   /// What an app answers, JSON.
   case result([UInt8])
   /// To a first try (``AnswerLimit/isTry``): the answer holds more, and nothing was done.
   case tooLarge
-  case failed(ClientError)
+  indirect case failed(ClientError)
 
   public struct Subscribed: Sendable, Equatable {
     /// Top of the stream: the next live publication has the offset that follows.

@@ -1,4 +1,4 @@
-/// One message on the link between a gateway and its broker: a header frame and a body frame.
+/// The first of the two frames in which a message travels between processes.
 ///
 ///     header   kind (1 byte) · session (8, least significant first) · sequence number (8)
 ///     body     by kind; for a publication the same bytes go to every gateway, so that they are encoded and held once
@@ -56,23 +56,75 @@ public struct LinkHeader: Sendable, Equatable {
   }
 }
 
-/// Header and body of one message.
+/// One message of a session, as the machines at both ends of the link give and take it. A pipe carries it: in memory as
+/// it is, over ZeroMQ as bytes.
 public struct LinkMessage: Sendable, Equatable {
-  public var header: LinkHeader
-  public var body: [UInt8]
+  public var session: UInt64
+  public var sequence: UInt64
+  public var body: LinkBody
 
-  public init(header: LinkHeader, body: [UInt8]) {
-    self.header = header
+  public init(session: UInt64, sequence: UInt64, body: LinkBody) {
+    self.session = session
+    self.sequence = sequence
     self.body = body
   }
 
-  /// What the message takes of a link's window.
-  public var byteCount: Int { LinkHeader.length + body.count }
+  /// What the message takes of a link's window, in bytes of memory, roughly. Worked out from its values, so that both
+  /// ends come to the same sum whatever pipe lies between them.
+  public var cost: Int { body.cost }
+}
+
+/// What a message says.
+public enum LinkBody: Sendable, Equatable {
+  // From the gateway.
+  case hello(LinkHello)
+  case request(LinkRequest)
+  case gatewayHeartbeat(GatewayHeartbeat)
+  /// All channels of the new session have been asked for.
+  case resynced
+  case goodbye
+  case obeyed(LinkObeyed)
+  // From the broker.
+  case welcome(LinkWelcome)
+  case reply(LinkReply)
+  case publication(LinkPublication)
+  case join(LinkPresenceEvent)
+  case leave(LinkPresenceEvent)
+  case brokerHeartbeat
+  /// The session is over. Stands outside the count.
+  case reset
+  indirect case audience(LinkAudience)
+  case discard(LinkDiscard)
+  indirect case order(LinkOrder)
+  /// Bytes came that say nothing of this kind.
+  case unreadable(LinkHeader.Kind)
+
+  public var kind: LinkHeader.Kind {
+    switch self {
+    case .hello: .hello
+    case .request: .request
+    case .gatewayHeartbeat: .gatewayHeartbeat
+    case .resynced: .resynced
+    case .goodbye: .goodbye
+    case .obeyed: .obeyed
+    case .welcome: .welcome
+    case .reply: .reply
+    case .publication: .publication
+    case .join: .join
+    case .leave: .leave
+    case .brokerHeartbeat: .brokerHeartbeat
+    case .reset: .reset
+    case .audience: .audience
+    case .discard: .discard
+    case .order: .order
+    case .unreadable(let kind): kind
+    }
+  }
 }
 
 /// A gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
-  /// Raised with every change of this encoding: two versions do not mix.
+  /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
   public static let protocolVersion: UInt8 = 4
 
   /// Drawn at the process's start.

@@ -12,13 +12,18 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, endpoints: BrokerEndpoints, context: Context, loop: Loop, clock: ClockKeeper, logger: Logger
+    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: Loop,
+    clock: ClockKeeper, logger: Logger
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let disk = try SQLiteStore(
       folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger
-    ) { _ = completions.post($0) }
+    ) {
+      // Whoever was waited for goes on here, where it can: the fewer threads take part, the sooner it is there.
+      _ = completions.post($0, wakes: false)
+      completions.run()
+    }
     let memory = MemoryStore(
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
@@ -29,7 +34,7 @@ enum BrokerSetup {
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
     let broker = try BrokerLoop(
-      core: core, endpoints: endpoints, context: context, loop: loop, completions: completions,
+      core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions,
       resumptions: resumptions, index: index(for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)
     if let vault {

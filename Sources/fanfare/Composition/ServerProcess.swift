@@ -24,7 +24,6 @@ struct ServerProcess: Service {
   }
 
   /// The backbone of a process that has both ends.
-  private static let inProcess = "inproc://backbone"
 
   let role: Role
   let settings: Settings
@@ -53,6 +52,11 @@ struct ServerProcess: Service {
   }
 
   private func runParts() async throws {
+    if role != .serve, settings.backbone.isInProcess {
+      throw Complaint(
+        "backbone.endpoint is \(settings.backbone.endpoint), which nobody outside this process reaches; write ipc://file "
+          + "or tcp://address:port, or run 'fanfare serve'")
+    }
     try DataFolderSetup.create(settings.data.directory)
     if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
@@ -114,6 +118,9 @@ struct ServerProcess: Service {
     let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
     return try LoopThread.start(onFailure: { failure.fail($0) }) { loop in
       var participants: [any LoopParticipant] = []
+      // In one process they hand their messages over as they are, unless somebody wants libzmq between them.
+      let wantsSocket = role != .serve || settings.backbone.isInProcess
+      let pipe = wantsSocket ? nil : gateway.map { MemoryPipe(gateway: $0.gateway) }
       if role.hasBroker {
         // One list for all endpoints of the process: libzmq asks no more than one.
         var listed = serviceKeys.map { [ServicesSetup.domain: $0.clients] } ?? [:]
@@ -122,22 +129,23 @@ struct ServerProcess: Service {
         }
         let list = try listed.isEmpty ? nil : CurveAllowList(named: listed, in: context, on: loop)
         if let list { participants.append(list) }
-        var endpoints = BrokerEndpoints(backbone: role == .serve ? Self.inProcess : settings.backbone.endpoint)
+        var endpoints = BrokerEndpoints(backbone: pipe == nil ? settings.backbone.endpoint : nil)
         if case .broker(let secret, let clients) = curve {
           endpoints.curve = .server(secret, allowing: clients.isEmpty ? nil : list?.domain("backbone"))
         }
         ServicesSetup.endpoints(
           &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
-          for: settings, endpoints: endpoints, context: context, loop: loop, clock: clock, logger: logger)
+          for: settings, endpoints: endpoints, pipe: pipe, context: context, loop: loop, clock: clock, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)
       }
       if let gateway {
-        var endpoint = GatewayEndpoint(role == .serve ? Self.inProcess : settings.backbone.endpoint)
+        var endpoint = GatewayEndpoint(settings.backbone.endpoint)
         if let curve, case .gateway(let keys, let server) = curve { endpoint.curve = .client(keys, server: server) }
-        participants.append(try gateway.makeLink(to: endpoint, context: context, loop: loop))
+        let link = pipe.map(BackbonePipe.memory) ?? .socket(endpoint, context)
+        participants.append(try gateway.makeLink(over: link, loop: loop))
       }
       return participants
     }

@@ -9,17 +9,21 @@ import ZeroMQ
 final class Deployment: Sendable {
   enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case serve
+    case inproc
     case ipc
     case curve
 
     var testDescription: String {
       switch self {
       case .serve: "one process"
+      case .inproc: "one process with libzmq between its halves"
       case .ipc: "broker and two gateways over ipc"
       case .curve: "broker and two gateways over tcp with CURVE"
       }
     }
   }
+
+  private var isOneProcess: Bool { kind == .serve || kind == .inproc }
 
   static let secret = String(repeating: "0123456789abcdef", count: 4)
 
@@ -78,7 +82,7 @@ final class Deployment: Sendable {
   /// The broker, alone or with its gateway.
   var broker: FanfareProcess { self["broker"] }
   /// `a` or `b`; with one process both are that.
-  func gateway(_ name: String) -> FanfareProcess { kind == .serve ? broker : self[name] }
+  func gateway(_ name: String) -> FanfareProcess { isOneProcess ? broker : self[name] }
 
   var a: String { gateway("a").endpoints.websocket ?? "" }
   var b: String { gateway("b").endpoints.websocket ?? "" }
@@ -108,6 +112,7 @@ final class Deployment: Sendable {
     var own: [String] = []
     switch kind {
     case .serve: break
+    case .inproc: own.append("backbone.endpoint=inproc://halves")
     case .ipc: own.append("backbone.endpoint=ipc://\(directory.path)/b.ipc")
     case .curve:
       own += [
@@ -115,8 +120,8 @@ final class Deployment: Sendable {
         "backbone.curve.server_secret_key_file=\(directory.path)/broker.key",
       ]
     }
-    try await start("broker", kind == .serve ? .serve : .broker, brokerConfiguration, own)
-    guard kind != .serve else { return }
+    try await start("broker", isOneProcess ? .serve : .broker, brokerConfiguration, own)
+    guard !isOneProcess else { return }
     var link = ["backbone.endpoint=\(broker.endpoints.backbone ?? "")"]
     if let brokerKeys, gatewayKeys != nil {
       link += [
@@ -158,7 +163,7 @@ final class Deployment: Sendable {
     if kind == .curve { own.append("backbone.curve.server_secret_key_file=\(directory.path)/broker.key") }
     if let port = before.websocket.flatMap(URL.init(string:))?.port { own.append("server.port=\(port)") }
     try await start(
-      "broker", kind == .serve ? .serve : .broker, directory.appendingPathComponent("broker.json"), own)
+      "broker", isOneProcess ? .serve : .broker, directory.appendingPathComponent("broker.json"), own)
   }
 
   private func killAll() async {

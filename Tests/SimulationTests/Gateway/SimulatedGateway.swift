@@ -15,6 +15,8 @@ final class SimulatedGateway {
   let loops: [SimulatedLoop]
   var toBroker: [LinkMessage] = []
   var toGateway: [LinkMessage] = []
+  /// What becomes of a message on its way to the broker.
+  var carry: (LinkMessage) -> LinkMessage = { $0 }
   /// Publications under way: their answers tell clients less than is to be checked.
   private var publishing: [RequestSource: Publishing] = [:]
   private let uplink: Mailbox<UplinkMessage>
@@ -78,7 +80,7 @@ final class SimulatedGateway {
 
   private func perform(_ effect: GatewayLinkEffect) {
     switch effect {
-    case .send(let message): toBroker.append(message)
+    case .send(let message): toBroker.append(carry(message))
     case .answer(let source, let response):
       if let publishing = publishing.removeValue(forKey: source) { heard.append((publishing, response)) }
       if response == .tooLarge { tooLarge += 1 }

@@ -1,0 +1,43 @@
+import Wire
+import ZeroMQ
+
+/// The broker's end of the ZeroMQ pipe, for gateways in processes of their own. The backbone thread's alone.
+final class BackboneRouter {
+  let socket: Socket
+  /// Where gateways reach it, resolved: a configured port 0 is the one the system chose.
+  let endpoint: String
+  private var ingress = Ingress()
+  private var egress = Egress()
+
+  /// Nil where the only gateway is in this process.
+  init?(_ endpoints: BrokerEndpoints, in context: Context) throws(ZeroMQError) {
+    guard let address = endpoints.backbone else { return nil }
+    var options = Socket.Options()
+    options.lingerMilliseconds = 1000
+    options.routerMandatory = true
+    options.routerHandover = true
+    options.sendHighWaterMark = 1_000_000
+    options.receiveHighWaterMark = 100_000
+    options.maxMessageBytes = 64 << 20
+    options.curve = endpoints.curve
+    options.heartbeatIntervalMilliseconds = 2000
+    options.heartbeatTimeoutMilliseconds = 6000
+    socket = try Socket(context, .router, options)
+    try socket.bind(address)
+    endpoint = try socket.lastEndpoint
+  }
+
+  /// Reads what waits, up to `limit` messages and until they have `bytes`.
+  func read(limit: Int, bytes: Int, _ receive: (LinkMessage, UInt64) -> Void) throws(ZeroMQError) {
+    try ingress.read(socket, limit: limit, bytes: bytes, receive)
+  }
+
+  func send(_ message: LinkMessage, to gateway: UInt64) { egress.send(message, to: gateway, on: socket) }
+
+  func broadcast(_ body: LinkBody, to targets: [LinkTarget]) throws(ZeroMQError) {
+    try egress.broadcast(body, to: targets, on: socket)
+  }
+
+  /// Gateways whose pipe refused a message since this was asked last.
+  func takeFailed() -> [UInt64] { egress.takeFailed() }
+}

@@ -1,0 +1,38 @@
+import Wire
+import ZeroMQ
+
+/// The gateway's end of the ZeroMQ pipe, to a broker in a process of its own. The backbone thread's alone.
+final class BackboneDealer {
+  let socket: Socket
+  private var frames: [[UInt8]] = []
+
+  init(of gateway: UInt64, to endpoint: GatewayEndpoint, in context: Context) throws(ZeroMQError) {
+    var options = Socket.Options()
+    options.routingID = LinkIdentity.bytes(of: gateway)
+    options.lingerMilliseconds = 1000
+    // Bounded by the link's own windows, in bytes: a full pipe here would only hide a message that was counted.
+    options.sendHighWaterMark = 0
+    options.receiveHighWaterMark = 0
+    options.maxMessageBytes = 64 << 20
+    options.reconnectIntervalMilliseconds = 20
+    options.reconnectIntervalMaxMilliseconds = 500
+    options.curve = endpoint.curve
+    socket = try Socket(context, .dealer, options)
+    try socket.connect(endpoint.address)
+  }
+
+  /// Where no broker is there, it waits in the pipe for the next one, which answers what it does not know with a reset.
+  /// One that is refused is no loss: it stays in the account, and the next session asks again.
+  func send(_ message: LinkMessage) { try? socket.send(multipart: [message.header.bytes, message.body.bytes]) }
+
+  /// Reads what waits, up to `limit` messages.
+  func read(limit: Int, _ receive: (LinkMessage) -> Void) throws(ZeroMQError) {
+    for _ in 0..<limit {
+      guard let received = try socket.receiveMultipart(into: &frames, maxFrames: 2) else { return }
+      guard received.frames == 2, received.surplus == 0, let header = try? LinkHeader(bytes: frames[0]) else {
+        continue
+      }
+      receive(LinkMessage(header: header, bytes: frames[1]))
+    }
+  }
+}
