@@ -181,7 +181,7 @@ let package = Package(
       swiftSettings: base),
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: base),
+    .target(name: "TestSupport", dependencies: [logging], path: "Tests/TestSupport", swiftSettings: base),
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",

@@ -21,6 +21,14 @@ extension BrokerCore {
     note(limit.cause, from: user)
   }
 
+  /// A service asked for what its grant does not say.
+  ///
+  /// - Parameter service: by its name in the list of keys.
+  func refusedService(_ cause: RefusalCause, from service: String) {
+    counters.servicesRefused += 1
+    note(cause, from: service)
+  }
+
   /// What is to be logged now.
   ///
   /// - Parameter isMinuteOver: also what was summed up since the last time that it was.
@@ -32,11 +40,13 @@ extension BrokerCore {
 }
 
 extension RefusalCause {
+  static let serviceRequests = RefusalCause(
+    "service_requests", "requests of a service were refused: its line in broker.services.keys does not allow them")
+  static let serviceTaps = RefusalCause(
+    "service_taps", "a service asked the tap for what it may not have, and gets nothing of it")
   /// What has no name of its own (``AppLimit``).
   static let appCalls = RefusalCause(
     "app_calls", "calls were refused because their user had reached a limit of the app (docs/STATE.md, docs/CLIQUE.md)")
-  static let searches = RefusalCause(
-    "searches", "searches were refused: as many wait, of one user or of all, as may (broker.user.max_searches)")
   static let callsPutAside = RefusalCause(
     "app_calls_put_aside", "calls were refused: as many wait for the disk of the keys as may")
 }

@@ -94,4 +94,12 @@ public struct BrokerCounters: Sendable, Equatable {
   public var overQuota: UInt64 = 0
   /// What was refused for another limit: of memory, of a channel, of a user.
   public var limited: UInt64 = 0
+  /// Requests and subscriptions of services that their grants do not allow.
+  public var servicesRefused: UInt64 = 0
+  /// Orders to end connections or subscriptions that gateways were given.
+  public var orders: UInt64 = 0
+  /// Orders and revocations that a gateway had not confirmed in time.
+  public var ordersLate: UInt64 = 0
+  /// Revocations that were put in force.
+  public var revocations: UInt64 = 0
 }

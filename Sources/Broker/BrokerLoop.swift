@@ -73,7 +73,8 @@ public final class BrokerLoop: LoopParticipant {
     self.pipe = pipe
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
-      endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger)
+      endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger,
+      noteRefusal: { core.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
     loop.receive(from: completions, for: self, anywhere: { broker, completions in !broker.core.mayRead(completions) }) {
@@ -288,7 +289,9 @@ public final class BrokerLoop: LoopParticipant {
   private func report() {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
-    metrics.update(memoryBytes: core.memoryUse, channels: core.channels.count)
+    metrics.update(
+      memoryBytes: core.memoryUse, channels: core.channels.count, orders: core.orders.count,
+      revocations: core.revocations?.table.count ?? 0)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(
         "links to gateways changed",

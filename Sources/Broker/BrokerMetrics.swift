@@ -19,6 +19,12 @@ struct BrokerMetrics {
   private let keysRefused = Counter(label: "fanfare_broker_keys_refused_total")
   private let overQuota = Counter(label: "fanfare_broker_over_quota_total")
   private let limited = Counter(label: "fanfare_broker_limited_total")
+  private let servicesRefused = Counter(label: "fanfare_broker_services_refused_total")
+  private let orders = Counter(label: "fanfare_broker_orders_total")
+  private let ordersLate = Counter(label: "fanfare_broker_orders_late_total")
+  private let revocations = Counter(label: "fanfare_broker_revocations_total")
+  private let ordersUnderWay = Gauge(label: "fanfare_broker_orders_under_way")
+  private let revocationsInForce = Gauge(label: "fanfare_broker_revocations_in_force")
   private let memory = Gauge(label: "fanfare_broker_memory_bytes")
   private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
@@ -43,11 +49,20 @@ struct BrokerMetrics {
     keysRefused.increment(by: new.keysRefused - old.keysRefused)
     overQuota.increment(by: new.overQuota - old.overQuota)
     limited.increment(by: new.limited - old.limited)
+    servicesRefused.increment(by: new.servicesRefused - old.servicesRefused)
+    orders.increment(by: new.orders - old.orders)
+    ordersLate.increment(by: new.ordersLate - old.ordersLate)
+    revocations.increment(by: new.revocations - old.revocations)
     pending.record(pendingBytes)
   }
 
-  func update(memoryBytes: Int, channels: Int) {
+  /// - Parameters:
+  ///   - orders: that some gateway has not confirmed, revocations among them.
+  ///   - revocations: in force.
+  func update(memoryBytes: Int, channels: Int, orders: Int, revocations: Int) {
     memory.record(memoryBytes)
     self.channels.record(channels)
+    ordersUnderWay.record(orders)
+    revocationsInForce.record(revocations)
   }
 }

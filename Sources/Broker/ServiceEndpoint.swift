@@ -30,18 +30,20 @@ final class ServiceEndpoint {
   private var subscriptions = 0
   /// Replies that could not be sent because the service had gone or reads too slowly.
   private(set) var undelivered: UInt64 = 0
-  /// Taps that asked for what they may not have, and requests of services that were refused for their grant.
-  private(set) var refused: UInt64 = 0
   private let commandsAccess: ServiceAccess
   private let tapAccess: ServiceAccess
   private let logger: Logger
+  /// Told of what a service's grant does not allow, with the service's name.
+  private let noteRefusal: (RefusalCause, String) -> Void
 
   /// Nil where services are switched off.
   init?(
-    _ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context, logger: Logger
+    _ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context, logger: Logger,
+    noteRefusal: @escaping (RefusalCause, String) -> Void
   ) throws(ZeroMQError) {
     self.namespaces = namespaces
     self.logger = logger
+    self.noteRefusal = noteRefusal
     commandsAccess = endpoints.commandsAccess
     tapAccess = endpoints.tapAccess
     guard let commandsAddress = endpoints.commands, let tapAddress = endpoints.tap else { return nil }
@@ -89,7 +91,7 @@ final class ServiceEndpoint {
       do throws(ClientError) {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
         let request = try ServiceRequest.read(rest)
-        try check(grant, request)
+        try check(grant, of: received.user, request)
         try check(request)
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
@@ -102,9 +104,9 @@ final class ServiceEndpoint {
     }
   }
 
-  private func check(_ grant: ServiceGrant, _ request: BrokerRequest) throws(ClientError) {
+  private func check(_ grant: ServiceGrant, of user: String?, _ request: BrokerRequest) throws(ClientError) {
     guard let missing = grant.refusal(of: request) else { return }
-    refused += 1
+    noteRefusal(.serviceRequests, Self.name(of: user))
     throw .permissionDenied.saying(
       commandsAccess.goesByKey
         ? "this service's key may not do that; its line in broker.services.keys would need \(missing)"
@@ -172,14 +174,15 @@ final class ServiceEndpoint {
   /// libzmq applies what is said here to whoever sent the subscription that was received last.
   private func admit(_ user: String?, to prefix: [UInt8]) {
     guard let topics = tapAccess.grant(of: user).topics(beginningWith: prefix) else {
-      refused += 1
+      noteRefusal(.serviceTaps, Self.name(of: user))
       let asked = String(decoding: prefix.prefix(64), as: UTF8.self).debugDescription
-      return logger.warning(
-        "a service asked the tap for what it may not have, and gets nothing of it",
-        metadata: ["service": "\(user ?? "without a key")", "topics": "\(asked)"])
+      return logger.debug(
+        "the tap refuses a subscription", metadata: ["service": "\(Self.name(of: user))", "topics": "\(asked)"])
     }
     for topic in topics { try? tap.subscribe(to: topic) }
   }
+
+  private static func name(of user: String?) -> String { user ?? "without a key" }
 
   /// XPUB drops what a slow service does not take; it sees the hole in the offsets and asks for the history.
   func tap(_ channel: ChannelName, _ epoch: String, _ publication: Publication) {

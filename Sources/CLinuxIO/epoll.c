@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "CLinuxIO.h"
 #include "linuxio_epoll.h"
 
 #include <errno.h>
@@ -15,8 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#else
-#include <fcntl.h>
 #endif
 
 static uint64_t nanoseconds(clockid_t clock) {
@@ -136,19 +135,6 @@ int linuxio_resolve(const char *host, const char *port, void *address, int capac
   return length <= capacity ? length : -1;
 }
 
-static int stream_socket(int family) {
-#ifdef __linux__
-  int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  return fd >= 0 ? fd : -errno;
-#else
-  int fd = socket(family, SOCK_STREAM, 0);
-  if (fd < 0) return -errno;
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
-  fcntl(fd, F_SETFL, O_NONBLOCK);
-  return fd;
-#endif
-}
-
 void linuxio_no_delay(int fd) {
   int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -167,7 +153,7 @@ int linuxio_connect(const void *address, int length, uint32_t source, int receiv
   struct sockaddr_storage target;
   if (length < 0 || (size_t)length > sizeof target) return -EINVAL;
   memcpy(&target, address, (size_t)length);
-  int fd = stream_socket(target.ss_family);
+  int fd = linuxio_stream_socket(target.ss_family);
   if (fd < 0) return fd;
   linuxio_no_delay(fd);
   if (receiveBuffer > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, sizeof receiveBuffer);
@@ -192,7 +178,7 @@ int linuxio_socket_error(int fd) {
 }
 
 int linuxio_listen(int everywhere, uint16_t *port, int backlog) {
-  int fd = stream_socket(AF_INET);
+  int fd = linuxio_stream_socket(AF_INET);
   if (fd < 0) return fd;
   int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -37,6 +37,8 @@ public struct GatewayConfiguration: Sendable {
   public var clientReadWindowBytes = 2 << 20
   /// The same of all clients together: each event loop has its part.
   public var readWindowBytes = 16 << 20
+  /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
+  public var maximumSubscribersPerChannel = 0
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing = true
 
@@ -71,7 +73,9 @@ public final class GatewayServer: Sendable {
     self.configuration = configuration
     self.logger = logger
     let revocations = Revocations()
-    let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, logger: logger)
+    let refusals = Refusals(logger: logger)
+    self.refusals = refusals
+    let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
     let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
     let count = Self.loopCount(configuration.eventLoops)
@@ -83,11 +87,9 @@ public final class GatewayServer: Sendable {
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
     let accounts = Self.accounts(configuration.session)
-    let refusals = Refusals(logger: logger)
-    self.refusals = refusals
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     let egress = EgressBudget(
-      limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, logger: logger)
+      limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
     var shards: [NIOLoopBound<Shard>] = []
     var rings = 0
     for (index, eventLoop) in eventLoops.enumerated() {
@@ -158,6 +160,7 @@ public final class GatewayServer: Sendable {
     linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
+    linkConfiguration.maximumSubscribers = configuration.maximumSubscribersPerChannel
     return try GatewayLoop(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,

@@ -11,6 +11,10 @@ extension SettingTable {
       "Connections whose request has not come whole, the TLS handshake included; 0 means half of server.max_connections. One more is answered 503."
     ),
     SettingKey(
+      "server.max_tls_handshakes", .integer(0...10_000_000), .int(0),
+      "TLS handshakes under way, from a client's first bytes to its last; 0 means half of server.max_handshakes. One more waits for its turn, addresses one after another, for as long as server.header_timeout gives it; every event loop has an equal part."
+    ),
+    SettingKey(
       "server.address.max_connections", .integer(0...10_000_000), .int(0),
       "Connections of one address, an IPv6 address counted by its /64; 0 means a quarter of server.max_connections. One more is answered 429."
     ),
@@ -20,6 +24,9 @@ extension SettingTable {
     SettingKey(
       "server.address.max_handshakes", .integer(0...10_000_000), .int(0),
       "Of them, those whose request has not come whole; 0 means a quarter of server.max_handshakes."),
+    SettingKey(
+      "server.address.max_tls_handshakes", .integer(0...10_000_000), .int(0),
+      "TLS handshakes of one address under way; 0 means a quarter of server.max_tls_handshakes. One more waits."),
     SettingKey(
       "server.address.connections_per_second", .integer(0...1_000_000), .int(500),
       "Connections that one address opens; 0: no limit. One more is answered 429."),

@@ -170,6 +170,10 @@ enum SettingTable {
       "gateway.max_filters_per_channel", .integer(1...1_000_000), .int(1000),
       "Different filters of clients on one channel, for each event loop; one more is refused with error 106."),
     SettingKey(
+      "gateway.max_subscribers_per_channel", .integer(0...10_000_000), .int(0),
+      "Subscribers of one channel on one gateway process, with presence or without; 0: as many as there are connections. One more is refused with error 106."
+    ),
+    SettingKey(
       "gateway.read_window_bytes", .bytes(kibibytes(256)...mebibytes(1024)), .int(mebibytes(16)),
       "The same as client.read_window_bytes for all clients together, large answers and small ones each; every event loop has an equal part."
     ),

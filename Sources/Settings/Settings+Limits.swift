@@ -5,9 +5,11 @@ extension Settings {
   public struct Admission: Sendable, Equatable {
     public var maxUnsigned: Int
     public var maxHandshakes: Int
+    public var maxTLSHandshakes: Int
     public var addressConnections: Int
     public var addressUnsigned: Int
     public var addressHandshakes: Int
+    public var addressTLSHandshakes: Int
     public var connectionRate: RateLimit
     public var signInRate: RateLimit
     public var limitsLoopback: Bool
@@ -27,9 +29,12 @@ extension SettingsReader {
   var admission: Settings.Admission {
     .init(
       maxUnsigned: int("server.max_unsigned"), maxHandshakes: int("server.max_handshakes"),
+      maxTLSHandshakes: int("server.max_tls_handshakes"),
       addressConnections: int("server.address.max_connections"), addressUnsigned: int("server.address.max_unsigned"),
-      addressHandshakes: int("server.address.max_handshakes"), connectionRate: rate("server.address.connections"),
-      signInRate: rate("server.address.sign_ins"), limitsLoopback: bool("server.address.limit_loopback"),
+      addressHandshakes: int("server.address.max_handshakes"),
+      addressTLSHandshakes: int("server.address.max_tls_handshakes"),
+      connectionRate: rate("server.address.connections"), signInRate: rate("server.address.sign_ins"),
+      limitsLoopback: bool("server.address.limit_loopback"),
       // What is no range is reported by the rules, and nothing starts.
       trustedProxies: strings("server.trusted_proxies").compactMap { AddressRange($0) },
       proxyProtocol: bool("server.proxy_protocol"))

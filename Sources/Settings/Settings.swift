@@ -136,6 +136,8 @@ public struct Settings: Sendable, Equatable {
     public var egressBytes: Int
     public var readWindowBytes: Int
     public var maximumFiltersPerChannel: Int
+    /// 0: any number.
+    public var maximumSubscribersPerChannel: Int
     public var ioUring: Bool
   }
 

@@ -22,7 +22,8 @@ struct SettingsReader {
       gateway: .init(
         uplinkWindowBytes: int("gateway.uplink_window_bytes"), egressBytes: int("gateway.egress_bytes"),
         readWindowBytes: int("gateway.read_window_bytes"),
-        maximumFiltersPerChannel: int("gateway.max_filters_per_channel"), ioUring: bool("gateway.io_uring")),
+        maximumFiltersPerChannel: int("gateway.max_filters_per_channel"),
+        maximumSubscribersPerChannel: int("gateway.max_subscribers_per_channel"), ioUring: bool("gateway.io_uring")),
       clique: clique, state: state, data: data,
       clock: .init(maxStep: duration("clock.max_step"), afterRestart: choice("clock.after_restart")),
       shutdown: .init(deadline: duration("shutdown.deadline")),

@@ -19,6 +19,8 @@ extension SettingsRules {
       ("address.max_connections", server.admission.addressConnections),
       ("address.max_unsigned", server.admission.addressUnsigned),
       ("address.max_handshakes", server.admission.addressHandshakes),
+      ("max_tls_handshakes", server.admission.maxTLSHandshakes),
+      ("address.max_tls_handshakes", server.admission.addressTLSHandshakes),
     ] where all > 0 && number > all {
       report("server.\(key)", "is more than server.max_connections, so it limits nothing; make it smaller")
     }

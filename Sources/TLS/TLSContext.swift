@@ -61,14 +61,9 @@ public final class TLSContext: Sendable {
   }
 
   /// A handler for one connection that was accepted. Place it first in the pipeline.
-  ///
-  /// - Parameter whenItsTurn: is given the costly part of the handshake, the answer to the client's first message, and
-  ///   calls it once on the connection's event loop, now or later; nil: it is done when the message comes.
-  public func makeServerHandler(
-    whenItsTurn: ((_ begin: @escaping () -> Void) -> Void)? = nil
-  ) throws(TLSError) -> TLSHandler {
+  public func makeServerHandler() throws(TLSError) -> TLSHandler {
     guard case .server = side else { preconditionFailure("a client's context cannot serve; use TLSContext.server") }
-    return TLSHandler(try current.withLock(\.self).makeSession(isServer: true), whenItsTurn: whenItsTurn)
+    return TLSHandler(try current.withLock(\.self).makeSession(isServer: true))
   }
 
   /// A handler for one connection that we open. Place it first in the pipeline.

@@ -24,9 +24,6 @@ public final class TLSHandler: ChannelDuplexHandler {
   /// Bytes of TLS's own that may wait for a peer which does not read: a handshake with a long chain, and some more.
   private static let answerLimitBytes = 131_072
 
-  /// Bytes that a client may send before its handshake has had its turn: more than any first message has.
-  private static let helloLimitBytes = 32_768
-
   private enum State {
     /// Not active yet. Can transition to: handshaking, closed.
     case idle
@@ -50,15 +47,8 @@ public final class TLSHandler: ChannelDuplexHandler {
   private var answerBytes = 0
   /// What a half-close asked during the handshake waits for.
   private var pendingOutputClose: (isAsked: Bool, promise: EventLoopPromise<Void>?) = (false, nil)
-  /// Nil once the handshake has been handed over to it, or where nobody says whose turn it is.
-  private var whenItsTurn: ((_ begin: @escaping () -> Void) -> Void)?
-  /// Of the client's first message, while its answer waits for its turn.
-  private var heldBytes: Int?
 
-  init(_ session: TLSSession, whenItsTurn: ((_ begin: @escaping () -> Void) -> Void)? = nil) {
-    self.session = session
-    self.whenItsTurn = whenItsTurn
-  }
+  init(_ session: TLSSession) { self.session = session }
 
   public func handlerAdded(context: ChannelHandlerContext) {
     if context.channel.isActive { begin(context) }
@@ -87,29 +77,9 @@ public final class TLSHandler: ChannelDuplexHandler {
   public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if state == .closed { return }
     var bytes = unwrapInboundIn(data)
-    let count = bytes.readableBytes
-    if state == .idle { begin(context) }
     guard session.receive(&bytes) else { return fail(.failed(detail: "out of memory"), context) }
-    if heldBytes != nil || whenItsTurn != nil { return wait(count, context) }
-    if state == .handshaking { proceed(context) }
+    if state == .idle { begin(context) } else if state == .handshaking { proceed(context) }
     if state == .open || state == .outputClosed { readPlaintext(context) }
-  }
-
-  /// The answer to the client's first message costs a signature, so it is given in turn.
-  private func wait(_ count: Int, _ context: ChannelHandlerContext) {
-    let held = (heldBytes ?? 0) + count
-    heldBytes = held
-    if held > Self.helloLimitBytes {
-      return fail(.handshakeFailed(detail: "the client sent too much before it was answered"), context)
-    }
-    guard let whenItsTurn else { return }
-    self.whenItsTurn = nil
-    whenItsTurn { [self] in
-      heldBytes = nil
-      guard state == .handshaking else { return }
-      proceed(context)
-      if state == .open || state == .outputClosed { readPlaintext(context) }
-    }
   }
 
   private func begin(_ context: ChannelHandlerContext) {

@@ -86,30 +86,22 @@ struct EngineServerTests {
 
   @Test("TLS carries the same, where the certificate is trusted, and nothing where it is not")
   func tls() async throws {
-    try await withTemporaryDirectory { folder in
-      let (key, chain) = (folder.appending(path: "key.pem").path, folder.appending(path: "chain.pem").path)
-      let made = try await Command(
-        named: "openssl",
-        [
-          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-          "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", chain,
-        ]
-      ).run(deadline: .seconds(300))
-      #expect(made.status == 0)
-      _ = chmod(key, 0o600)
-      let settings = [
-        "server.tls.enabled=true", "server.tls.certificate_file=\(chain)", "server.tls.key_file=\(key)",
-      ].flatMap { ["--set", $0] }
-      try await withServer(Self.configuration, arguments: Self.patient + settings) { server in
-        var plan = plan(server, "json")
-        plan.target.url = server.endpoints.websocket.replacing("ws://", with: "wss://")
-        plan.target.trust = chain
-        #expect(try await WorkerRunner.run(plan).groups.first?.isWhole == true)
-        plan.target.trust = nil
-        let runner = try WorkerRunner(plan)
-        let error = await #expect(throws: BenchError.self) { try await runner.ready }
-        #expect(error?.description.contains("certificate is not trusted") == true, "\(error?.description ?? "")")
-      }
+    let certificate = try TestCertificate()
+    let (key, chain) = (certificate.keyPath, certificate.chainPath)
+    _ = chmod(key, 0o600)
+    let settings = [
+      "server.tls.enabled=true", "server.tls.certificate_file=\(chain)", "server.tls.key_file=\(key)",
+    ].flatMap { ["--set", $0] }
+    try await withServer(Self.configuration, arguments: Self.patient + settings) { server in
+      var plan = plan(server, "json")
+      plan.target.url = server.endpoints.websocket.replacing("ws://", with: "wss://")
+      plan.target.trust = chain
+      #expect(try await WorkerRunner.run(plan).groups.first?.isWhole == true)
+      plan.target.trust = nil
+      let runner = try WorkerRunner(plan)
+      let error = await #expect(throws: BenchError.self) { try await runner.ready }
+      #expect(error?.description.contains("certificate is not trusted") == true, "\(error?.description ?? "")")
     }
+    withExtendedLifetime(certificate) {}
   }
 }

@@ -78,13 +78,18 @@ struct AskingTests {
 
   // MARK: Apps
 
+  /// An app that has carried out one command, and has it on disk.
+  private static func scene(after command: String) -> BrokerScene {
+    let scene = BrokerScene(TinyApp())
+    scene.hello(1)
+    scene.call(1, command)
+    scene.finish(.max)
+    return scene
+  }
+
   @Test("who is refused an app's channel leaves nothing behind, whatever they try")
   func refused() {
-    let app = TinyApp()
-    let scene = BrokerScene(app)
-    scene.hello(1)
-    scene.call(1, "bar bob")
-    scene.finish(.max)
+    let scene = Self.scene(after: "bar bob")
     let opened = scene.disk.opened
     let bob = ClientInfo(user: "bob", client: "b")
     for channel in [TinyApp.chat, TinyApp.list, TinyApp.live, "tiny.chat:other"] as [ChannelName] {
@@ -111,11 +116,7 @@ struct AskingTests {
 
   @Test("an app's map in memory that nobody is subscribed to is worked out for who reads it, and not kept")
   func derivedMap() {
-    let app = TinyApp()
-    let scene = BrokerScene(app)
-    scene.hello(1)
-    scene.call(1, "soon a 1")
-    scene.finish(.max)
+    let scene = Self.scene(after: "soon a 1")
     scene.pass(500)
     scene.finish(.max)
     scene.pass(60_000)
@@ -126,11 +127,7 @@ struct AskingTests {
 
   @Test("an app's map in memory is forgotten when the last subscriber has left, with entries in it")
   func forgottenMap() {
-    let app = TinyApp()
-    let scene = BrokerScene(app)
-    scene.hello(1)
-    scene.call(1, "soon a 1")
-    scene.finish(.max)
+    let scene = Self.scene(after: "soon a 1")
     scene.request(2, .subscribe(TinyApp.live))
     scene.pass(500)
     #expect(scene.core.channels[TinyApp.live]?.map?.isEmpty == false)

@@ -37,6 +37,7 @@ struct RevocationTests {
     #expect(scene.answers[1] == nil)
     scene.send(.obeyed(LinkObeyed(id: 1)), from: 1)
     #expect(scene.answers[1] == .done)
+    #expect(scene.core.counters.revocations == 1 && scene.core.counters.orders == 0)
   }
 
   @Test("a gateway that says hello hears all that is in force before anything else, in parts where it is much")

@@ -41,7 +41,7 @@ struct ServiceAccessTests {
     var tap: String
   }
 
-  private func start(_ access: Access) throws -> Endpoints {
+  private func start(_ access: Access, log: LogLines = LogLines()) throws -> Endpoints {
     var table = NamespaceTable(withoutNamespace: ChannelOptions())
     for name in ["chat", "clique.x"] { table.namespaces[name] = ChannelOptions() }
     let found = Mutex<(commands: String, tap: String)?>(nil)
@@ -60,7 +60,7 @@ struct ServiceAccessTests {
       endpoints.tapAccess = endpoints.commandsAccess
       let broker = try BrokerLoop(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        logger: Logger(label: "test") { _ in log })
       found.withLock { $0 = broker.serviceEndpoints }
       return [list, broker]
     }
@@ -119,6 +119,28 @@ struct ServiceAccessTests {
     #expect(try ask(app, "publish", #"{"channel":"clique.x:1"}"#, "1") == "ok")
     #expect(try ask(app, "disconnect", #"{"user":"u"}"#) == "ok")
     #expect(try ask(app, "revoke_token", #"{"uid":"x"}"#) == "error 103")
+  }
+
+  @Test("what a grant does not allow is told at once, with the service's name, and summed up from then on")
+  func told() throws {
+    let log = LogLines()
+    let endpoints = try start(.keys, log: log)
+    defer { endpoints.thread.stop() }
+    let writer = try socket(.req, endpoints.commands, as: "writer")
+    for _ in 0..<50 { #expect(try ask(writer, "publish", #"{"channel":"sport"}"#, "1") == "error 103") }
+    let tap = try socket(.sub, endpoints.tap, as: "writer")
+    for number in 0..<50 { try tap.subscribe(to: Array("secret \(number)".utf8)) }
+    func lines(_ cause: String) -> [String] { log.all.filter { $0.contains("cause=\(cause) ") } }
+    let isTold = blocksUntil(within: .seconds(120)) {
+      !lines("service_requests").isEmpty && !lines("service_taps").isEmpty
+    }
+    #expect(isTold)
+    for cause in ["service_requests", "service_taps"] {
+      #expect(lines(cause).first?.hasPrefix("info ") == true)
+      #expect(lines(cause).first?.contains("count=1 most=writer") == true)
+      // One at once, then one a minute.
+      #expect(lines(cause).count < 10)
+    }
   }
 
   @Test("whoever has no key, or one that is not listed, gets no answer")

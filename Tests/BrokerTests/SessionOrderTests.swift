@@ -35,6 +35,7 @@ struct SessionOrderTests {
     obey(1, 2, scene)
     #expect(scene.answers[1] == .done)
     #expect(scene.core.orders.isEmpty)
+    #expect(scene.core.counters.orders == 1 && scene.core.counters.ordersLate == 0)
   }
 
   @Test("where there is no gateway, it is done at once")
@@ -87,6 +88,7 @@ struct SessionOrderTests {
     #expect(scene.answers[1] == nil)
     scene.pass(half)
     #expect(scene.answers[1]?.errorCode == 100)
+    #expect(scene.core.counters.ordersLate == 1)
     obey(1, 1, scene)
     #expect(scene.core.orders.isEmpty)
   }

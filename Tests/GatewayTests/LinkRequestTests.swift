@@ -53,6 +53,39 @@ struct LinkRequestTests {
     #expect(scene.tells().allSatisfy { if case .publication = $0 { false } else { true } })
   }
 
+  @Test("a channel has as many subscribers as may be, on all event loops, seen by others or not; more are refused")
+  func subscribers() throws {
+    let scene = LinkScene { $0.maximumSubscribers = 3 }
+    scene.welcome()
+    let unseen = BrokerRequest.subscribe(.init(channel: channel))
+    scene.submit(unseen, tag: 1)
+    scene.submit(unseen, tag: 2, loop: 1, format: .protobuf)
+    scene.answer(1, position)
+    // The third is under way, and counts.
+    scene.submit(subscribe("a"), tag: 3)
+    _ = (scene.sends(), scene.tells())
+    for tag in 4...9 as ClosedRange<UInt64> { scene.submit(unseen, tag: tag, loop: 1, isFiltered: tag == 4) }
+    let refused = scene.tells().compactMap { effect -> UInt64? in
+      guard case .refusal(let source, .channelSubscribers, let error) = effect, error.code == 106 else { return nil }
+      return source.tag
+    }
+    #expect(refused == [4, 5, 6, 7, 8, 9])
+    #expect(scene.sends() == [], "the broker is not asked")
+    // Another channel has its own; and who was refused, failed or left leaves the place to the next.
+    scene.submit(.subscribe(.init(channel: try ChannelName("other"))), tag: 10)
+    #expect(scene.sends() == [.request])
+    scene.answer(2, position)
+    scene.answer(3, .failed(.internalError))
+    scene.submit(unseen, tag: 11)
+    #expect(scene.sends() == [.request])
+    scene.answer(5, position)
+    scene.submit(.unsubscribe(.init(channel: channel, member: nil, keepsInterest: false)), tag: 1)
+    scene.submit(unseen, tag: 12)
+    #expect(scene.sends() == [.request, .request])
+    scene.submit(unseen, tag: 13)
+    #expect(scene.sends() == [])
+  }
+
   @Test("joins and leaves go to the loops that have subscribers, or nowhere")
   func presence() {
     let scene = LinkScene()

@@ -64,6 +64,7 @@ struct ListenerEgressTests {
       // Those who were closed are really gone, with all that waited for them.
       #expect(try harness.wait { try (2..<14).filter { try harness.onLoop($0) { $0.closed } == 1 }.count == shed })
       for index in 0...1 { #expect(try harness.onLoop(index) { $0.connection.isOpen }) }
+      #expect(harness.refusals.count(.egress) == shed)
       #expect(try lazy.readFrame()?.payload.count == 8 << 20)
       withExtendedLifetime(greedy) {}
     }

@@ -25,37 +25,20 @@ struct ListenerTLSTests {
     }
   }
 
-  /// A certificate in a new folder, whose name is returned.
-  private func makeCertificate() throws -> URL {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("listener-tls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let openssl = Process()
-    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    openssl.currentDirectoryURL = folder
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "chain.pem",
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-    return folder
-  }
-
   private func withTLSListener(
-    _ configure: (inout ListenerConfiguration) -> Void = { _ in },
+    loops: Int = 2, _ configure: (inout ListenerConfiguration) -> Void = { _ in },
     _ body: (ListenerHarness, _ connect: () throws -> ((any Channel), Collector)) throws -> Void
   ) throws {
-    let folder = try makeCertificate()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let chain = folder.appendingPathComponent("chain.pem").path
-    let server = try TLSContext.server(
-      .init(chainPath: chain, keyPath: folder.appendingPathComponent("key.pem").path))
-    let client = try TLSContext.client(trust: .authorities(path: chain))
-    try withListener({
-      $0.tls = server
-      configure(&$0)
-    }) { harness throws in
+    let certificate = try TestCertificate()
+    let server = try TLSContext.server(.init(chainPath: certificate.chainPath, keyPath: certificate.keyPath))
+    let client = try TLSContext.client(trust: .authorities(path: certificate.chainPath))
+    try withListener(
+      loops: loops,
+      {
+        $0.tls = server
+        configure(&$0)
+      }
+    ) { harness throws in
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       defer { try? group.syncShutdownGracefully() }
       try body(harness) {
@@ -135,6 +118,90 @@ struct ListenerTLSTests {
       #expect(sent < 10_000)
       #expect(try harness.onLoop { $0.connection.closeCode } == .slow)
       #expect(try harness.wait { try harness.onLoop { $0.closed } == 1 })
+    }
+  }
+
+  // MARK: Handshakes under way
+
+  private static let storm = "127.0.0.66"
+
+  private static func limits(_ all: Int, ofAddress: Int = .max) -> AdmissionLimits {
+    var limits = AdmissionLimits.none
+    (limits.all.tlsHandshakes, limits.address.tlsHandshakes) = (all, ofAddress)
+    limits.countsLoopback = true
+    return limits
+  }
+
+  /// Begins a handshake and goes no further: what a record begins with.
+  private func stall(_ harness: ListenerHarness) throws -> ListenerRawClient {
+    let client = try ListenerRawClient(port: harness.port, from: Self.storm)
+    try client.send([0x16, 0x03, 0x01, 0x02])
+    return client
+  }
+
+  private func isServed(_ harness: ListenerHarness, _ client: (any Channel, Collector)) throws -> Bool {
+    client.0.writeAndFlush(ByteBuffer(string: ListenerRawClient.upgradeRequest()), promise: nil)
+    return try harness.wait { client.1.contains("HTTP/1.1 101 ") }
+  }
+
+  @Test("as many TLS handshakes as may are under way; one more waits, is noted, and is served when one of them ends")
+  func handshakeWaits() throws {
+    try withTLSListener(loops: 1, { $0.admission = Self.limits(2) }) { harness, connect throws in
+      var held = [try stall(harness), try stall(harness)]
+      let third = try stall(harness)
+      #expect(try harness.wait { harness.refusals.count(.tlsHandshakes) == 1 })
+      let honest = try connect()
+      honest.0.writeAndFlush(ByteBuffer(string: ListenerRawClient.upgradeRequest()), promise: nil)
+      #expect(try harness.wait { harness.refusals.count(.tlsHandshakes) == 2 })
+      #expect(harness.sessionCount == 0)
+      // Addresses take turns, so the honest one is not behind all that waits from the other; and who ends in line
+      // leaves no place behind.
+      withExtendedLifetime(third) {}
+      held.removeAll()
+      #expect(try harness.wait { honest.1.contains("HTTP/1.1 101 ") })
+      #expect(harness.listener.counters.refusedConnections == 0)
+    }
+  }
+
+  @Test("an address that begins handshakes and ends none has its share; all from elsewhere are served meanwhile")
+  func handshakeShare() throws {
+    try withTLSListener(loops: 1, { $0.admission = Self.limits(64, ofAddress: 3) }) { harness, connect throws in
+      let held = try (0..<20).map { _ in try stall(harness) }
+      #expect(try harness.wait { harness.refusals.count(.addressTLSHandshakes) >= 10 })
+      for _ in 0..<10 {
+        let client = try connect()
+        #expect(try isServed(harness, client))
+      }
+      #expect(held.count == 20 && harness.refusals.count(.tlsHandshakes) == 0)
+    }
+  }
+
+  @Test("of many who come at once, few may be under way, and all of them get in")
+  func storm() throws {
+    try withTLSListener({ $0.admission = Self.limits(4) }) { harness, connect throws in
+      let clients = try (0..<60).map { _ in try connect() }
+      for client in clients {
+        client.0.writeAndFlush(ByteBuffer(string: ListenerRawClient.upgradeRequest()), promise: nil)
+      }
+      #expect(try harness.wait { clients.allSatisfy { $0.1.contains("HTTP/1.1 101 ") } })
+      #expect(harness.sessionCount == 60 && harness.listener.counters.rejectedRequests == 0)
+    }
+  }
+
+  @Test("who waits for a turn for longer than a request may take is closed, like whoever takes so long")
+  func handshakeTooLate() throws {
+    try withTLSListener(
+      loops: 1,
+      {
+        $0.admission = Self.limits(1)
+        $0.headerTimeoutMilliseconds = 50
+        $0.closeGraceMilliseconds = 50
+      }
+    ) { harness, _ throws in
+      let clients = try (0..<8).map { _ in try stall(harness) }
+      #expect(try harness.wait { harness.listener.counters.acceptedConnections == 8 })
+      #expect(try harness.wait { harness.listener.counters.openConnections == 0 })
+      withExtendedLifetime(clients) {}
     }
   }
 }

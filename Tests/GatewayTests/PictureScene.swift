@@ -205,6 +205,25 @@ final class PictureScene {
     try ask("GET", "/state/pictures/\(id)", token: "token-of-\(user)")
   }
 
+  /// Whether the picture's owner, who may see it from now on, gets it as it was sent.
+  func shows(_ picture: [UInt8]) throws -> Bool {
+    broker.show(to: "ada")
+    return try get(Self.id).body == picture
+  }
+
+  /// An upload that has sent so many of a picture's bytes and stands still, when the server says that it has what is whole
+  /// of them.
+  func hangingUpload(of picture: [UInt8], after sent: Int) throws -> ListenerRawClient {
+    let client = try ListenerRawClient(port: harness.port)
+    try client.send(
+      Self.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: \(picture.count)"]))
+    try client.send(Array(picture[..<sent]))
+    let whole = sent - sent % 65_536
+    let isThere = try harness.wait { try offset(Self.id) == "\(whole)" }
+    guard isThere else { throw ListenerRawClient.Failure.timedOut }
+    return client
+  }
+
   var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
 
   static let id = "0123456789abcdef0123456789abcdef"

@@ -54,9 +54,7 @@ struct PictureSharedTests {
       #expect(try third.put(Self.id, picture, 0..<150_000).status == 202)
       third.stop()
       #expect(try b.put(Self.id, picture, 131_072..<300_000).status == 201)
-      a.broker.show(to: "ada")
-      let isSame = try a.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try a.shows(picture))
     }
   }
 
@@ -76,18 +74,12 @@ struct PictureSharedTests {
   func superseded() async throws {
     try await withTwo { a, b, _ throws in
       let picture = PictureScene.picture(300_000)
-      let hanging = try ListenerRawClient(port: a.harness.port)
-      try hanging.send(
-        PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: \(picture.count)"]))
-      try hanging.send(Array(picture[..<100_000]))
-      #expect(try a.harness.wait { try a.offset(Self.id) == "65536" })
+      let hanging = try a.hangingUpload(of: picture, after: 100_000)
       #expect(try b.put(Self.id, picture, 65_536..<200_000).header("Upload-Offset") == "196608")
       try? hanging.send(Array(picture[100_000...]))
       #expect(try a.read(hanging).status == 409)
       #expect(try b.put(Self.id, picture, 196_608..<300_000).status == 201)
-      a.broker.show(to: "ada")
-      let isSame = try a.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try a.shows(picture))
     }
   }
 
@@ -101,9 +93,7 @@ struct PictureSharedTests {
       #expect(try b.put(Self.id, picture, 99_999..<100_000).status == 503)
       a.broker.refusal = nil
       #expect(try b.put(Self.id, picture, 99_999..<100_000).status == 201)
-      a.broker.show(to: "ada")
-      let isSame = try a.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try a.shows(picture))
     }
   }
 
@@ -117,9 +107,7 @@ struct PictureSharedTests {
       #expect(refused.status == 409 && refused.header("Upload-Offset") == "0")
       #expect(b.files == [])
       #expect(try b.put(Self.id, picture).status == 201)
-      a.broker.show(to: "ada")
-      let isSame = try a.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try a.shows(picture))
     }
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -33,29 +32,11 @@ struct PictureTLSTests {
     var bytes: [UInt8] { answer.withLock { $0 } }
   }
 
-  private static func makeCertificate(in folder: URL) throws {
-    let openssl = Process()
-    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    openssl.currentDirectoryURL = folder
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "chain.pem",
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-  }
-
   @Test("a picture of the largest size goes in and comes out")
   func largest() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("picture-tls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try Self.makeCertificate(in: folder)
-    let chain = folder.appendingPathComponent("chain.pem").path
-    let server = try TLSContext.server(
-      .init(chainPath: chain, keyPath: folder.appendingPathComponent("key.pem").path))
-    let client = try TLSContext.client(trust: .authorities(path: chain))
+    let certificate = try TestCertificate()
+    let server = try TLSContext.server(.init(chainPath: certificate.chainPath, keyPath: certificate.keyPath))
+    let client = try TLSContext.client(trust: .authorities(path: certificate.chainPath))
     try await withPictures(listener: { $0.tls = server }) { scene throws in
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       defer { try? group.syncShutdownGracefully() }

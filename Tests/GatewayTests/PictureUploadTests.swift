@@ -61,21 +61,13 @@ struct PictureUploadTests {
   func resumes() async throws {
     try await withPictures { scene throws in
       let picture = PictureScene.picture(400_000)
-      do {
-        let client = try ListenerRawClient(port: scene.harness.port)
-        try client.send(
-          PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: \(picture.count)"]))
-        try client.send(Array(picture[..<150_000]))
-        #expect(try scene.harness.wait { try scene.offset(Self.id) == "131072" })
-      }
+      _ = try scene.hangingUpload(of: picture, after: 150_000)
       let wrong = try scene.put(Self.id, picture, 150_000..<400_000)
       #expect(wrong.status == 409)
       #expect(wrong.header("Upload-Offset") == "131072")
       #expect(try scene.put(Self.id, picture, 131_072..<250_000).header("Upload-Offset") == "196608")
       #expect(try scene.put(Self.id, picture, 196_608..<400_000).status == 201)
-      scene.broker.show(to: "ada")
-      let isSame = try scene.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try scene.shows(picture))
     }
   }
 
@@ -83,16 +75,11 @@ struct PictureUploadTests {
   func superseded() async throws {
     try await withPictures { scene throws in
       let (old, new) = (PictureScene.picture(200_000, seed: 1), PictureScene.picture(200_000, seed: 2))
-      let hanging = try ListenerRawClient(port: scene.harness.port)
-      try hanging.send(PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: 200000"]))
-      try hanging.send(Array(old[..<100_000]))
-      #expect(try scene.harness.wait { try scene.offset(Self.id) == "65536" })
+      let hanging = try scene.hangingUpload(of: old, after: 100_000)
       #expect(try scene.put(Self.id, new).status == 201)
       try? hanging.send(Array(old[100_000...]))
       #expect(try scene.read(hanging).status == 409)
-      scene.broker.show(to: "ada")
-      let isSame = try scene.get(Self.id).body == new
-      #expect(isSame)
+      #expect(try scene.shows(new))
     }
   }
 
@@ -133,9 +120,7 @@ struct PictureUploadTests {
       #expect(try scene.offset(Self.id) == "100000")
       scene.broker.refusal = nil
       #expect(try scene.put(Self.id, picture, 99_999..<100_000).status == 201)
-      scene.broker.show(to: "ada")
-      let isSame = try scene.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try scene.shows(picture))
     }
   }
 
@@ -249,9 +234,7 @@ struct PictureUploadTests {
       let head = PictureScene.head("PUT", "/state/pictures?id=\(Self.id)", ["Content-Length: 500"])
       try client.drip(Array(head.utf8) + picture)
       #expect(try scene.read(client).status == 201)
-      scene.broker.show(to: "ada")
-      let isSame = try scene.get(Self.id).body == picture
-      #expect(isSame)
+      #expect(try scene.shows(picture))
     }
   }
 }

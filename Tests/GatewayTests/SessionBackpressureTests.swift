@@ -77,6 +77,19 @@ struct SessionBackpressureTests {
     #expect(bench.session.reads.isEmpty && bench.session.waiting.isEmpty)
   }
 
+  @Test("many reads that waited while the input was held do not all stand in the line that everybody shares")
+  func readsReleased() {
+    var bench = SessionBench.live()
+    var history = ClientCommand.History()
+    history.channel = "a"
+    bench.feed(.inputHeld(true))
+    for id in UInt32(1)...256 { #expect(bench.feed(.history(history), id: id).isEmpty) }
+    let asked = bench.feed(.inputHeld(false))
+    #expect(asked.count == Session.maximumReads)
+    // More connections than an event loop ever has, each with as many as may wait at a time.
+    #expect(ReadAdmission.mostWaiting / asked.count >= 8_192)
+  }
+
   @Test("what comes behind a command that waits is answered behind it; a pong is heard at once")
   func order() {
     var bench = SessionBench.live { $0.maximumPendingCommands = 1 }

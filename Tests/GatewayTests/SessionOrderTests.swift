@@ -153,13 +153,14 @@ struct SessionOrderTests {
   @Test("a token that is revoked while it is checked is refused, whichever comes first")
   func checkUnderWay() async throws {
     let revocations = Revocations()
-    let verifier = RevocationVerifier(
-      verifier: OneToken(), revocations: revocations, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let refusals = Refusals(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let verifier = RevocationVerifier(verifier: OneToken(), revocations: revocations, refusals: refusals)
     _ = try await verifier.verifyConnection("t")
     _ = try await verifier.verifySubscription("t")
     revocations.replace(with: RevocationTable([Revocation(.id("x"))]))
     await #expect(throws: TokenError.revoked) { try await verifier.verifyConnection("t") }
     await #expect(throws: TokenError.revoked) { try await verifier.verifySubscription("t") }
+    #expect(refusals.count(.revokedToken) == 2)
     #expect(revocations.refuses(ConnectionClaims(user: "ann", token: TokenIdentity(id: "x"))))
     // Nobody can revoke what was never a token.
     #expect(!revocations.refuses(ConnectionClaims(user: "")))

@@ -92,6 +92,61 @@ struct CommandLineTests {
     }
   }
 
+  @Test("subscribe finds the port that the local server was given, and takes the configured one where none runs")
+  func localPort() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let folder = deployment.directory
+      let local = [
+        "--set", "token.hmac_secret=\(Deployment.secret)", "--set", "data.directory=\(folder.path)/broker",
+      ]
+      let tool = try Tool(["subscribe", "$mem:own", "--count", "1"] + local, in: folder)
+      try #require(await eventually { tool.errors.contains("$mem:own: subscribed") }, "\(tool.errors)")
+      _ = try await deployment.service().publish("x", to: "$mem:own")
+      #expect(await tool.end() == 0)
+      #expect(tool.output.contains("\"x\""))
+      // Another folder, in which no server says where it is.
+      let port = try #require(URL(string: deployment.a)?.port)
+      let configured = try Tool(
+        [
+          "subscribe", "$mem:own", "--count", "1", "--set", "token.hmac_secret=\(Deployment.secret)", "--set",
+          "server.port=\(port)", "--set", "data.directory=\(folder.path)/none",
+        ], in: folder)
+      try #require(await eventually { configured.errors.contains("$mem:own: subscribed") }, "\(configured.errors)")
+      _ = try await deployment.service().publish("y", to: "$mem:own")
+      #expect(await configured.end() == 0)
+    }
+  }
+
+  @Test("disconnect, unsubscribe and revoke say in one line what was done, and nothing where it was not")
+  func orders() async throws {
+    try await Deployment.with(.serve) { deployment in
+      let ann = try await deployment.client("ann")
+      try await ann.subscribe("mem:room")
+      let at = ["--timeout", "120", "-e", deployment.commands]
+      func run(_ arguments: String...) async throws -> (isDone: Bool, output: String, errors: String) {
+        let (status, tool) = try await Tool.run(arguments + at, in: deployment.directory)
+        return (status == 0, tool.output, tool.errors)
+      }
+      let unsubscribed = try await run("unsubscribe", "mem:room", "--user", "ann")
+      #expect(
+        unsubscribed.output == "unsubscribed from mem:room on every gateway: user ann\n", "\(unsubscribed.errors)")
+      let disconnected = try await run("disconnect", "--user", "ann", "--session", "s", "--whitelist", "c")
+      #expect(
+        disconnected.output == "disconnected on every gateway: user ann, session s, but not client c\n",
+        "\(disconnected.errors)")
+      let token = try await run("revoke", "--token", "x")
+      #expect(token.output == "revoked on every gateway: token x\n", "\(token.errors)")
+      let tokens = try await run("revoke", "--user", "ann")
+      #expect(tokens.output == "revoked on every gateway: tokens of user ann, issued before now\n", "\(tokens.errors)")
+      #expect(await eventually { ann.socket.closing?.code == 3500 })
+      let some = try await run("revoke", "--user", "ben", "--channel", "mem:room", "--issued-before", "7")
+      #expect(
+        some.output == "revoked on every gateway: subscription tokens for mem:room of user ben, issued before 7\n")
+      let refused = try await run("revoke", "--user", "ann", "--expire-at", "1")
+      #expect(!refused.isDone && refused.output.isEmpty && refused.errors.contains("expire_at"))
+    }
+  }
+
   @Test("config check names the line, the key and what to write")
   func configCheck() async throws {
     try await withTemporaryDirectory { folder in

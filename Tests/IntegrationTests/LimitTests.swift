@@ -112,6 +112,36 @@ struct LimitTests {
     }
   }
 
+  @Test("A channel has as many subscribers on a gateway as it may; those who are on it, and others' channels, go on")
+  func subscribers() async throws {
+    let settings = [
+      "gateway.max_subscribers_per_channel=5", "channel.without_namespace.allow_subscribe_for_client=true",
+    ]
+    try await Deployment.with(.serve, settings: settings) { deployment in
+      var inside: [Peer] = []
+      for _ in 0..<5 {
+        inside.append(try await deployment.client("mallory"))
+        try await inside[inside.count - 1].subscribe("lobby")
+      }
+      let late = try await deployment.client("mallory")
+      for _ in 0..<20 {
+        let reply = try await late.ask(#""subscribe":{"channel":"lobby"}"#)
+        #expect(reply.error?.code == 106)
+      }
+      try await checkService(deployment, "ada")
+      _ = try await deployment.service().publish("for those inside", to: "lobby")
+      for peer in inside { #expect(await eventually { peer.data("lobby") == ["for those inside"] }) }
+      #expect(late.socket.closing == nil && late.data("lobby").isEmpty)
+      #expect(await isLogged(deployment, "channel_subscribers", from: "mallory"))
+      // A place that is given back can be had again.
+      inside.removeLast().socket.cut()
+      #expect(
+        try await eventually {
+          try await late.ask(#""subscribe":{"channel":"lobby"}"#, subscribingTo: "lobby").error == nil
+        })
+    }
+  }
+
   @Test("One connection that has tokens checked without end delays nobody's sign-in for ever")
   func tokenChecks() async throws {
     try await Deployment.with(.serve) { deployment in

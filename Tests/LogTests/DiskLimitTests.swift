@@ -31,18 +31,27 @@ struct DiskLimitTests {
     return nil
   }
 
-  @Test("At its maximum the log refuses what adds to it, takes what makes room, and goes on when history has ended")
-  func maximum() throws {
-    let folder = try TemporaryFolder()
+  /// A store with such limits, filled until it refuses for want of room, and where the channel stands then.
+  private func filled(
+    in folder: TemporaryFolder, _ change: (inout DiskLimits) -> Void
+  ) throws -> (SQLiteSubject, ChannelName, StreamPosition) {
     var options = SQLiteStore.Options()
-    options.diskLimits.maximumBytes = 1 << 20
+    change(&options.diskLimits)
     let subject = try SQLiteSubject(folder.path, options: options)
     let name = try channel("a")
     var position = try subject.store.open(name, durability: .durable).position
-    guard case .full? = try fill(subject, name, &position) else {
-      Issue.record("never refused")
-      return
-    }
+    let refusal = try fill(subject, name, &position)
+    guard case .full? = refusal else { throw NeverFull() }
+    return (subject, name, position)
+  }
+
+  private struct NeverFull: Error {}
+
+  @Test("At its maximum the log refuses what adds to it, takes what makes room, and goes on when history has ended")
+  func maximum() throws {
+    let folder = try TemporaryFolder()
+    let (subject, name, full) = try filled(in: folder) { $0.maximumBytes = 1 << 20 }
+    var position = full
     #expect(position.offset > 50 && position.offset < 1000)
     #expect(try subject.offsets(name).count == Int(position.offset))
     #expect(entry(subject, name, &position, usesReserve: true) == .pending)
@@ -56,15 +65,7 @@ struct DiskLimitTests {
   @Test("With less room on the disk than is to stay free, nothing is taken")
   func minimumFree() throws {
     let folder = try TemporaryFolder()
-    var options = SQLiteStore.Options()
-    options.diskLimits.minimumFreeBytes = 1 << 60
-    let subject = try SQLiteSubject(folder.path, options: options)
-    let name = try channel("a")
-    var position = try subject.store.open(name, durability: .durable).position
-    guard case .full? = try fill(subject, name, &position) else {
-      Issue.record("never refused")
-      return
-    }
+    let (_, _, position) = try filled(in: folder) { $0.minimumFreeBytes = 1 << 60 }
     #expect(position.offset < 100)
   }
 }

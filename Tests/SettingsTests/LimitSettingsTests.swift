@@ -15,6 +15,8 @@ struct LimitSettingsTests {
     #expect(settings.client.maxConnectionsPerUser == 0)
     #expect(settings.server.admission.connectionRate == RateLimit(perSecond: 500, burst: 5000))
     #expect(!settings.server.admission.limitsLoopback)
+    #expect(settings.server.admission.maxTLSHandshakes == 0 && settings.server.admission.addressTLSHandshakes == 0)
+    #expect(settings.gateway.maximumSubscribersPerChannel == 0)
   }
 
   @Test("Trusted proxies are addresses and ranges")
@@ -83,6 +85,9 @@ struct LimitSettingsTests {
     #expect(
       problems(#"{"server": {"max_connections": 100, "address": {"max_connections": 101}}}"#).first?.contains(
         "server.address.max_connections: is more than server.max_connections") == true)
+    #expect(
+      problems(#"{"server": {"max_connections": 100, "max_tls_handshakes": 101}}"#).first?.contains(
+        "server.max_tls_handshakes: is more than server.max_connections") == true)
   }
 
   @Test("What Kubernetes sets beside services called fanfare keeps nothing from starting")

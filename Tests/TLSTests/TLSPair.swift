@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import TLS
+import TestSupport
 
 /// A server's and a client's pipeline with a wire between them that a test can cut into pieces.
 final class TLSPair {
@@ -96,4 +97,8 @@ final class TLSPair {
     _ = try? server.channel.finish(acceptAlreadyClosed: true)
     _ = try? client.channel.finish(acceptAlreadyClosed: true)
   }
+}
+
+extension TestCertificate {
+  var files: TLSContext.CertificateFiles { .init(chainPath: chainPath, keyPath: keyPath) }
 }

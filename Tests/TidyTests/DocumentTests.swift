@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite("The documents tell the truth about the repository")
@@ -64,6 +65,83 @@ struct DocumentTests {
       }
     }
     #expect(decisions.count >= 10)
+  }
+
+  @Test("What people look for is there, and the README leads to each")
+  func guide() throws {
+    let readme = Markdown(try Repository.text("README.md"))
+    #expect(Self.missing(from: readme, exists: Repository.exists) == [])
+  }
+
+  @Test("A document that is missing, or that the README does not lead to, is found")
+  func guideChecker() {
+    let readme = Markdown("[a](docs/CLIQUE.md), [b](docs/SECURITY.md#part), `docs/STATE.md`")
+    let missing = Self.missing(from: readme) { $0 != "docs/CLIQUE.md" }
+    #expect(missing.contains("docs/CLIQUE.md does not exist"))
+    #expect(missing.contains("README.md has no link to docs/STATE.md"))
+    #expect(!missing.contains { $0.contains("docs/SECURITY.md") })
+  }
+
+  private static let guide = ["CLIQUE", "CONFIGURATION", "OPERATIONS", "PROTOCOL", "ROUTE", "SECURITY", "STATE"]
+
+  private static func missing(from readme: Markdown, exists: (String) -> Bool) -> [String] {
+    guide.map { "docs/\($0).md" }.flatMap { document in
+      var missing: [String] = []
+      if !exists(document) { missing.append("\(document) does not exist") }
+      if !readme.links.contains(where: { $0 == document || $0.hasPrefix("\(document)#") }) {
+        missing.append("README.md has no link to \(document)")
+      }
+      return missing
+    }
+  }
+
+  @Test("docs/SECURITY.md names for each defence a test that exists")
+  func security() throws {
+    let text = try Repository.text("docs/SECURITY.md")
+    #expect(Self.unshown(in: text, exists: Repository.exists) == [])
+    // The rows of its tables of defences, and no fewer for a table that was spelled otherwise.
+    #expect(Self.defences(in: text).count >= 25)
+  }
+
+  @Test("A defence without a test is found, and so is one whose test is not there")
+  func securityChecker() {
+    let text = """
+      | Against | By | Shown by |
+      |---|---|---|
+      | a | `server.port` | `Tests/A.swift`, `Tests/B.swift` |
+      | b | c | nothing yet |
+      | d | e | `Tests/A.swift` |
+
+      | Who | Trusted with | Not trusted with |
+      |---|---|---|
+      | f | g | |
+      """
+    #expect(Self.defences(in: text).count == 3)
+    let unshown = Self.unshown(in: text) { $0 == "Tests/A.swift" }
+    #expect(unshown == ["a", "b"])
+  }
+
+  /// The cells of each row of the tables whose last column says which tests show it.
+  private static func defences(in text: String) -> [[String]] {
+    var rows: [[String]] = []
+    var isDefence = false
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      guard line.hasPrefix("|") else {
+        isDefence = false
+        continue
+      }
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      if cells.last == "Shown by" { isDefence = true } else if isDefence, cells.first != "---" { rows.append(cells) }
+    }
+    return rows
+  }
+
+  /// Defences of which the last column names no test, or one that is not there.
+  private static func unshown(in text: String, exists: (String) -> Bool) -> [String] {
+    defences(in: text).filter { cells in
+      let tests = Markdown(cells.last ?? "").codeSpans
+      return tests.isEmpty || !tests.allSatisfy { $0.hasPrefix("Tests/") && $0.hasSuffix(".swift") && exists($0) }
+    }.map { $0.first ?? "" }
   }
 
   @Test("The licence is Apache 2.0, whole")

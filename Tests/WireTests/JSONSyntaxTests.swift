@@ -108,4 +108,20 @@ struct JSONSyntaxTests {
     #expect(sentence(String(repeating: "[", count: 33)) == "JSON is nested deeper than 32 levels; flatten it")
     #expect(sentence("[]") == nil)
   }
+
+  @Test("escapes say what they say; a lone surrogate, and what breaks off, becomes U+FFFD, and nothing is read beyond")
+  func escapes() {
+    let cases: [(String, String)] = [
+      (#"a\nb\t\"\\\/\b\f\r"#, "a\nb\t\"\\/\u{8}\u{C}\r"), (#"\u00e9\u00E9"#, "\u{E9}\u{E9}"),
+      (#"\ud83d\ude00!"#, "\u{1F600}!"), (#"\ud83d!"#, "\u{FFFD}!"), (#"\ude00!"#, "\u{FFFD}!"),
+      (#"\ud83d\u0041"#, "\u{FFFD}A"), (#"\ud83d\ude"#, "\u{FFFD}\u{FFFD}de"), (#"\u12"#, "\u{FFFD}12"),
+      (#"\u12g4"#, "\u{FFFD}12g4"), ("x\\", "x\\"), ("", ""),
+    ]
+    for (raw, expected) in cases {
+      #expect(JSONEscapes.resolved(Array(raw.utf8)[...]) == expected, "\(raw)")
+      // As a part of something longer, of which nothing is looked at.
+      let longer = Array("u0041\(raw)0041".utf8)
+      #expect(JSONEscapes.resolved(longer[5..<(longer.count - 4)]) == expected, "\(raw)")
+    }
+  }
 }

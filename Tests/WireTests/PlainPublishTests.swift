@@ -42,7 +42,7 @@ struct PlainPublishTests {
 
   @Test("A plain publish command that was cut or changed anywhere reads as in the general reader")
   func damaged() {
-    var random = Seeded(state: 0x5EED)
+    var random = SeededRandom(seed: 0x5EED)
     for text in Self.texts {
       let bytes = Array(text.utf8)
       for _ in 0..<60 {
@@ -134,18 +134,5 @@ struct PlainPublishTests {
       #expect(table.options(for: try ChannelName("$")) == ChannelOptions())
       #expect(table.options(for: try ChannelName("n0")) == ChannelOptions())
     }
-  }
-}
-
-/// SplitMix64.
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -11,7 +11,7 @@ struct CliqueArguments {
     var hasEscapes: Bool
 
     var string: String {
-      hasEscapes ? CliqueArguments.unescaped(raw) : String(decoding: raw, as: UTF8.self)
+      hasEscapes ? JSONEscapes.resolved(raw) : String(decoding: raw, as: UTF8.self)
     }
 
     /// Unicode code points.
@@ -141,64 +141,6 @@ struct CliqueArguments {
       throw ClientError.badRequest.saying("`\(name)` must be a list of at most \(Self.maximumElements) strings")
     }
     return elements[places].map { text($0).string }
-  }
-
-  // MARK: Escapes
-
-  private static func unescaped(_ raw: ArraySlice<UInt8>) -> String {
-    var units: [UInt8] = []
-    units.reserveCapacity(raw.count)
-    var index = raw.startIndex
-    while index < raw.endIndex {
-      let byte = raw[index]
-      index += 1
-      guard byte == UInt8(ascii: "\\"), index < raw.endIndex else {
-        units.append(byte)
-        continue
-      }
-      let escape = raw[index]
-      index += 1
-      switch escape {
-      case UInt8(ascii: "b"): units.append(0x08)
-      case UInt8(ascii: "f"): units.append(0x0C)
-      case UInt8(ascii: "n"): units.append(0x0A)
-      case UInt8(ascii: "r"): units.append(0x0D)
-      case UInt8(ascii: "t"): units.append(0x09)
-      case UInt8(ascii: "u"): units.append(contentsOf: String(scalar(in: raw, at: &index)).utf8)
-      default: units.append(escape)
-      }
-    }
-    return String(decoding: units, as: UTF8.self)
-  }
-
-  /// A lone surrogate becomes U+FFFD.
-  private static func scalar(in raw: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar {
-    guard let first = unit(in: raw, at: index) else { return "\u{FFFD}" }
-    index += 4
-    if let scalar = Unicode.Scalar(first) { return scalar }
-    guard first < 0xDC00, raw.endIndex - index >= 6, raw[index] == UInt8(ascii: "\\"),
-      raw[index + 1] == UInt8(ascii: "u"), let second = unit(in: raw, at: index + 2),
-      (0xDC00...0xDFFF).contains(second),
-      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-    else { return "\u{FFFD}" }
-    index += 6
-    return scalar
-  }
-
-  private static func unit(in raw: ArraySlice<UInt8>, at index: Int) -> UInt32? {
-    guard raw.endIndex - index >= 4 else { return nil }
-    var value: UInt32 = 0
-    for byte in raw[index..<index + 4] {
-      let digit: UInt8
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-      default: return nil
-      }
-      value = value << 4 | UInt32(digit)
-    }
-    return value
   }
 }
 

@@ -11,6 +11,7 @@ extension BrokerCore {
     guard orders.count < PendingOrders.limit else {
       throw .tooManyRequests.saying("too many orders wait for gateways to carry them out; try again later")
     }
+    counters.orders += 1
     tellGateways(order, then: response, for: requester, at: time, into: &effects)
   }
 
@@ -56,6 +57,7 @@ extension BrokerCore {
   func watchOrders(at time: BrokerTime, into effects: inout [BrokerEffect]) {
     if orders.isEmpty { return }
     for requester in orders.takeLate(at: time.monotonic) {
+      counters.ordersLate += 1
       let late = ClientError.internalError.saying(
         "a gateway has not confirmed this within broker.gateway_timeout; it is told again as soon as it answers")
       answer(requester, .failed(late), at: time, into: &effects)

@@ -76,6 +76,7 @@ extension BrokerCore {
     _ pending: PendingRevocation, error: LogError?, at time: BrokerTime, into effects: inout [BrokerEffect]
   ) {
     revocations?.underWay -= 1
+    counters.revocations += 1
     var response = BrokerResponse.done
     if error != nil {
       response = .failed(

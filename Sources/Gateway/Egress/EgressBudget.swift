@@ -1,7 +1,6 @@
-import Logging
-import Metrics
 import NIOCore
 import Synchronization
+import Wire
 
 /// How many bytes may wait for all connections of the process: accepted by a connection and not taken by the kernel, or
 /// kept on a tape for those who lag.
@@ -26,13 +25,14 @@ final class EgressBudget: Sendable {
   private let loops: [NIOLoopBoundBox<LoopEgress?>]
   private let waiting = Atomic<Int>(0)
   private let search = Mutex<Search?>(nil)
-  private let report: EgressReport
+  private let refusals: Refusals
 
-  init(limitBytes: Int, eventLoops: [any EventLoop], logger: Logger) {
+  /// - Parameter refusals: where it is written down who was closed.
+  init(limitBytes: Int, eventLoops: [any EventLoop], refusals: Refusals) {
     self.limitBytes = limitBytes
     self.eventLoops = eventLoops
     loops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: LoopEgress.self, eventLoop: $0) }
-    report = EgressReport(logger: logger, limitBytes: limitBytes)
+    self.refusals = refusals
   }
 
   var waitingBytes: Int { waiting.load(ordering: .relaxed) }
@@ -77,7 +77,7 @@ final class EgressBudget: Sendable {
       // Much may have been taken meanwhile.
       let connection = waitingBytes > limitBytes ? self[found.loop].most : nil
       if let connection {
-        report.closed(waiting: connection.weight, address: connection.remoteAddress)
+        refusals.note(.egress, from: connection.remoteAddress)
         connection.closeForBudget()
       }
       let hasClosed = connection != nil
@@ -119,41 +119,5 @@ final class LoopEgress {
     guard change != 0, bytes == 0 || abs(change) >= Self.worthTelling else { return }
     keptBytes = bytes
     budget.change(by: change)
-  }
-}
-
-/// Says that connections were closed for the budget: in the metrics each, in the log once a minute.
-private final class EgressReport: Sendable {
-  private struct Untold {
-    var connections = 0
-    var lastTold: ContinuousClock.Instant?
-  }
-
-  private let logger: Logger
-  private let limitBytes: Int
-  private let closings = Counter(label: "fanfare_gateway_egress_closed_total")
-  private let untold = Mutex(Untold())
-
-  init(logger: Logger, limitBytes: Int) {
-    self.logger = logger
-    self.limitBytes = limitBytes
-  }
-
-  func closed(waiting bytes: Int, address: String) {
-    closings.increment()
-    let now = ContinuousClock.now
-    let count = untold.withLock { untold -> Int in
-      untold.connections += 1
-      if let last = untold.lastTold, now - last < .seconds(60) { return 0 }
-      untold.lastTold = now
-      defer { untold.connections = 0 }
-      return untold.connections
-    }
-    guard count > 0 else { return }
-    logger.notice(
-      "more waits for clients than gateway.egress_bytes allows; those for whom most waits are closed",
-      metadata: [
-        "closed": "\(count)", "limit_bytes": "\(limitBytes)", "waiting_bytes": "\(bytes)", "address": "\(address)",
-      ])
   }
 }

@@ -3,6 +3,8 @@ import Wire
 /// What the backbone thread gives an event loop: one batch per loop and round, in order.
 enum Handover: Sendable {
   case answer(connection: UInt64, tag: UInt64, BrokerResponse)
+  /// An answer that the link gave itself, because of a limit. Apart, so that answers stay small.
+  indirect case refusal(connection: UInt64, tag: UInt64, RefusalCause, ClientError)
   /// Frames that every subscriber of the channel on this loop gets, encoded once for all loops.
   case frames(ChannelName, EncodedFrames)
   /// The same on a channel of which some subscribers get only a part: those without a filter get them, and those whose

@@ -284,6 +284,9 @@ final class Shard: SessionHost {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
       case .answer(let connection, let tag, let response): answer(connection, tag, response)
+      case .refusal(let connection, let tag, let cause, let error):
+        if let driver = sessions[connection] { note(cause, from: driver) }
+        answer(connection, tag, .failed(error))
       case .filteredFrames(let channel, let frames, let publication):
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):

@@ -13,11 +13,14 @@ public struct AdmissionLimits: Sendable {
     public var unsigned: Int
     /// Of them, those whose request has not come whole, the TLS handshake included.
     public var handshakes: Int
+    /// Of them, those whose TLS handshake is under way: more wait for their turn (``HandshakeLine``).
+    public var tlsHandshakes: Int
 
-    public init(connections: Int, unsigned: Int, handshakes: Int) {
+    public init(connections: Int, unsigned: Int, handshakes: Int, tlsHandshakes: Int = .max) {
       self.connections = connections
       self.unsigned = unsigned
       self.handshakes = handshakes
+      self.tlsHandshakes = tlsHandshakes
     }
   }
 

@@ -86,6 +86,9 @@ final class ConnectionSlot: Sendable {
     counters.returnSlot()
   }
 
+  /// Whom the connection counts for; nil while only a proxy is known.
+  var client: IPAddress? { state.withLock(\.client) }
+
   /// The client's address, or the proxy's where that has not said whose it is.
   var address: IPAddress? { state.withLock(\.client) ?? peer }
 

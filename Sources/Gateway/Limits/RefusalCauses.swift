@@ -25,12 +25,23 @@ extension RefusalCause {
   static let proxyHeader = RefusalCause(
     "proxy_header", "a trusted proxy sent no PROXY protocol header of version 2, which server.proxy_protocol asks for")
 
+  static let tlsHandshakes = RefusalCause(
+    "tls_handshakes",
+    "TLS handshakes wait for their turn, as many are under way as server.max_tls_handshakes allows")
+  static let addressTLSHandshakes = RefusalCause(
+    "address_tls_handshakes",
+    "one address has as many TLS handshakes under way as server.address.max_tls_handshakes allows, and more wait")
+
   // MARK: Signed in
 
   static let userConnections = RefusalCause(
     "user_connections", "a user has too many connections (client.max_connections_per_user)")
   static let tokenChecks = RefusalCause(
     "token_checks", "a client is read later, because it has too many tokens checked (client.max_token_checks)")
+  static let channelSubscribers = RefusalCause(
+    "channel_subscribers",
+    "subscriptions were refused: a channel has as many subscribers here as gateway.max_subscribers_per_channel allows")
+  static let revokedToken = RefusalCause("revoked_token", "a revoked token was used, and counts for nothing")
   static let tooManyRefusals = RefusalCause(
     "too_many_refusals", "a client went on with commands that were refused, and was disconnected with 3013")
 
@@ -49,6 +60,9 @@ extension RefusalCause {
 
   // MARK: Ends
 
+  static let egress = RefusalCause(
+    "egress",
+    "more waits for clients than gateway.egress_bytes allows; those for whom most waits are closed")
   static let slow = RefusalCause("slow", "a client read too slowly and was disconnected with 3008 (client.queue_bytes)")
   static let slowCut = RefusalCause(
     "slow_cut", "a client that read too slowly did not read that either, and was cut off (client.slow_close_grace)")

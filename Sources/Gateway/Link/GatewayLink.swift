@@ -14,6 +14,8 @@ public struct GatewayLinkConfiguration: Sendable {
   public var uplinkWindowBytes = 1 << 20
   /// The broker is told of so many bytes worked off at the latest.
   public var acknowledgeBytes: UInt64 = 1 << 20
+  /// Subscribers of one channel on this gateway, on all its event loops: error 106. 0: any number.
+  public var maximumSubscribers = 0
   /// Most publications that bring one channel up to date after a new session.
   public var resyncLimit: UInt32 = 10_000
 
@@ -92,6 +94,7 @@ public final class GatewayLink {
     var body = request.request
     switch body {
     case .subscribe(let subscribe):
+      if isFull(subscribe.channel) { return refuse(request.source, into: &effects) }
       channel(subscribe.channel).underWay += 1
       if request.isFiltered { filteredUnderWay.insert(pending.nextID) }
     case .unsubscribe(var unsubscribe):
@@ -108,6 +111,18 @@ public final class GatewayLink {
       isHolding = true
       effects.append(.holdClients(true))
     }
+  }
+
+  /// Counted here, since the broker sees a gateway once for each channel, however many of its clients are on it.
+  private func isFull(_ name: ChannelName) -> Bool {
+    configuration.maximumSubscribers > 0
+      && (channels[name]?.subscriberCount ?? 0) >= configuration.maximumSubscribers
+  }
+
+  private func refuse(_ source: RequestSource, into effects: inout [GatewayLinkEffect]) {
+    let error = ClientError.limitExceeded.saying(
+      "the channel has as many subscribers on this server as are allowed; try again when some have left")
+    effects.append(.refusal(source, .channelSubscribers, error))
   }
 
   func channel(_ name: ChannelName) -> LinkChannel {

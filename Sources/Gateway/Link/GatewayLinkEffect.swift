@@ -36,6 +36,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   /// To the broker.
   case send(LinkMessage)
   case answer(RequestSource, BrokerResponse)
+  /// An answer that the broker was not asked for, since the request meets a limit of this gateway.
+  case refusal(RequestSource, RefusalCause, ClientError)
   case publication(ChannelName, Publication, audience: Audience)
   /// The same on a channel of which some subscribers get only a part: which, their event loops find out.
   case filteredPublication(ChannelName, Publication, audience: Audience)

@@ -143,6 +143,8 @@ final class GatewayLoop: LoopParticipant {
         add(
           .answer(connection: source.connection, tag: source.tag, response), bytes: max(64, replyBytes), to: source.loop
         )
+      case .refusal(let source, let cause, let error):
+        add(.refusal(connection: source.connection, tag: source.tag, cause, error), bytes: 64, to: source.loop)
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .filteredPublication(let channel, let publication, let audience):
         encode(publication, on: channel, filteredFor: audience)

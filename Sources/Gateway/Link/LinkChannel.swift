@@ -41,6 +41,8 @@ final class LinkChannel {
   /// Of everybody, with a filter or without.
   var audience: Audience { counts.audience }
   var hasSubscribers: Bool { audience.loops != 0 }
+  /// On this gateway, those who are about to be included.
+  var subscriberCount: Int { counts.total + underWay }
   var isInUse: Bool { hasSubscribers || underWay > 0 }
   var isFiltered: Bool { partial > 0 }
 

@@ -4,12 +4,15 @@ import Wire
 struct SubscriberCounts {
   /// `counts[loop * 2 + format]`
   private var counts: [Int]
+  /// On all event loops, in both encodings.
+  private(set) var total = 0
   private(set) var audience = Audience()
 
   init(loops: Int) { counts = Array(repeating: 0, count: loops * 2) }
 
   mutating func add(loop: Int, format: WireFormat) {
     counts[loop * 2 + format.rawValue] += 1
+    total += 1
     refreshAudience()
   }
 
@@ -17,6 +20,7 @@ struct SubscriberCounts {
     let index = loop * 2 + format.rawValue
     precondition(counts[index] > 0, "an unsubscribe without a subscribe: the session counts wrongly")
     counts[index] -= 1
+    total -= 1
     refreshAudience()
   }
 

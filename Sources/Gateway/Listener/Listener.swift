@@ -86,18 +86,15 @@ public final class Listener: Sendable {
       .channelInitializer { channel in
         channel.closeFuture.whenComplete { _ in slot.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
-          let isTLS = context.configuration.tls != nil
+          let turn = context.handshakes.map { HandshakeTurnHandler($0[index], slot: slot) }
           let request = RequestHandler(
-            listener: context, loopIndex: index, descriptor: descriptor, isTLS: isTLS, slot: slot)
+            listener: context, loopIndex: index, descriptor: descriptor, handshake: turn, slot: slot)
           let operations = channel.pipeline.syncOperations
           if slot.isProxied && context.configuration.expectsProxyHeader {
             try operations.addHandler(ProxyHeaderHandler(slot, listener: context))
           }
-          if let tls = context.configuration.tls {
-            let handler = try tls.makeServerHandler { begin in
-              context.beginHandshake(of: slot.address, on: index, begin)
-            }
-            try operations.addHandler(handler)
+          if let tls = context.configuration.tls, let turn {
+            try operations.addHandlers([turn, tls.makeServerHandler()])
           }
           try operations.addHandlers(request.pipeline)
         }

@@ -10,11 +10,11 @@ final class ListenerContext: Sendable {
   let counters = ListenerCounters()
   let egress: EgressBudget
   let gatekeeper: Gatekeeper
+  /// Nil without TLS.
+  let handshakes: HandshakeGate?
   let logger: Logger
   let sessionFactory: SessionFactory
   private let draining = Atomic<Bool>(false)
-  /// By event loop; nil without TLS.
-  private let handshakes: [NIOLoopBoundBox<HandshakeTurns?>]
 
   /// One sequence for all listeners of the process.
   private static let lastConnectionID = Atomic<UInt64>(0)
@@ -26,24 +26,17 @@ final class ListenerContext: Sendable {
     self.configuration = configuration
     egress =
       configuration.egress
-      ?? EgressBudget(limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, logger: logger)
+      ?? EgressBudget(
+        limitBytes: configuration.egressLimitBytes, eventLoops: eventLoops, refusals: configuration.refusals)
     origins = OriginPolicy(allowedOrigins: configuration.allowedOrigins)
     var admission = configuration.admission
     admission.all.connections = min(admission.all.connections, configuration.maxConnections)
     gatekeeper = Gatekeeper(admission, proxies: configuration.trustedProxies)
+    handshakes =
+      configuration.tls == nil
+      ? nil : HandshakeGate(admission, eventLoops: eventLoops, refusals: configuration.refusals)
     self.logger = logger
     self.sessionFactory = sessionFactory
-    handshakes = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: HandshakeTurns.self, eventLoop: $0) }
-    if configuration.tls == nil { return }
-    for (eventLoop, box) in zip(eventLoops, handshakes) {
-      eventLoop.execute { box.value = HandshakeTurns(on: eventLoop) }
-    }
-  }
-
-  /// Does the work when the next TLS handshake of the address may begin. Call it on the event loop.
-  func beginHandshake(of address: IPAddress?, on loop: Int, _ work: @escaping () -> Void) {
-    guard let turns = handshakes[loop].value else { return work() }
-    turns.enter(address, work)
   }
 
   /// No new sessions: the accept thread has ended, and who is still in the HTTP phase is sent elsewhere.

@@ -11,8 +11,8 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let listener: ListenerContext
   private let loopIndex: Int
   private let descriptor: Int32
-  /// Nobody but the channel writes to the descriptor then.
-  private let isTLS: Bool
+  /// Nil without TLS. With it nobody but the channel writes to the descriptor.
+  private let handshake: HandshakeTurnHandler?
   private let slot: ConnectionSlot
   private let headGuard: HeadGuard
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
@@ -20,11 +20,14 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var upgrade: RequestDecision.Upgrade?
   private var isAnswered = false
 
-  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, isTLS: Bool, slot: ConnectionSlot) {
+  init(
+    listener: ListenerContext, loopIndex: Int, descriptor: Int32, handshake: HandshakeTurnHandler?,
+    slot: ConnectionSlot
+  ) {
     self.listener = listener
     self.loopIndex = loopIndex
     self.descriptor = descriptor
-    self.isTLS = isTLS
+    self.handshake = handshake
     self.slot = slot
     headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
     var limits = NIOHTTPDecoderLimitConfiguration()
@@ -72,6 +75,11 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
       // Not before: the decoder still sends this part to whoever stands behind it.
       if let upgrade { perform(upgrade, context: context) }
     }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is TLSHandshakeCompleted { handshake?.handshakeEnded() }
+    context.fireUserInboundEventTriggered(event)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -154,7 +162,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, isTLS: isTLS, listener: listener, slot: slot)
+      descriptor: descriptor, isTLS: handshake != nil, listener: listener, slot: slot)
     let handler = WebSocketHandler(
       connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
     connection.attach(handler)

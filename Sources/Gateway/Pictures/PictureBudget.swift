@@ -1,6 +1,5 @@
 import Metrics
 import Synchronization
-import Wire
 
 /// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the disk
 /// now and then, and of an upload a chunk and what waits behind it.

@@ -1,6 +1,5 @@
 public import Auth
 public import Wire
-import Logging
 import NIOCore
 import NIOPosix
 import ZeroMQ

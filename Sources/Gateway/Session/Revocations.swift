@@ -1,5 +1,4 @@
 import Auth
-import Logging
 import Synchronization
 import Wire
 
@@ -33,28 +32,28 @@ final class Revocations: Sendable {
 struct RevocationVerifier: TokenVerifier {
   let verifier: any TokenVerifier
   let revocations: Revocations
-  let logger: Logger
+  let refusals: Refusals
 
   func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims {
     let claims = try await verifier.verifyConnection(token)
-    if revocations.refuses(claims) { throw refusal("connection", claims.user) }
+    if revocations.refuses(claims) { throw refusal(claims.user) }
     return claims
   }
 
   func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims {
     let claims = try await verifier.verifySubscription(token)
-    if revocations.refuses(claims) { throw refusal("subscription", claims.user) }
+    if revocations.refuses(claims) { throw refusal(claims.user) }
     return claims
   }
 
   func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
     let claims = try await verifier.verifyPlace(token)
-    if revocations.refuses(claims) { throw refusal("place", claims.user) }
+    if revocations.refuses(claims) { throw refusal(claims.user) }
     return claims
   }
 
-  private func refusal(_ kind: String, _ user: String) -> TokenError {
-    logger.info("a revoked \(kind) token was used", metadata: ["user": "\(user)"])
+  private func refusal(_ user: String) -> TokenError {
+    refusals.note(.revokedToken, from: user)
     return .revoked
   }
 }

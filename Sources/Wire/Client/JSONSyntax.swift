@@ -252,54 +252,7 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
   mutating func readString() throws(CommandError) -> String {
     let start = index + 1
     let hasEscapes = try skipString()
-    return hasEscapes ? Self.unescape(bytes(from: start).dropLast()) : text(from: start, droppingLast: 1)
-  }
-
-  private static func unescape(_ content: ArraySlice<UInt8>) -> String {
-    var units: [UInt8] = []
-    units.reserveCapacity(content.count)
-    var index = content.startIndex
-    while index < content.endIndex {
-      guard content[index] == UInt8(ascii: "\\") else {
-        units.append(content[index])
-        index += 1
-        continue
-      }
-      let escape = content[index + 1]
-      index += 2
-      switch escape {
-      case UInt8(ascii: "b"): units.append(0x08)
-      case UInt8(ascii: "f"): units.append(0x0C)
-      case UInt8(ascii: "n"): units.append(0x0A)
-      case UInt8(ascii: "r"): units.append(0x0D)
-      case UInt8(ascii: "t"): units.append(0x09)
-      case UInt8(ascii: "u"): units.append(contentsOf: String(scalar(in: content, at: &index)).utf8)
-      default: units.append(escape)
-      }
-    }
-    return String(decoding: units, as: UTF8.self)
-  }
-
-  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow.
-  private static func scalar(in content: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar {
-    let first = unit(in: content, at: index)
-    index += 4
-    if let scalar = Unicode.Scalar(first) { return scalar }
-    let follows =
-      content.endIndex - index >= 6 && content[index] == UInt8(ascii: "\\") && content[index + 1] == UInt8(ascii: "u")
-    guard first < 0xDC00, follows else { return "\u{FFFD}" }
-    let second = unit(in: content, at: index + 2)
-    guard (0xDC00...0xDFFF).contains(second),
-      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-    else { return "\u{FFFD}" }
-    index += 6
-    return scalar
-  }
-
-  private static func unit(in content: ArraySlice<UInt8>, at index: Int) -> UInt32 {
-    var value: UInt32 = 0
-    for offset in 0..<4 { value = value << 4 | UInt32(hexValue(content[index + offset]) ?? 0) }
-    return value
+    return hasEscapes ? JSONEscapes.resolved(bytes(from: start).dropLast()) : text(from: start, droppingLast: 1)
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {

@@ -3,7 +3,7 @@ import Settings
 import Wire
 
 /// Which connections a command is about.
-struct TargetOptions: ParsableArguments {
+struct TargetOptions: ParsableArguments, CustomStringConvertible {
   @Option(name: .long, help: "All connections of this user.")
   var user: String?
 
@@ -17,6 +17,12 @@ struct TargetOptions: ParsableArguments {
     if user == nil && client == nil && session == nil {
       throw ValidationError("say whom: --user, --client or --session")
     }
+  }
+
+  /// As a sentence names it.
+  var description: String {
+    let parts = [("user", user), ("client", client), ("session", session)]
+    return parts.compactMap { kind, name in name.map { "\(kind) \($0)" } }.joined(separator: ", ")
   }
 
   func write(to writer: inout JSONWriter) {
@@ -57,6 +63,8 @@ struct DisconnectCommand: AsyncParsableCommand {
       if let reason { writer.write("reason", reason) }
     }
     try services.ask("disconnect", writer.bytes)
+    let spared = whitelist.isEmpty ? "" : ", but not client \(whitelist.joined(separator: ", "))"
+    print("disconnected on every gateway: \(target)\(spared)")
   }
 }
 
@@ -87,6 +95,7 @@ struct UnsubscribeCommand: AsyncParsableCommand {
       if let reason { writer.write("reason", reason) }
     }
     try services.ask("unsubscribe", writer.bytes)
+    print("unsubscribed from \(channel) on every gateway: \(target)")
   }
 }
 
@@ -123,6 +132,13 @@ struct RevokeCommand: AsyncParsableCommand {
     }
   }
 
+  /// As a sentence names it.
+  private var revoked: String {
+    if let token { return "token \(token)" }
+    let whose = "\(channel.map { "subscription tokens for \($0)" } ?? "tokens") of user \(user ?? "")"
+    return "\(whose), issued before \(issuedBefore.map { "\($0)" } ?? "now")"
+  }
+
   func run() async throws {
     var writer = JSONWriter()
     writer.object { writer in
@@ -133,6 +149,7 @@ struct RevokeCommand: AsyncParsableCommand {
       if let expireAt { writer.write("expire_at", expireAt) }
     }
     try services.ask(token == nil ? "invalidate_user_tokens" : "revoke_token", writer.bytes)
+    print("revoked on every gateway: \(revoked)")
   }
 }
 

@@ -21,7 +21,7 @@ struct SubscribeCommand: AsyncParsableCommand {
   @Argument(help: "The channels.")
   var channels: [String]
 
-  @Option(name: .shortAndLong, help: "The server's WebSocket address.")
+  @Option(name: .shortAndLong, help: "The server's WebSocket address; the local server's where it is left out.")
   var url: String?
 
   @Option(name: .shortAndLong, help: "A connection token.")
@@ -47,7 +47,7 @@ struct SubscribeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try options.load()
-    let url = url ?? "ws://127.0.0.1:\(settings.server.port)/connection/websocket"
+    let url = url ?? Self.localURL(settings)
     let minter = token == nil ? try await LocalSecret.minter(for: settings) : nil
     var clientOptions = RealtimeClient.Options()
     clientOptions.name = "fanfare-cli"
@@ -63,6 +63,13 @@ struct SubscribeCommand: AsyncParsableCommand {
     do { try await client.connect() } catch { throw Complaint("\(url): \(error)") }
     try await follow(client, minter)
     await client.disconnect()
+  }
+
+  /// Where the local server listens: as it says itself while it runs, since with port 0 the system chose the port, or one
+  /// was given on the server's command line.
+  private static func localURL(_ settings: Settings) -> String {
+    Endpoints.websocket(in: settings.data.directory)
+      ?? "ws://127.0.0.1:\(settings.server.port)/connection/websocket"
   }
 
   private func tls(to url: String) throws -> @Sendable (any Channel) throws -> any ChannelHandler {

@@ -22,6 +22,12 @@ struct Endpoints {
     try Data(writer.bytes).write(to: URL(fileURLWithPath: "\(folder)/\(Self.fileName)"), options: .atomic)
   }
 
+  /// Where the server that has this data folder takes in clients; nil where none runs.
+  static func websocket(in folder: String) -> String? {
+    guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
+    return (try? JSONDecoder().decode([String: String].self, from: data))?["websocket"]
+  }
+
   static func remove(from folder: String) {
     try? FileManager.default.removeItem(atPath: "\(folder)/\(fileName)")
   }

@@ -17,6 +17,7 @@ enum GatewaySetup {
     configuration.uplinkWindowBytes = settings.gateway.uplinkWindowBytes
     configuration.clientReadWindowBytes = settings.client.readWindowBytes
     configuration.readWindowBytes = settings.gateway.readWindowBytes
+    configuration.maximumSubscribersPerChannel = settings.gateway.maximumSubscribersPerChannel
     configuration.usesIOURing = settings.gateway.ioUring
     return configuration
   }
@@ -58,12 +59,15 @@ enum GatewaySetup {
     func quarter(of number: Int) -> Int { AdmissionLimits.share(number, oneIn: 4) }
     let unsigned = given(settings.maxUnsigned, or: connections - connections / 4)
     let handshakes = given(settings.maxHandshakes, or: AdmissionLimits.share(connections, oneIn: 2))
+    let tlsHandshakes = given(settings.maxTLSHandshakes, or: AdmissionLimits.share(handshakes, oneIn: 2))
     return AdmissionLimits(
-      all: .init(connections: connections, unsigned: unsigned, handshakes: handshakes),
+      all: .init(
+        connections: connections, unsigned: unsigned, handshakes: handshakes, tlsHandshakes: tlsHandshakes),
       address: .init(
         connections: given(settings.addressConnections, or: quarter(of: connections)),
         unsigned: given(settings.addressUnsigned, or: quarter(of: unsigned)),
-        handshakes: given(settings.addressHandshakes, or: quarter(of: handshakes))),
+        handshakes: given(settings.addressHandshakes, or: quarter(of: handshakes)),
+        tlsHandshakes: given(settings.addressTLSHandshakes, or: quarter(of: tlsHandshakes))),
       newConnections: settings.connectionRate, signIns: settings.signInRate, countsLoopback: settings.limitsLoopback)
   }
 

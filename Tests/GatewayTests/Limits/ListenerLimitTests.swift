@@ -180,28 +180,3 @@ struct ListenerLimitTests {
     #expect(refusals.count(.addressRate) == 101)
   }
 }
-
-/// Keeps log lines for a test to read.
-private final class LogLines: LogHandler {
-  private let lines = Mutex<[String]>([])
-
-  var all: [String] { lines.withLock { $0 } }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { nil }
-    set {}
-  }
-  var metadata: Logger.Metadata {
-    get { [:] }
-    set {}
-  }
-  var logLevel: Logger.Level {
-    get { .trace }
-    set {}
-  }
-
-  func log(event: LogEvent) {
-    let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-    lines.withLock { $0.append("\(event.level) \(event.message)\(fields)") }
-  }
-}

@@ -22,22 +22,22 @@ struct FanOutServer: Sendable {
   ) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
-    try await withTemporaryDirectory { certificates in
-      if usesTLS { try await makeCertificate(in: certificates) }
-      try await withServer(configuration((queueBytes, egressBytes), usesTLS ? certificates : nil, ping)) { process in
-        guard let port = URL(string: process.endpoints.websocket)?.port else { throw Failure("no port") }
-        try await body(FanOutServer(process: process, port: port, usesTLS: usesTLS))
-      }
+    let certificate = usesTLS ? try TestCertificate() : nil
+    try await withServer(configuration((queueBytes, egressBytes), certificate, ping)) { process in
+      guard let port = URL(string: process.endpoints.websocket)?.port else { throw Failure("no port") }
+      try await body(FanOutServer(process: process, port: port, usesTLS: usesTLS))
     }
+    withExtendedLifetime(certificate) {}
   }
 
   private static func configuration(
-    _ bytes: (queue: String, egress: String), _ certificates: URL?, _ ping: (interval: String, timeout: String)
+    _ bytes: (queue: String, egress: String), _ certificate: TestCertificate?,
+    _ ping: (interval: String, timeout: String)
   ) -> String {
     let open = ["subscribe", "publish", "history", "presence"].map { #""allow_\#($0)_for_anonymous":true"# }
       .joined(separator: ",")
-    let tls = certificates.map {
-      #"{"enabled":true,"certificate_file":"\#($0.path)/chain.pem","key_file":"\#($0.path)/key.pem"}"#
+    let tls = certificate.map {
+      #"{"enabled":true,"certificate_file":"\#($0.chainPath)","key_file":"\#($0.keyPath)"}"#
     }
     return """
       {"server":{"event_loops":2,"header_timeout":"1m","tls":\(tls ?? "{}")},
@@ -52,17 +52,6 @@ struct FanOutServer: Sendable {
          {"name":"kept","history_size":100000,"history_ttl":"1h","force_recovery":true,\(open)},
          {"name":"low","lane":"typing",\(open)}]}}
       """
-  }
-
-  private static func makeCertificate(in folder: URL) async throws {
-    let made = try await Command(
-      named: "openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-        "/CN=localhost", "-keyout", "\(folder.path)/key.pem", "-out", "\(folder.path)/chain.pem",
-      ]
-    ).run(deadline: .seconds(60))
-    guard made.status == 0 else { throw Failure("no certificate: \(made.output)") }
   }
 
   /// Resident memory in bytes.

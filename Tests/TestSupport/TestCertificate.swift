@@ -1,13 +1,14 @@
-import Foundation
-import TLS
+public import Foundation
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, made by the `openssl` command for one test.
-final class TestCertificate {
-  let folder: URL
-  var files: TLSContext.CertificateFiles { .init(chainPath: path("chain.pem"), keyPath: path("key.pem")) }
-  var chainPath: String { path("chain.pem") }
+public final class TestCertificate {
+  /// Removed with the last reference.
+  public let folder: URL
+  public var chainPath: String { path("chain.pem") }
+  public var keyPath: String { path("key.pem") }
 
-  init(name: String = "localhost") throws {
+  /// - Parameter name: whose it is.
+  public init(name: String = "localhost") throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try make(name: name)
@@ -15,22 +16,23 @@ final class TestCertificate {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
+  /// A file in the certificate's folder.
+  public func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
 
   /// Makes another pair in the same files.
-  func make(name: String) throws {
+  public func make(name: String) throws {
     let output = try Self.openssl([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-      "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name),IP:127.0.0.1", "-keyout", path("key.pem"), "-out",
-      path("chain.pem"),
+      "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name),IP:127.0.0.1", "-keyout", keyPath, "-out",
+      chainPath,
     ])
     guard FileManager.default.fileExists(atPath: chainPath) else { throw Failure.openssl(output) }
   }
 
-  enum Failure: Error { case openssl(String) }
+  public enum Failure: Error { case openssl(String) }
 
   /// Runs the command to its end and returns all that it says.
-  static func openssl(_ arguments: [String], input: String = "") throws -> String {
+  public static func openssl(_ arguments: [String], input: String = "") throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["openssl"] + arguments
