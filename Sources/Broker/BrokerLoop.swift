@@ -226,7 +226,7 @@ public final class BrokerLoop: LoopParticipant {
   }
 
   private func search(_ search: MessageSearch, for requester: Requester) {
-    let (searches, user) = (searches, search.user)
+    let searches = searches
     guard let index else {
       _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
       return

@@ -33,7 +33,6 @@ public enum EmbeddedDefault {
             "durability": "durable",
             "history_size": 1000,
             "history_ttl": "168h",
-            "user_quota_bytes": "256MiB",
             "force_recovery": true,
             "presence": true,
             "join_leave": true,

@@ -184,7 +184,8 @@ struct ListenerTLSTests {
         client.0.writeAndFlush(ByteBuffer(string: ListenerRawClient.upgradeRequest()), promise: nil)
       }
       #expect(try harness.wait { clients.allSatisfy { $0.1.contains("HTTP/1.1 101 ") } })
-      #expect(harness.sessionCount == 60 && harness.listener.counters.rejectedRequests == 0)
+      #expect(try harness.wait { harness.sessionCount == 60 })
+      #expect(harness.listener.counters.rejectedRequests == 0)
     }
   }
 

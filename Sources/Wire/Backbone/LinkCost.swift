@@ -48,7 +48,7 @@ extension BrokerResponse {
     case .subscribed(let subscribed): 128 + subscribed.publications.cost + subscribed.entries.cost
     case .history(let page): 64 + page.publications.cost
     case .mapPage(let page): 128 + page.cursor.utf8.count + page.entries.cost + page.changes.cost
-    case .presence(let members): members.reduce(64) { $0 + $1.cost }
+    case .presence(let members, _): members.reduce(64) { $0 + $1.cost }
     case .channels(let channels): channels.reduce(64) { $0 + 32 + $1.string.utf8.count }
     case .unread(let counts): 64 + 8 * counts.count
     }

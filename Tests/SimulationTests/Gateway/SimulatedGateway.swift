@@ -86,6 +86,10 @@ final class SimulatedGateway {
       if response == .tooLarge { tooLarge += 1 }
       let answer = Handover.answer(connection: source.connection, tag: source.tag, response)
       loops[source.loop].add(answer, bytes: 64, share: 64)
+    case .refusal(let source, let cause, let error):
+      publishing[source] = nil
+      let refusal = Handover.refusal(connection: source.connection, tag: source.tag, cause, error)
+      loops[source.loop].add(refusal, bytes: 64, share: 64)
     case .publication(let channel, let publication, let audience):
       guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
       add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
