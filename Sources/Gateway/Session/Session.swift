@@ -42,6 +42,9 @@ public struct Session {
   let identity: SessionIdentity
   let format: WireFormat
   public internal(set) var phase = Phase.awaitingConnect
+  /// The token of a place is being checked: the app's commands behind it wait. It stands here because it fits into what
+  /// the phase leaves of a word.
+  var isCheckingPlace = false
   /// Empty: anonymous, or not connected yet.
   public internal(set) var user = ""
   /// As it was when the client connected: a refresh moves the expiry alone.
@@ -67,8 +70,6 @@ public struct Session {
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
-  /// The token of a place is being checked: the app's commands behind it wait.
-  var isCheckingPlace = false
   /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first. It
   /// stands behind the flags because there it fits into what they leave of a word.
   var unansweredPings: UInt32 = 0
