@@ -171,8 +171,8 @@ struct SessionPlaceTests {
     let claims = PlaceClaims(
       user: "ann", place: "park", expiresAt: 9, token: TokenIdentity(id: "x", issuedAt: 50))
     let revocations = Revocations()
-    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-    let verifier = RevocationVerifier(verifier: Fixed(place: claims), revocations: revocations, logger: logger)
+    let refusals = Refusals(logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let verifier = RevocationVerifier(verifier: Fixed(place: claims), revocations: revocations, refusals: refusals)
     #expect(try await verifier.verifyPlace("t") == claims)
     for revocation in [Revocation(.id("x")), Revocation(.user("ann", issuedBefore: 51))] {
       revocations.replace(with: RevocationTable([revocation]))
