@@ -168,7 +168,7 @@ enum SettingTable {
     ),
     SettingKey(
       "gateway.max_filters_per_channel", .integer(1...1_000_000), .int(1000),
-      "Different filters of clients on one channel, for each event loop; one more is refused with error 106."),
+      "Different filters of clients on one channel, for each event loop, with sixteen times as many conditions in all; one more is refused with error 106."),
     SettingKey(
       "gateway.max_subscribers_per_channel", .integer(0...10_000_000), .int(0),
       "Subscribers of one channel on one gateway process, with presence or without; 0: as many as there are connections. One more is refused with error 106."

@@ -29,6 +29,16 @@ public indirect enum TagFilter: Sendable {
     }
   }
 
+  /// How many conditions a publication is held against, each value of a list counted as one.
+  public var conditionCount: Int {
+    switch self {
+    case .all(let filters), .any(let filters): filters.reduce(1) { $0 + $1.conditionCount }
+    case .not(let filter): 1 + filter.conditionCount
+    case .oneOf(_, let values): 1 + values.count
+    case .equal, .exists, .hasPrefix, .hasSuffix, .contains, .number: 1
+    }
+  }
+
   public enum NumberComparison: String, Sendable, Hashable {
     case greater = "gt"
     case greaterOrEqual = "gte"

@@ -2,8 +2,8 @@ import Wire
 
 /// The different filters that clients of one event loop have on each channel, or are about to have.
 ///
-/// Every publication of a channel is held against each of them, so their number is bounded; a client with one that is
-/// there already, as most of an app's clients, is always let in. What the server lets somebody see is not counted: no
+/// Every publication of a channel is held against each of them, so their number is bounded, and that of all their
+/// conditions; a client with one that is there already, as most of an app's clients, is always let in. What the server lets somebody see is not counted: no
 /// client makes that.
 struct ChannelFilters {
   private struct UnderWay: Hashable {
@@ -16,20 +16,28 @@ struct ChannelFilters {
     let filter: FilterKey
   }
 
+  private struct OfChannel {
+    /// How many have each filter.
+    var counts: [FilterKey: Int] = [:]
+    var conditions = 0
+  }
+
   let most: Int
-  /// By channel: how many have each filter.
-  private var counts: [ChannelName: [FilterKey: Int]] = [:]
+  /// As many conditions as a filter may have on average before they are what is limited.
+  static let conditionsPerFilter = 16
+  private var channels: [ChannelName: OfChannel] = [:]
   /// Of subscribes that are not answered yet.
   private var underWay: [UnderWay: Place] = [:]
 
   init(most: Int) { self.most = most }
 
   /// On channels that have any.
-  var channelCount: Int { counts.count }
+  var channelCount: Int { channels.count }
 
   var refusal: ClientError {
     .limitExceeded.saying(
-      "the channel has \(most) different filters already; subscribe with one that others use, or with none")
+      "the channel's subscribers have as many different filters and conditions as are allowed; subscribe with a filter that "
+        + "others use, with a shorter one, or with none")
   }
 
   /// A subscribe is on its way to the broker. Followed by ``end(connection:tag:)``, once.
@@ -37,10 +45,14 @@ struct ChannelFilters {
   /// - Returns: false where the filter would be one too many.
   mutating func begin(_ source: RequestSource, _ channel: ChannelName, _ asked: TagFilter) -> Bool {
     let filter = FilterKey(asked)
-    if let filters = counts[channel], filters.count >= most, filters[filter] == nil { return false }
+    if let there = channels[channel], there.counts[filter] == nil, isFull(there, with: filter) { return false }
     add(filter, to: channel)
     underWay[UnderWay(connection: source.connection, tag: source.tag)] = Place(channel: channel, filter: filter)
     return true
+  }
+
+  private func isFull(_ there: OfChannel, with filter: FilterKey) -> Bool {
+    there.counts.count >= most || (there.conditions + filter.conditions) / Self.conditionsPerFilter >= most
   }
 
   mutating func end(connection: UInt64, tag: UInt64) {
@@ -51,12 +63,16 @@ struct ChannelFilters {
 
   /// A subscriber sits on the channel.
   mutating func add(_ filter: FilterKey, to channel: ChannelName) {
-    counts[channel, default: [:]][filter, default: 0] += 1
+    if channels[channel]?.counts[filter] == nil {
+      channels[channel, default: OfChannel()].conditions += filter.conditions
+    }
+    channels[channel]?.counts[filter, default: 0] += 1
   }
 
   mutating func remove(_ filter: FilterKey, from channel: ChannelName) {
-    guard let count = counts[channel]?[filter] else { return }
-    counts[channel]?[filter] = count > 1 ? count - 1 : nil
-    if counts[channel]?.isEmpty == true { counts[channel] = nil }
+    guard let count = channels[channel]?.counts[filter] else { return }
+    channels[channel]?.counts[filter] = count > 1 ? count - 1 : nil
+    if count == 1 { channels[channel]?.conditions -= filter.conditions }
+    if channels[channel]?.counts.isEmpty == true { channels[channel] = nil }
   }
 }

@@ -7,10 +7,13 @@ import Wire
 struct FilterKey: Hashable {
   let filter: TagFilter
   private let digest: Int
+  /// How many conditions it holds a publication against, and how many values those name.
+  let conditions: Int
 
   init(_ filter: TagFilter) {
     self.filter = filter
     digest = filter.hashValue
+    conditions = filter.conditionCount
   }
 
   init?(_ filter: TagFilter?) {
