@@ -93,7 +93,7 @@ for KIND, TEXT in [("commands", PINGS), ("publications", POSTS), ("bytes", LARGE
     of_user(KIND, TEXT)
 
 
-@attack(close(3013), logged("too_many_refusals"), passed(8, 116), seconds=18,
+@attack(close(3013), logged("too_many_refusals"), passed(8, 16), seconds=18,
         settings={"client.user_limits.clique_calls_burst": 8, "client.user_limits.clique_calls_per_second": 8})
 def stubborn(swarm):
     """A hundred connections of one user that go on however often they are refused."""
