@@ -129,12 +129,12 @@ public final class GatewayServer: Sendable {
     }
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
-    _ = certificates?.watch(on: eventLoops[0])
-    try await joinInboxes()
+    try await startUp()
   }
 
-  /// Each event loop takes by itself what a turn that it has run brings it.
-  private func joinInboxes() async throws {
+  /// What begins when all parts are there. Each event loop takes by itself what a turn that it has run brings it.
+  private func startUp() async throws {
+    _ = certificates?.watch(on: eventLoops[0])
     for (mailbox, shard) in zip(mailboxes, shards) {
       try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
     }

@@ -30,7 +30,8 @@ struct HandshakeLine {
     var left = 0
     var isInTurn = false
 
-    var isWaited: Bool { waiting.count - head > left }
+    var waitingCount: Int { waiting.count - head - left }
+    var isWaited: Bool { waitingCount > 0 }
   }
 
   private struct Place {
@@ -69,8 +70,10 @@ struct HandshakeLine {
     places[id] = Place(owner: owner)
     var handshakes = owners[owner] ?? Handshakes()
     handshakes.waiting.append(id)
+    // Those before it in line count too: they will be under way when it is its turn.
     let cause: RefusalCause? =
-      isAtLimit(owner, handshakes) ? .addressTLSHandshakes : underWay >= limits.all ? .tlsHandshakes : nil
+      owner.address != nil && handshakes.underWay + handshakes.waitingCount > limits.address
+      ? .addressTLSHandshakes : places.count > limits.all ? .tlsHandshakes : nil
     owners[owner] = handshakes
     lineUp(owner)
     return cause
