@@ -116,7 +116,9 @@ extension BrokerCore {
     if !state.interest.contains(gateway) && !state.members.hasMembers(of: gateway) {
       links[gateway]?.channels.remove(state.name)
     }
-    if let gone, state.options.joinLeave { announce(.leave(.init(channel: state.name, member: gone)), on: state, at: time, into: &effects) }
+    if let gone, state.options.joinLeave {
+      announce(.leave(.init(channel: state.name, member: gone)), on: state, at: time, into: &effects)
+    }
     noteIdle(state, at: time)
     return .done
   }

@@ -140,7 +140,8 @@ enum SettingTable {
   private static let backbone: [SettingKey] = [
     SettingKey(
       "backbone.endpoint", .string, .string("ipc://data/backbone.ipc"),
-      "Where a broker and gateways in processes of their own meet: ipc://file or tcp://address:port. With inproc://name, serve puts libzmq between its two halves, which otherwise hand each other their messages as they are."),
+      "Where a broker and gateways in processes of their own meet: ipc://file or tcp://address:port. With inproc://name, serve puts libzmq between its two halves, which otherwise hand each other their messages as they are."
+    ),
     SettingKey(
       "backbone.heartbeat_interval", .duration(100...minutes(1)), .int(seconds(1)),
       "Time between signs of life on the link."),
@@ -168,7 +169,8 @@ enum SettingTable {
     ),
     SettingKey(
       "gateway.max_filters_per_channel", .integer(1...1_000_000), .int(1000),
-      "Different filters of clients on one channel, for each event loop, with sixteen times as many conditions in all; one more is refused with error 106."),
+      "Different filters of clients on one channel, for each event loop, with sixteen times as many conditions in all; one more is refused with error 106."
+    ),
     SettingKey(
       "gateway.max_subscribers_per_channel", .integer(0...10_000_000), .int(0),
       "Subscribers of one channel on one gateway process, with presence or without; 0: as many as there are connections. One more is refused with error 106."

@@ -231,7 +231,8 @@ final class AppWorld {
       switch effect {
       case .send(let message): gateways[index].toBroker.append(message)
       case .answer(let source, let response): gateways[index].loops[source.loop].append(.answer(source, response))
-      case .refusal(let source, _, let error): gateways[index].loops[source.loop].append(.answer(source, .failed(error)))
+      case .refusal(let source, _, let error):
+        gateways[index].loops[source.loop].append(.answer(source, .failed(error)))
       case .publication(let channel, let publication, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) {
           gateways[index].loops[loop].append(.publication(channel, publication, isFiltered: false))

@@ -70,10 +70,10 @@ struct HandshakeLine {
     places[id] = Place(owner: owner)
     var handshakes = owners[owner] ?? Handshakes()
     handshakes.waiting.append(id)
-    // Those before it in line count too: they will be under way when it is its turn.
+    // Those of its address before it in line count too: they will be under way when it is its turn.
     let cause: RefusalCause? =
       owner.address != nil && handshakes.underWay + handshakes.waitingCount > limits.address
-      ? .addressTLSHandshakes : places.count > limits.all ? .tlsHandshakes : nil
+      ? .addressTLSHandshakes : underWay + handshakes.waitingCount > limits.all ? .tlsHandshakes : nil
     owners[owner] = handshakes
     lineUp(owner)
     return cause
