@@ -66,9 +66,9 @@ final class GatewayLoop: LoopParticipant {
   private var lastForgotten: UInt64 = 0
 
   init(
-    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: Loop, uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
-    linkOpened: @escaping () -> Void,
-    logger: Logger
+    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: Loop,
+    uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
+    linkOpened: @escaping () -> Void, logger: Logger
   ) throws {
     self.link = link
     self.revocations = revocations
