@@ -25,33 +25,13 @@ struct ListenerTLSTests {
     }
   }
 
-  /// A certificate in a new folder, whose name is returned.
-  private func makeCertificate() throws -> URL {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("listener-tls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let openssl = Process()
-    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    openssl.currentDirectoryURL = folder
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "chain.pem",
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-    return folder
-  }
-
   private func withTLSListener(
     _ configure: (inout ListenerConfiguration) -> Void = { _ in },
     _ body: (ListenerHarness, _ connect: () throws -> ((any Channel), Collector)) throws -> Void
   ) throws {
-    let folder = try makeCertificate()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let chain = folder.appendingPathComponent("chain.pem").path
-    let server = try TLSContext.server(
-      .init(chainPath: chain, keyPath: folder.appendingPathComponent("key.pem").path))
-    let client = try TLSContext.client(trust: .authorities(path: chain))
+    let certificate = try ListenerCertificate()
+    let server = try TLSContext.server(.init(chainPath: certificate.chainPath, keyPath: certificate.keyPath))
+    let client = try TLSContext.client(trust: .authorities(path: certificate.chainPath))
     try withListener({
       $0.tls = server
       configure(&$0)

@@ -89,14 +89,14 @@ public final class Listener: Sendable {
       .channelInitializer { channel in
         channel.closeFuture.whenComplete { _ in slot.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
-          let isTLS = context.configuration.tls != nil
+          let tls = try context.configuration.tls?.makeServerHandler(context.tlsLoop(index))
           let request = RequestHandler(
-            listener: context, loopIndex: index, descriptor: descriptor, isTLS: isTLS, slot: slot)
+            listener: context, loopIndex: index, descriptor: descriptor, tls: tls, slot: slot)
           let operations = channel.pipeline.syncOperations
           if slot.isProxied && context.configuration.expectsProxyHeader {
             try operations.addHandler(ProxyHeaderHandler(slot, listener: context))
           }
-          if let tls = context.configuration.tls { try operations.addHandler(tls.makeServerHandler()) }
+          if let tls { try operations.addHandler(tls) }
           try operations.addHandlers(request.pipeline)
         }
       }

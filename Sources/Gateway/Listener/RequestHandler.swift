@@ -11,8 +11,8 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let listener: ListenerContext
   private let loopIndex: Int
   private let descriptor: Int32
-  /// Nobody but the channel writes to the descriptor then.
-  private let isTLS: Bool
+  /// Of this connection, where it speaks TLS.
+  private let tls: TLSHandler?
   private let slot: ConnectionSlot
   private let headGuard: HeadGuard
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
@@ -20,11 +20,11 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var upgrade: RequestDecision.Upgrade?
   private var isAnswered = false
 
-  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, isTLS: Bool, slot: ConnectionSlot) {
+  init(listener: ListenerContext, loopIndex: Int, descriptor: Int32, tls: TLSHandler?, slot: ConnectionSlot) {
     self.listener = listener
     self.loopIndex = loopIndex
     self.descriptor = descriptor
-    self.isTLS = isTLS
+    self.tls = tls
     self.slot = slot
     headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
     var limits = NIOHTTPDecoderLimitConfiguration()
@@ -154,7 +154,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, isTLS: isTLS, listener: listener, slot: slot)
+      descriptor: descriptor, tls: tls, listener: listener, slot: slot)
     let handler = WebSocketHandler(
       connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
     connection.attach(handler)
