@@ -139,7 +139,8 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: base),
-    .testTarget(name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
+    .testTarget(
+      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
     .testTarget(
       name: "WireTests",
       dependencies: [

@@ -26,7 +26,8 @@ struct copenssl_traffic {
 };
 
 /// HKDF-Expand-Label with an empty context. `count` is at most the digest's length, so one block is enough.
-static inline int copenssl_expand(const struct copenssl_traffic *traffic, const char *label, uint8_t *out, size_t count) {
+static inline int copenssl_expand(
+    const struct copenssl_traffic *traffic, const char *label, uint8_t *out, size_t count) {
   uint8_t info[64], digest[EVP_MAX_MD_SIZE];
   size_t label_bytes = strlen(label);
   unsigned digest_bytes = 0;
@@ -70,11 +71,12 @@ static inline void copenssl_nonce(const struct copenssl_traffic *traffic, uint8_
   for (int place = 0; place < 8; place++) nonce[11 - place] ^= (uint8_t)(traffic->sequence >> (8 * place));
 }
 
-/// Makes a record in `out`, which has room for `count` bytes and 22 more. `aead` is keyed anew each time: a context that
-/// serves all connections of a thread stays in the processor's cache, one for each of them does not.
+/// Makes a record in `out`, which has room for `count` bytes and 22 more. `aead` is keyed anew each time: a context
+/// that serves all connections of a thread stays in the processor's cache, one for each of them does not.
 /// Its bytes, or 0 where OpenSSL fails; nothing may be sealed with these keys any more then.
 static inline size_t copenssl_seal(
-    EVP_CIPHER_CTX *aead, struct copenssl_traffic *traffic, uint8_t type, const void *text, size_t count, uint8_t *out) {
+    EVP_CIPHER_CTX *aead, struct copenssl_traffic *traffic, uint8_t type, const void *text, size_t count,
+    uint8_t *out) {
   if (count > COPENSSL_LARGEST_TEXT) return 0;
   uint8_t nonce[12], *content = out + COPENSSL_HEADER;
   int length = (int)count + 1, done = 0;

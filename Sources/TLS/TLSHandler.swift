@@ -14,8 +14,8 @@ public struct TLSHandshakeCompleted: Sendable, Equatable {
 ///   becomes inactive; one that says goodbye is answered in kind, and the channel is closed.
 /// - How long a handshake may take is for the owner to say: until it ends, the channel is silent.
 ///
-/// **Two ways out.** What comes down the pipeline is encrypted and goes on through the channel. ``transmit(_:on:)`` writes
-/// straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and through the
+/// **Two ways out.** What comes down the pipeline is encrypted and goes on through the channel. ``transmit(_:on:)``
+/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and through the
 /// channel else. Records are made in the order in which they are handed to either, and the kernel gets them in that
 /// order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
 public final class TLSHandler: ChannelDuplexHandler {
@@ -129,7 +129,10 @@ public final class TLSHandler: ChannelDuplexHandler {
     while state == .open || state == .outputClosed {
       let (step, plain) = session.read(context.channel.allocator)
       switch step {
-      case .done: if let plain { context.fireChannelRead(wrapInboundOut(plain)) }
+      case .done:
+        // Before anybody is told, who may write on other connections: the output is the whole event loop's.
+        flushOutput(context)
+        if let plain, state != .closed { context.fireChannelRead(wrapInboundOut(plain)) }
       case .needsInput: return flushOutput(context)  // For example the answer to a change of keys.
       case .closed:
         hasPeerSaidGoodbye = true
@@ -182,7 +185,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     if state == .open { encryptFlushed(context) }
   }
 
-  /// A write's promise goes with the last byte of its ciphertext, so that whoever counts what is under way counts right.
+  /// A write's promise goes with the last byte of its ciphertext: who counts what is under way counts right.
   private func encryptFlushed(_ context: ChannelHandlerContext) {
     while flushableCount > 0, state == .open, !waiting.isEmpty {
       let (bytes, promise) = waiting.removeFirst()
@@ -255,12 +258,13 @@ public final class TLSHandler: ChannelDuplexHandler {
     case failed
   }
 
-  /// Encrypts the bytes behind everything that was sent before, and sends them at once where nothing waits. Calls nobody
-  /// back before it returns, whatever happens, but the promises of writes that came down the pipeline.
+  /// Encrypts the bytes behind everything that was sent before, and sends them at once where nothing waits. Calls
+  /// nobody back before it returns, whatever happens, but the promises of writes that came down the pipeline.
   ///
   /// - Parameter descriptor: of the channel's socket, which is open as long as the channel is active.
   public func transmit(_ bytes: UnsafeRawBufferPointer, on descriptor: Int32) -> Transmission {
     guard state == .open, waiting.isEmpty else { return .failed }
+    unsafe assert(session.loop.output.isEmpty, "who writes takes the output")
     var place = 0
     while underWay == 0 && place < bytes.count {
       let end = min(place + Self.pieceBytes, bytes.count)

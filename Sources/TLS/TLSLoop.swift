@@ -4,8 +4,8 @@ import NIOCore
 /// What the TLS connections of one event loop share, so that one at rest needs none of it: memory to encrypt into, and
 /// ciphers.
 ///
-/// The ciphers are keyed anew for each record. That costs less than a cipher for each connection would: with thousands of
-/// connections theirs are in nobody's cache, and this one always is.
+/// The ciphers are keyed anew for each record. That costs less than a cipher for each connection would: with thousands
+/// of connections theirs are in nobody's cache, and this one always is.
 ///
 /// Bound to the event loop, and deliberately not Sendable. Whoever encrypts takes the output before anybody else does.
 @safe public final class TLSLoop {

@@ -15,8 +15,8 @@ import NIOCore
 /// An open TLS 1.3 connection whose handshake is over: its keys, its counters, and nothing else.
 ///
 /// OpenSSL keeps 14 KiB for a connection, of which a record needs 250 bytes; to write 150 bytes through it took four
-/// times what the encryption takes, most of it misses in the cache. So when its handshake has ended a server's connection
-/// is taken over, and OpenSSL's own state is freed (decision 0030). What remains to be said in TLS 1.3 is little:
+/// times what the encryption takes, most of it misses in the cache. So when its handshake has ended a server's
+/// connection is taken over, and OpenSSL's own state is freed (decision 0030). What remains to be said in TLS 1.3 is little:
 ///
 /// | From the peer | |
 /// |---|---|

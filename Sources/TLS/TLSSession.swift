@@ -22,7 +22,7 @@ import NIOCore
   }
 
   @safe private enum Engine {
-    /// In the handshake; and behind it where the connection is a client's or speaks TLS 1.2. Can transition to: records.
+    /// In the handshake; and after it for clients and for TLS 1.2. Can transition to: records.
     case openSSL(OpaquePointer)
     /// Final.
     case records(TLSRecords)
@@ -239,8 +239,8 @@ import NIOCore
 // MARK: Taking over from OpenSSL
 
 extension TLSSession {
-  /// One line of OpenSSL's key log, which it offers so that others may read along; here it is how the keys come over. It
-  /// goes nowhere else.
+  /// One line of OpenSSL's key log, which it offers so that others may read along; here it is how the keys come over.
+  /// It goes nowhere else.
   func learn(_ line: UnsafePointer<CChar>) {
     guard let keys else { return }
     _ = unsafe copenssl_take_secret(&keys.sending, line, "SERVER_TRAFFIC_SECRET_0")

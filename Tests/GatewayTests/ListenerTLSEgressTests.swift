@@ -7,6 +7,16 @@ import Wire
 
 @testable import Gateway
 
+/// A payload that tells its source and its number, in words that must not be seen on the wire.
+private func numbered(_ source: String, _ number: Int, size: Int) -> [UInt8] {
+  let text = "plaintext of \(source) \(number)."
+  return Array(text.utf8) + [UInt8](repeating: 0x78, count: max(0, size - text.utf8.count))
+}
+
+private func frame(_ source: String, _ number: Int, size: Int) -> [UInt8] {
+  ServerFrame.message(numbered(source, number, size: size), format: .protobuf)
+}
+
 /// Records go past the channel as long as nothing waits, and through it else; OpenSSL at the other end finds out
 /// whether they are whole, in order, and sealed with the right keys.
 @Suite("Sending over TLS, beside and through the channel", .ownThread)
@@ -22,16 +32,6 @@ struct ListenerTLSEgressTests {
         $0.tls = server
         configure(&$0)
       }, body)
-  }
-
-  /// A payload that tells its source and its number, in words that must not be seen on the wire.
-  private static func numbered(_ source: String, _ number: Int, size: Int) -> [UInt8] {
-    let text = "plaintext of \(source) \(number)."
-    return Array(text.utf8) + [UInt8](repeating: 0x78, count: max(0, size - text.utf8.count))
-  }
-
-  private static func frame(_ source: String, _ number: Int, size: Int) -> [UInt8] {
-    ServerFrame.message(numbered(source, number, size: size), format: .protobuf)
   }
 
   /// A fan-out on the event loop, with the harness's connections on one tape.
@@ -56,7 +56,7 @@ struct ListenerTLSEgressTests {
     func end() { for driver in drivers { fanOut.leave(driver.outlet, tape) } }
 
     func send(_ frames: [[UInt8]]) {
-      for frame in frames { fanOut.append(frame, key: .channel, to: tape) }
+      for next in frames { fanOut.append(next, key: .channel, to: tape) }
       goOn()
     }
 
@@ -89,7 +89,7 @@ struct ListenerTLSEgressTests {
       let client = try ListenerTLSClient(port: harness.port, offer)
       try client.upgrade()
       for size in [0, 1, 125, 16_384, 50_000] {
-        let message = Self.numbered("echo", size, size: size)
+        let message = numbered("echo", size, size: size)
         try client.send(ListenerRawClient.frame(0x82, message))
         #expect(try client.readFrames().map(\.payload) == [message])
       }
@@ -106,11 +106,55 @@ struct ListenerTLSEgressTests {
       try client.upgrade(piece: 1)
       var generator = SplitMix(state: 11)
       for number in 0..<60 {
-        let message = Self.numbered("echo", number, size: Int.random(in: 0...400, using: &generator))
+        let message = numbered("echo", number, size: Int.random(in: 0...400, using: &generator))
         let piece = number < 5 ? 1 : Int.random(in: 1...700, using: &generator)
         if offer != .tls12 && number % 7 == 3 { try client.changeKeys(asks: number % 2 == 0) }
         try client.send(ListenerRawClient.frame(0x82, message), piece: piece)
         #expect(try client.readFrames().map(\.payload) == [message])
+      }
+    }
+  }
+
+  /// What was sent to some clients, and how far each has come with it.
+  private final class Traffic {
+    let clients: [ListenerTLSClient]
+    var sizes: [Int] = []
+    var replies: [Int]
+    /// Of each client: frames of the tape, and replies.
+    private var seen: [[Int]]
+    var generator = SplitMix(state: 5)
+
+    init(_ clients: [ListenerTLSClient]) {
+      self.clients = clients
+      replies = clients.map { _ in 0 }
+      seen = clients.map { _ in [0, 0] }
+    }
+
+    var hasArrived: Bool { seen == replies.map { [sizes.count, $0] } }
+
+    /// New frames for everybody.
+    func newFrames() -> [[UInt8]] {
+      (0..<Int.random(in: 1...5, using: &generator)).map { _ in
+        sizes.append(Int.random(in: 40...9_000, using: &generator))
+        return frame("tape", sizes.count - 1, size: sizes[sizes.count - 1])
+      }
+    }
+
+    func newReply(to index: Int) -> [UInt8] {
+      replies[index] += 1
+      return frame("reply", replies[index] - 1, size: 100)
+    }
+
+    /// Reads some, and looks whether it is what comes next.
+    func read(_ index: Int, atMost most: Int = 1 << 20) throws {
+      try clients[index].readWhatIsThere(atMost: most == 1 << 20 ? most : Int.random(in: 1...most, using: &generator))
+      for frame in clients[index].takeFrames() {
+        let isReply = frame.payload.starts(with: "plaintext of reply".utf8)
+        let number = seen[index][isReply ? 1 : 0]
+        seen[index][isReply ? 1 : 0] += 1
+        let expected =
+          isReply ? numbered("reply", number, size: 100) : numbered("tape", number, size: sizes[number])
+        if frame.payload != expected { Issue.record("frame \(number) of client \(index) is not what was sent") }
       }
     }
   }
@@ -120,61 +164,35 @@ struct ListenerTLSEgressTests {
     arguments: [ListenerTLSClient.Offer.tls12, .aes256, .chaCha20])
   func order(offer: ListenerTLSClient.Offer) throws {
     try withTLSListener({ $0.answerLimitBytes = 1 << 30 }) { harness throws in
-      let clients = try [nil, 4_096, 4_096].map { (bytes: Int32?) in
-        let client = try ListenerTLSClient(port: harness.port, offer, receiveBufferBytes: bytes)
-        try client.upgrade()
-        return client
-      }
+      let traffic = try Traffic(
+        [nil, 4_096, 4_096].map { (bytes: Int32?) in
+          let client = try ListenerTLSClient(port: harness.port, offer, receiveBufferBytes: bytes)
+          try client.upgrade()
+          return client
+        })
       try withScene(harness, connections: 3) { scene throws in
         nonisolated(unsafe) let scene = scene
-        var generator = SplitMix(state: 5)
-        var sizes: [Int] = []
-        var replies = [0, 0, 0]
-        var seen = [[Int]](repeating: [0, 0], count: 3)
-        func check(_ index: Int) {
-          for frame in clients[index].takeFrames() {
-            let isReply = frame.payload.starts(with: "plaintext of reply".utf8)
-            let number = seen[index][isReply ? 1 : 0]
-            seen[index][isReply ? 1 : 0] += 1
-            let expected =
-              isReply
-              ? Self.numbered("reply", number, size: 100) : Self.numbered("tape", number, size: sizes[number])
-            if frame.payload != expected { Issue.record("frame \(number) of client \(index) is not what was sent") }
-          }
-        }
         for round in 0..<400 {
-          let first = sizes.count
-          for _ in 0..<Int.random(in: 1...5, using: &generator) {
-            sizes.append(Int.random(in: 40...9_000, using: &generator))
-          }
-          let frames = (first..<sizes.count).map { Self.frame("tape", $0, size: sizes[$0]) }
+          let frames = traffic.newFrames()
           try harness.onLoop(0) { _ in scene.send(frames) }
-          let index = Int.random(in: 0..<3, using: &generator)
-          let reply = Self.frame("reply", replies[index], size: 100)
-          replies[index] += 1
+          let index = Int.random(in: 0..<3, using: &traffic.generator)
+          let reply = traffic.newReply(to: index)
           try harness.onLoop(index) { $0.connection.send(reply) }
-          if offer != .tls12 && round % 11 == 0 { try clients[round % 3].changeKeys(asks: round % 2 == 0) }
-          try clients[0].readWhatIsThere()
-          // Both stall until far more waits than the kernel takes ahead, and then read in drops.
+          if offer != .tls12 && round % 11 == 0 { try traffic.clients[round % 3].changeKeys(asks: round % 2 == 0) }
+          try traffic.read(0)
+          // The other two stall until far more waits than the kernel takes ahead, and then read in drops.
           if round > 300 || round % 100 == 99 {
-            for index in 1...2 {
-              try clients[index].readWhatIsThere(atMost: Int.random(in: 1...90_000, using: &generator))
-            }
+            for index in 1...2 { try traffic.read(index, atMost: 90_000) }
           }
-          for index in 0..<3 { check(index) }
         }
         #expect(scene.mostLagging > 0 && scene.mostQueued > 0)
-        let all = replies.map { [sizes.count, $0] }
-        while seen != all {
+        while !traffic.hasArrived {
           try harness.onLoop(0) { _ in scene.goOn() }
-          for index in 0..<3 {
-            try clients[index].readWhatIsThere(atMost: Int.random(in: 1...300_000, using: &generator))
-            check(index)
-          }
+          for index in 0..<3 { try traffic.read(index, atMost: 300_000) }
         }
-        for index in 0..<3 {
+        for (index, client) in traffic.clients.enumerated() {
           #expect(try harness.wait { try harness.onLoop(index) { $0.connection.queuedBytes } == 0 })
-          #expect(!clients[index].wire.contains("plaintext of "))
+          #expect(!client.wire.contains("plaintext of "))
         }
       }
     }
@@ -194,9 +212,9 @@ struct ListenerTLSEgressTests {
         var sent = 0
         func send(_ count: Int) throws {
           for _ in 0..<count {
-            let frame = Self.frame("tape", sent, size: 50_000)
+            let next = frame("tape", sent, size: 50_000)
             sent += 1
-            try harness.onLoop(0) { _ in scene.send([frame]) }
+            try harness.onLoop(0) { _ in scene.send([next]) }
             try stays.readWhatIsThere()
           }
         }
@@ -211,7 +229,7 @@ struct ListenerTLSEgressTests {
           let frames = try stays.readFrames()
           if frames.isEmpty { break }
           for frame in frames {
-            #expect(frame.payload == Self.numbered("tape", got, size: 50_000))
+            #expect(frame.payload == numbered("tape", got, size: 50_000))
             got += 1
           }
           try harness.onLoop(0) { _ in scene.goOn() }
@@ -228,14 +246,14 @@ struct ListenerTLSEgressTests {
       try client.upgrade()
       let count = 1_000
       try harness.onLoop { session in
-        for number in 0..<count { session.connection.send(Self.frame("reply", number, size: 12_000)) }
+        for number in 0..<count { session.connection.send(frame("reply", number, size: 12_000)) }
         session.connection.close(.shutdown)
       }
       #expect(try harness.onLoop { $0.connection.queuedBytes } > 0)
       var got = 0
       while got < count {
         for frame in try client.readFrames().prefix(count - got) {
-          #expect(frame.payload == Self.numbered("reply", got, size: 12_000))
+          #expect(frame.payload == numbered("reply", got, size: 12_000))
           got += 1
           if got == count { try client.send(ListenerRawClient.frame(0x88, [0x0B, 0xB9])) }
         }

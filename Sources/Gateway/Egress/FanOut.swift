@@ -259,13 +259,16 @@ final class FanOut {
   /// To a connection that encrypts, and so keeps all that it is handed: whole frames, a piece at a time, as long as it is
   /// clear. The rest stays on the tape.
   private func handOver(_ place: Int, of tape: Tape, _ outlet: Outlet) {
-    while outlet.isClear, case let start = tape.seats[place].cursor, start < tape.end {
+    var place = place
+    while outlet.isClear {
+      let start = tape.seats[place].cursor
       let isLast = tape.isConflated || tape.end - start <= limits.pieceBytes
       let end = isLast ? tape.end : tape.frameEnd(from: start, holding: start + limits.pieceBytes - 1)
       tape.advance(place, to: end)
       unsafe outlet.transmit(tape.bytes(start, Int(end - start)))
+      guard end < tape.end, let now = tape.place(of: outlet.id) else { return }
+      place = now
     }
-    guard tape.seats[place].cursor < tape.end else { return }
     if outlet.isOpen { tape.lag(place, outlet) } else { tape.skip(place, outlet) }
   }
 
