@@ -56,7 +56,14 @@ final class ListenerTLSClient {
   /// The server said goodbye before it ended.
   var heardGoodbye: Bool { SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN != 0 }
 
-  init(port: Int, _ offer: Offer = .aes256, receiveBufferBytes: Int32? = nil, piece: Int = .max) throws {
+  /// The handshake was short, because the server took a ticket of an earlier one.
+  var isResumed: Bool { SSL_session_reused(ssl) == 1 }
+
+  /// - Parameter earlier: whose tickets are shown.
+  init(
+    port: Int, _ offer: Offer = .aes256, receiveBufferBytes: Int32? = nil, piece: Int = .max,
+    resuming earlier: ListenerTLSClient? = nil
+  ) throws {
     socket = try ListenerRawClient(port: port, receiveBufferBytes: receiveBufferBytes)
     guard let context = SSL_CTX_new(TLS_client_method()), let input = BIO_new(BIO_s_mem()),
       let output = BIO_new(BIO_s_mem())
@@ -73,6 +80,10 @@ final class ListenerTLSClient {
     for bio in [input, output] { BIO_ctrl(bio, 130, -1, nil) }
     SSL_set_bio(ssl, input, output)
     SSL_set_connect_state(ssl)
+    if let session = earlier.flatMap({ SSL_get1_session($0.ssl) }) {
+      SSL_set_session(ssl, session)
+      SSL_SESSION_free(session)
+    }
     (self.context, self.ssl, fromNetwork, toNetwork) = (context, ssl, input, output)
     while SSL_do_handshake(ssl) != 1 {
       try flush(piece: piece)
@@ -82,6 +93,8 @@ final class ListenerTLSClient {
   }
 
   deinit {
+    // Else OpenSSL takes the session for a broken one, and whoever resumed it cannot be resumed either.
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
     SSL_free(ssl)
     SSL_CTX_free(context)
   }

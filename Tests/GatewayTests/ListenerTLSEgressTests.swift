@@ -98,6 +98,22 @@ struct ListenerTLSEgressTests {
     }
   }
 
+  @Test("a client that comes back with a ticket is known, and talks", arguments: ListenerTLSClient.Offer.allCases)
+  func resumed(offer: ListenerTLSClient.Offer) throws {
+    try withTLSListener { harness throws in
+      var earlier: ListenerTLSClient?
+      for round in 0..<3 {
+        let client = try ListenerTLSClient(port: harness.port, offer, resuming: earlier)
+        #expect(client.isResumed == (round > 0))
+        // Reads the tickets too.
+        try client.upgrade()
+        try client.send(ListenerRawClient.text("round \(round)"))
+        #expect(try client.readFrames().map(\.payload) == [Array("round \(round)".utf8)])
+        earlier = client
+      }
+    }
+  }
+
   @Test(
     "records that come a byte at a time, or cut anywhere, are understood", arguments: ListenerTLSClient.Offer.allCases)
   func dripFed(offer: ListenerTLSClient.Offer) throws {
