@@ -57,7 +57,7 @@ let package = Package(
 
     // The libraries, in the order in which one may import another.
     .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: hot),
-    .target(name: "TLS", dependencies: ["COpenSSL", nioCore, logging], swiftSettings: library),
+    .target(name: "TLS", dependencies: ["COpenSSL", "CLinuxIO", nioCore, logging], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
     .target(
       name: "ClientProtobuf",
@@ -139,7 +139,8 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: base),
-    .testTarget(name: "TLSTests", dependencies: ["TLS", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
+    .testTarget(
+      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
     .testTarget(
       name: "WireTests",
       dependencies: [
@@ -162,7 +163,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "TestSupport", nioEmbedded, nioPosix,
+        "Gateway", "Wire", "Auth", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
         .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: base),

@@ -61,9 +61,11 @@ public final class TLSContext: Sendable {
   }
 
   /// A handler for one connection that was accepted. Place it first in the pipeline.
-  public func makeServerHandler() throws(TLSError) -> TLSHandler {
+  ///
+  /// - Parameter loop: of the connection's event loop; all of its connections should share one.
+  public func makeServerHandler(_ loop: TLSLoop = TLSLoop()) throws(TLSError) -> TLSHandler {
     guard case .server = side else { preconditionFailure("a client's context cannot serve; use TLSContext.server") }
-    return TLSHandler(try current.withLock(\.self).makeSession(isServer: true))
+    return TLSHandler(try current.withLock(\.self).makeSession(isServer: true, loop))
   }
 
   /// A handler for one connection that we open. Place it first in the pipeline.
@@ -73,7 +75,7 @@ public final class TLSContext: Sendable {
     guard case .client(let trust) = side else {
       preconditionFailure("a server's context cannot connect; use TLSContext.client")
     }
-    let session = try current.withLock(\.self).makeSession(isServer: false)
+    let session = try current.withLock(\.self).makeSession(isServer: false, TLSLoop())
     try session.expect(serverName: serverName, isVerified: trust != .insecure)
     return TLSHandler(session)
   }
@@ -124,6 +126,8 @@ public final class TLSContext: Sendable {
       throw .keyDoesNotMatch(certificatePath: files.chainPath, keyPath: files.keyPath)
     }
     unsafe SSL_CTX_set_alpn_select_cb(context, selectHTTP11, nil)
+    unsafe SSL_CTX_set_keylog_callback(context, learnKeys)
+    unsafe copenssl_keep_no_sessions(context)
   }
 
   private func loadTrust(_ trust: TLSContext.Trust) throws(TLSError) {
@@ -143,8 +147,8 @@ public final class TLSContext: Sendable {
     unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
   }
 
-  func makeSession(isServer: Bool) throws(TLSError) -> TLSSession {
-    try unsafe TLSSession(context: context, isServer: isServer)
+  func makeSession(isServer: Bool, _ loop: TLSLoop) throws(TLSError) -> TLSSession {
+    try unsafe TLSSession(context: context, isServer: isServer, loop: loop)
   }
 }
 

@@ -1,3 +1,4 @@
+import CLinuxIO
 public import NIOCore
 
 /// Fired as a user event when the handshake has ended well. Until then, writes wait.
@@ -12,6 +13,11 @@ public struct TLSHandshakeCompleted: Sendable, Equatable {
 /// - A peer that closes the socket without the TLS goodbye is reported as ``TLSError/truncated`` before the channel
 ///   becomes inactive; one that says goodbye is answered in kind, and the channel is closed.
 /// - How long a handshake may take is for the owner to say: until it ends, the channel is silent.
+///
+/// **Two ways out.** What comes down the pipeline is encrypted and goes on through the channel. ``transmit(_:on:)``
+/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and through the
+/// channel else. Records are made in the order in which they are handed to either, and the kernel gets them in that
+/// order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
 public final class TLSHandler: ChannelDuplexHandler {
   public typealias InboundIn = ByteBuffer
   public typealias InboundOut = ByteBuffer
@@ -20,6 +26,9 @@ public final class TLSHandler: ChannelDuplexHandler {
 
   /// Bytes that may be written before the handshake has ended.
   public static let waitingLimitBytes = 262_144
+
+  /// So much is encrypted at once: four records for one call of the kernel.
+  static let pieceBytes = 4 * TLSRecords.largestTextBytes
 
   /// Bytes of TLS's own that may wait for a peer which does not read: a handshake with a long chain, and some more.
   private static let answerLimitBytes = 131_072
@@ -41,20 +50,32 @@ public final class TLSHandler: ChannelDuplexHandler {
   private var state = State.idle
   private var hasPeerSaidGoodbye = false
   /// Written and not flushed yet, or not encrypted yet because the handshake goes on.
-  private var waiting: CircularBuffer<(ByteBuffer, EventLoopPromise<Void>?)> = []
+  private var waiting: [(ByteBuffer, EventLoopPromise<Void>?)] = []
   private var waitingBytes = 0
   private var flushableCount = 0
   private var answerBytes = 0
+  /// Writes of ciphertext that the channel below has and the kernel has not whole.
+  private var underWay = 0
+  /// While we are in the pipeline.
+  private var context: ChannelHandlerContext?
   /// What a half-close asked during the handshake waits for.
   private var pendingOutputClose: (isAsked: Bool, promise: EventLoopPromise<Void>?) = (false, nil)
 
   init(_ session: TLSSession) { self.session = session }
 
+  /// An open connection without a pipeline or a peer, whose keys everybody knows: to count what a record costs.
+  package init(countingOn loop: TLSLoop) {
+    session = TLSSession(countingOn: loop)
+    state = .open
+  }
+
   public func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
     if context.channel.isActive { begin(context) }
   }
 
   public func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
     state = .closed
     failWaiting(TLSError.closed)
   }
@@ -77,7 +98,7 @@ public final class TLSHandler: ChannelDuplexHandler {
   public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if state == .closed { return }
     var bytes = unwrapInboundIn(data)
-    guard session.receive(&bytes) else { return fail(.failed(detail: "out of memory"), context) }
+    session.receive(&bytes)
     if state == .idle { begin(context) } else if state == .handshaking { proceed(context) }
     if state == .open || state == .outputClosed { readPlaintext(context) }
   }
@@ -108,7 +129,10 @@ public final class TLSHandler: ChannelDuplexHandler {
     while state == .open || state == .outputClosed {
       let (step, plain) = session.read(context.channel.allocator)
       switch step {
-      case .done: if let plain { context.fireChannelRead(wrapInboundOut(plain)) }
+      case .done:
+        // Before anybody is told, who may write on other connections: the output is the whole event loop's.
+        flushOutput(context)
+        if let plain, state != .closed { context.fireChannelRead(wrapInboundOut(plain)) }
       case .needsInput: return flushOutput(context)  // For example the answer to a change of keys.
       case .closed:
         hasPeerSaidGoodbye = true
@@ -121,12 +145,13 @@ public final class TLSHandler: ChannelDuplexHandler {
   /// Sends what OpenSSL has to say for itself. A peer can ask for such an answer (a change of keys) again and again
   /// without reading any: what waits is bounded, and more ends the connection.
   private func flushOutput(_ context: ChannelHandlerContext) {
-    guard let output = session.takeOutput(context.channel.allocator) else { return }
+    guard let output = session.loop.takeOutput(context.channel.allocator) else { return }
     let count = output.readableBytes
     answerBytes += count
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] _ in answerBytes -= count }
-    context.writeAndFlush(wrapOutboundOut(output), promise: promise)
+    pass(output, promise, context)
+    context.flush()
     if answerBytes > Self.answerLimitBytes { fail(.failed(detail: "the peer does not read our answers"), context) }
   }
 
@@ -160,22 +185,55 @@ public final class TLSHandler: ChannelDuplexHandler {
     if state == .open { encryptFlushed(context) }
   }
 
-  /// A write's promise goes with the last byte of its ciphertext, so that whoever counts what is under way counts right.
+  /// A write's promise goes with the last byte of its ciphertext: who counts what is under way counts right.
   private func encryptFlushed(_ context: ChannelHandlerContext) {
-    while flushableCount > 0, state == .open, let (bytes, promise) = waiting.popFirst() {
+    while flushableCount > 0, state == .open, !waiting.isEmpty {
+      let (bytes, promise) = waiting.removeFirst()
       flushableCount -= 1
       waitingBytes -= bytes.readableBytes
-      if case .failed(let error) = session.write(bytes) {
+      do throws(TLSError) {
+        _ = try unsafe bytes.withUnsafeReadableBytes { bytes throws(TLSError) in
+          try unsafe encrypt(bytes, promise, context)
+        }
+      } catch {
         promise?.fail(error)
         return fail(error, context)
       }
-      if let output = session.takeOutput(context.channel.allocator) {
-        context.write(wrapOutboundOut(output), promise: promise)
-      } else {
-        promise?.succeed(())
-      }
     }
     context.flush()
+  }
+
+  /// Encrypts the bytes piece by piece, and hands them to the channel.
+  ///
+  /// - Returns: the bytes that this has made.
+  private func encrypt(
+    _ bytes: UnsafeRawBufferPointer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+  ) throws(TLSError) -> Int {
+    var (place, count) = (0, 0)
+    repeat {
+      let end = min(place + Self.pieceBytes, bytes.count)
+      if case .failed(let error) = unsafe session.write(UnsafeRawBufferPointer(rebasing: bytes[place..<end])) {
+        session.loop.dropOutput()
+        throw error
+      }
+      place = end
+      let isLast = place == bytes.count
+      if let output = session.loop.takeOutput(context.channel.allocator) {
+        count += output.readableBytes
+        pass(output, isLast ? promise : nil, context)
+      } else if isLast {
+        promise?.succeed(())
+      }
+    } while place < bytes.count
+    return count
+  }
+
+  /// Hands ciphertext to the channel.
+  private func pass(_ output: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+    let promise = promise ?? context.eventLoop.makePromise()
+    underWay += 1
+    promise.futureResult.assumeIsolated().whenComplete { [self] _ in underWay -= 1 }
+    context.write(wrapOutboundOut(output), promise: promise)
   }
 
   private func failWaiting(_ error: TLSError) {
@@ -186,6 +244,65 @@ public final class TLSHandler: ChannelDuplexHandler {
     let closing = pendingOutputClose.promise
     pendingOutputClose = (false, nil)
     closing?.fail(error)
+  }
+
+  // MARK: Straight to the descriptor
+
+  /// What became of bytes that were handed to ``transmit(_:on:)``.
+  public enum Transmission {
+    /// The kernel has all of it.
+    case sent
+    /// So many bytes of ciphertext wait in the channel, and have gone when the future succeeds.
+    case waits(bytes: Int, written: EventLoopFuture<Void>)
+    /// Nothing can be sent on this connection any more; its owner is to close it.
+    case failed
+  }
+
+  /// Encrypts the bytes behind everything that was sent before, and sends them at once where nothing waits. Calls
+  /// nobody back before it returns, whatever happens, but the promises of writes that came down the pipeline.
+  ///
+  /// - Parameter descriptor: of the channel's socket, which is open as long as the channel is active.
+  public func transmit(_ bytes: UnsafeRawBufferPointer, on descriptor: Int32) -> Transmission {
+    guard state == .open, waiting.isEmpty else { return .failed }
+    unsafe assert(session.loop.output.isEmpty, "who writes takes the output")
+    var place = 0
+    while underWay == 0 && place < bytes.count {
+      let end = min(place + Self.pieceBytes, bytes.count)
+      guard unsafe session.write(UnsafeRawBufferPointer(rebasing: bytes[place..<end])) == .done else { return drop() }
+      place = end
+      let output = unsafe session.loop.output
+      let sent = unsafe linuxio_send(descriptor, output.baseAddress, output.count)
+      if sent < 0 { return drop() }
+      if sent < output.count { return unsafe wait(after: sent, bytes[place...]) }
+      session.loop.dropOutput()
+    }
+    return unsafe place == bytes.count ? .sent : wait(after: 0, bytes[place...])
+  }
+
+  private func drop() -> Transmission {
+    session.loop.dropOutput()
+    return .failed
+  }
+
+  /// - Parameters:
+  ///   - sent: bytes of the output that the kernel has.
+  ///   - rest: what is not encrypted yet.
+  private func wait(after sent: Int, _ rest: Slice<UnsafeRawBufferPointer>) -> Transmission {
+    guard let context else { return drop() }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    let cut = session.loop.takeOutput(context.channel.allocator, after: sent)
+    var count = cut?.readableBytes ?? 0
+    if let cut { pass(cut, unsafe rest.isEmpty ? promise : nil, context) }
+    if unsafe !rest.isEmpty {
+      do throws(TLSError) {
+        count += try unsafe encrypt(UnsafeRawBufferPointer(rebasing: rest), promise, context)
+      } catch {
+        promise.fail(error)
+        return .failed
+      }
+    }
+    context.flush()
+    return .waits(bytes: count, written: promise.futureResult)
   }
 
   // MARK: Closing

@@ -7,8 +7,8 @@ import NIOCore
   import Darwin
 #endif
 
-/// One connection's OpenSSL state between two memory BIOs: bytes from and for the network go in and out by hand, so
-/// that OpenSSL never touches the socket.
+/// One connection's side of TLS, between bytes from and for the network: nothing in here touches the socket. What is to
+/// be sent stands in the loop's output after each call, and is to be taken before the next connection writes.
 ///
 /// Bound to its connection's event loop.
 @safe final class TLSSession {
@@ -21,37 +21,57 @@ import NIOCore
     case failed(TLSError)
   }
 
-  /// Of one TLS record.
-  private static let largestPlaintextBytes = 16_384
-  /// An empty BIO keeps so much, which is enough for most messages.
-  static let keptBytes = 4_096
+  @safe private enum Engine {
+    /// In the handshake; and after it for clients and for TLS 1.2. Can transition to: records.
+    case openSSL(OpaquePointer)
+    /// Final.
+    case records(TLSRecords)
+  }
 
-  private let ssl: OpaquePointer
-  /// Owned by `ssl`.
-  private let fromNetwork: OpaquePointer
-  private let toNetwork: OpaquePointer
+  private var engine: Engine
+  let loop: TLSLoop
+  /// What came and was not worked off yet: after each burst, the part of a record, or nothing.
+  private var input: ByteBuffer?
+  /// What a server's handshake has told of its keys so far.
+  private var keys: TrafficKeys?
+  /// What was agreed on in the handshake; nil for nothing.
+  private(set) var applicationProtocol: String?
 
-  init(context: OpaquePointer, isServer: Bool) throws(TLSError) {
+  init(context: OpaquePointer, isServer: Bool, loop: TLSLoop) throws(TLSError) {
     OpenSSLErrors.clear()
     guard let ssl = unsafe SSL_new(context) else { throw .failed(detail: OpenSSLErrors.take() ?? "out of memory") }
-    guard let input = unsafe BIO_new(BIO_s_mem()), let output = unsafe BIO_new(BIO_s_mem()) else {
-      // A BIO that was made is lost when memory is out; there is nothing better to do then.
+    guard let method = unsafe portMethod.pointer, let bio = unsafe BIO_new(method) else {
       unsafe SSL_free(ssl)
       throw .failed(detail: "out of memory")
     }
-    unsafe copenssl_set_retry_when_empty(input)
-    unsafe copenssl_set_retry_when_empty(output)
-    unsafe SSL_set_bio(ssl, input, output)
+    unsafe BIO_set_data(bio, loop.port)
+    unsafe SSL_set_bio(ssl, bio, bio)
     if isServer { unsafe SSL_set_accept_state(ssl) } else { unsafe SSL_set_connect_state(ssl) }
-    unsafe self.ssl = ssl
-    unsafe fromNetwork = input
-    unsafe toNetwork = output
+    self.loop = loop
+    engine = unsafe .openSSL(ssl)
+    guard isServer else { return }
+    keys = TrafficKeys()
+    _ = unsafe SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  deinit { unsafe SSL_free(ssl) }
+  /// With keys that everybody knows: see ``TLSHandler/init(countingOn:)``.
+  init(countingOn loop: TLSLoop) {
+    let keys = TrafficKeys()
+    keys.sending.secret_bytes = RecordCipher.Suite.aes256GCM.secretBytes
+    keys.receiving.secret_bytes = RecordCipher.Suite.aes256GCM.secretBytes
+    guard let cipher = loop.cipher(.aes256GCM), let records = TLSRecords(keys, cipher, sealedRecords: 0, loop: loop)
+    else { preconditionFailure("OpenSSL has no AES-GCM; give it its default provider") }
+    self.loop = loop
+    engine = .records(records)
+  }
+
+  deinit {
+    if case .openSSL(let ssl) = engine { unsafe SSL_free(ssl) }
+  }
 
   /// Names the server to the server (SNI) and, where `isVerified`, to the check of its certificate.
   func expect(serverName: String, isVerified: Bool) throws(TLSError) {
+    guard case .openSSL(let ssl) = engine else { return }
     OpenSSLErrors.clear()
     guard !serverName.isEmpty, !serverName.utf8.contains(0) else { throw .badServerName(serverName) }
     if Self.isIPAddress(serverName) {
@@ -74,42 +94,57 @@ import NIOCore
 
   // MARK: Network side
 
-  /// Takes all of the buffer's bytes.
-  func receive(_ bytes: inout ByteBuffer) -> Bool {
-    unsafe bytes.readWithUnsafeReadableBytes { source in
-      var taken = 0
-      let fine = unsafe BIO_write_ex(fromNetwork, source.baseAddress, source.count, &taken) == 1
-      return unsafe (source.count, source.isEmpty || (fine && taken == source.count))
-    }
+  func receive(_ bytes: inout ByteBuffer) {
+    if input == nil { input = bytes } else { input?.writeBuffer(&bytes) }
   }
 
-  /// What is to be sent to the network, or nil where there is nothing.
-  func takeOutput(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
-    let pending = unsafe copenssl_pending(toNetwork)
-    if pending == 0 { return nil }
-    var output = allocator.buffer(capacity: pending)
-    unsafe output.writeWithUnsafeMutableBytes(minimumWritableBytes: pending) { room in
-      var taken = 0
-      return unsafe BIO_read_ex(toNetwork, room.baseAddress, room.count, &taken) == 1 ? taken : 0
+  /// Memory that is held between bursts: for the part of a record that has come.
+  var heldBytes: Int { input?.storageCapacity ?? 0 }
+
+  /// OpenSSL's state was freed.
+  var isTakenOver: Bool { if case .records = engine { true } else { false } }
+
+  /// Lets OpenSSL read what there is.
+  private func feeding(_ body: () -> Int32) -> Int32 {
+    guard var bytes = input else { return body() }
+    input = nil
+    var result: Int32 = 0
+    let left = unsafe bytes.withUnsafeReadableBytes { source in
+      unsafe loop.port.pointee.input = source.bindMemory(to: UInt8.self).baseAddress
+      unsafe loop.port.pointee.input_count = source.count
+      result = body()
+      defer {
+        unsafe loop.port.pointee.input = nil
+        unsafe loop.port.pointee.input_count = 0
+      }
+      return unsafe loop.port.pointee.input_count
     }
-    unsafe giveBack(toNetwork)
-    return output.readableBytes > 0 ? output : nil
+    bytes.moveReaderIndex(forwardBy: bytes.readableBytes - left)
+    if left > 0 { input = bytes }
+    return result
   }
 
-  /// Memory that the two BIOs hold between messages; OpenSSL gives its own back by itself (`SSL_MODE_RELEASE_BUFFERS`).
-  var heldBytes: Int { unsafe copenssl_capacity(fromNetwork) + copenssl_capacity(toNetwork) }
-
-  /// One large message would else cost its connection that memory for as long as it lives.
-  private func giveBack(_ bio: OpaquePointer) {
-    if unsafe copenssl_capacity(bio) > Self.keptBytes { unsafe copenssl_shrink(bio) }
+  /// The channel's buffers are large; what is left of one goes into a small one.
+  private func keepRest(_ rest: ByteBuffer, _ allocator: ByteBufferAllocator) {
+    guard rest.readableBytes > 0 else { return }
+    if rest.readerIndex == 0 && rest.storageCapacity <= 2 * TLSRecords.largestTextBytes { return input = rest }
+    var small = allocator.buffer(capacity: rest.readableBytes)
+    small.writeImmutableBuffer(rest)
+    input = small
   }
 
   // MARK: Plain side
 
   func handshake() -> Step {
+    guard case .openSSL(let ssl) = engine else { return .done }
     OpenSSLErrors.clear()
-    let result = unsafe SSL_do_handshake(ssl)
-    if result == 1 { return .done }
+    let before = unsafe loop.output.count
+    let result = feeding { unsafe SSL_do_handshake(ssl) }
+    if result == 1 {
+      applicationProtocol = unsafe Self.applicationProtocol(ssl)
+      unsafe takeOver(ssl, outputBefore: before)
+      return .done
+    }
     switch unsafe SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .needsInput
     case SSL_ERROR_ZERO_RETURN: return .closed
@@ -126,57 +161,131 @@ import NIOCore
 
   /// Decrypts what is there, up to one record.
   func read(_ allocator: ByteBufferAllocator) -> (Step, ByteBuffer?) {
+    switch engine {
+    case .openSSL(let ssl): return unsafe read(ssl, allocator)
+    case .records(let records):
+      guard var bytes = input else { return (.needsInput, nil) }
+      input = nil
+      switch records.next(&bytes, allocator) {
+      case .data(let text):
+        if bytes.readableBytes > 0 { input = bytes }
+        return (.done, text)
+      case .needsInput:
+        keepRest(bytes, allocator)
+        return (.needsInput, nil)
+      case .closed: return (.closed, nil)
+      case .failed(let error): return (.failed(error), nil)
+      }
+    }
+  }
+
+  private func read(_ ssl: OpaquePointer, _ allocator: ByteBufferAllocator) -> (Step, ByteBuffer?) {
     OpenSSLErrors.clear()
     // Plaintext is never longer than its ciphertext: small records take small buffers.
-    let waiting = unsafe Int(SSL_pending(ssl)) + copenssl_pending(fromNetwork)
-    if waiting == 0, unsafe SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN == 0 {
-      // All of a burst was read.
-      unsafe giveBack(fromNetwork)
-      return (.needsInput, nil)
-    }
-    var plain = allocator.buffer(capacity: min(max(waiting, 64), Self.largestPlaintextBytes))
+    let waiting = unsafe Int(SSL_pending(ssl)) + (input?.readableBytes ?? 0)
+    if waiting == 0, unsafe SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN == 0 { return (.needsInput, nil) }
+    var plain = allocator.buffer(capacity: min(max(waiting, 64), TLSRecords.largestTextBytes))
     var error: Int32 = SSL_ERROR_NONE
     unsafe plain.writeWithUnsafeMutableBytes(minimumWritableBytes: 1) { room in
       var count = 0
-      let result = unsafe SSL_read_ex(ssl, room.baseAddress, room.count, &count)
+      let result = feeding { unsafe SSL_read_ex(ssl, room.baseAddress, room.count, &count) }
       if result != 1 { error = unsafe SSL_get_error(ssl, result) }
       return result == 1 ? count : 0
     }
     switch error {
     case SSL_ERROR_NONE: return (.done, plain)
-    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
-      unsafe giveBack(fromNetwork)
-      return (.needsInput, nil)
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return (.needsInput, nil)
     case SSL_ERROR_ZERO_RETURN: return (.closed, nil)
     default: return (.failed(.failed(detail: OpenSSLErrors.take() ?? "the peer broke off")), nil)
     }
   }
 
-  /// Encrypts all of the bytes; a memory BIO takes any number.
-  func write(_ bytes: ByteBuffer) -> Step {
-    if bytes.readableBytes == 0 { return .done }
-    OpenSSLErrors.clear()
-    return unsafe bytes.withUnsafeReadableBytes { source in
+  /// Encrypts all of the bytes into the loop's output.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Step {
+    if unsafe bytes.isEmpty { return .done }
+    switch engine {
+    case .records(let records):
+      if unsafe records.write(bytes) { return .done }
+      return .failed(.failed(detail: OpenSSLErrors.take() ?? "out of memory"))
+    case .openSSL(let ssl):
+      OpenSSLErrors.clear()
       var count = 0
-      let result = unsafe SSL_write_ex(ssl, source.baseAddress, source.count, &count)
-      if result == 1 && count == source.count { return .done }
+      let result = unsafe SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
+      if result == 1 && count == bytes.count { return .done }
       return .failed(.failed(detail: OpenSSLErrors.take() ?? "the connection does not take data"))
     }
   }
 
   /// Puts the goodbye (close_notify) into the output. Nothing can be written after it.
   func sayGoodbye() {
-    OpenSSLErrors.clear()
-    _ = unsafe SSL_shutdown(ssl)
-    OpenSSLErrors.clear()
+    switch engine {
+    case .records(let records): records.sayGoodbye()
+    case .openSSL(let ssl):
+      OpenSSLErrors.clear()
+      _ = unsafe SSL_shutdown(ssl)
+      OpenSSLErrors.clear()
+    }
   }
 
-  /// What was agreed on; nil for nothing.
-  var applicationProtocol: String? {
+  private static func applicationProtocol(_ ssl: OpaquePointer) -> String? {
     var bytes: UnsafePointer<UInt8>?
     var length: UInt32 = 0
     unsafe SSL_get0_alpn_selected(ssl, &bytes, &length)
     guard let bytes = unsafe bytes, length > 0 else { return nil }
     return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: Int(length)), as: UTF8.self)
   }
+}
+
+// MARK: Taking over from OpenSSL
+
+extension TLSSession {
+  /// One line of OpenSSL's key log, which it offers so that others may read along; here it is how the keys come over.
+  /// It goes nowhere else.
+  func learn(_ line: UnsafePointer<CChar>) {
+    guard let keys else { return }
+    _ = unsafe copenssl_take_secret(&keys.sending, line, "SERVER_TRAFFIC_SECRET_0")
+    _ = unsafe copenssl_take_secret(&keys.receiving, line, "CLIENT_TRAFFIC_SECRET_0")
+  }
+
+  /// From here on, the connection needs OpenSSL's ciphers and no more of its state. Where anything is not as it must be
+  /// (TLS 1.2, bytes that OpenSSL still holds, records that cannot be counted), OpenSSL goes on.
+  private func takeOver(_ ssl: OpaquePointer, outputBefore before: Int) {
+    defer { keys = nil }
+    guard let keys, unsafe SSL_version(ssl) == TLS1_3_VERSION, unsafe SSL_has_pending(ssl) == 0,
+      keys.sending.secret_bytes > 0, keys.receiving.secret_bytes > 0,
+      let number = unsafe SSL_get_current_cipher(ssl).map({ unsafe SSL_CIPHER_get_protocol_id($0) }),
+      let cipher = RecordCipher.Suite(rawValue: number).flatMap(loop.cipher),
+      let sealed = unsafe Self.records(in: UnsafeRawBufferPointer(rebasing: loop.output[before...])),
+      let records = TLSRecords(keys, cipher, sealedRecords: UInt64(sealed), loop: loop)
+    else { return }
+    engine = .records(records)
+    unsafe SSL_free(ssl)
+  }
+
+  /// How many records OpenSSL has sealed with the keys of the open connection: all that it put out in the step that
+  /// ended the handshake. Those keys are used for nothing before the client's last message, which that step read. Nil
+  /// where something else stands among them.
+  private static func records(in output: UnsafeRawBufferPointer) -> Int? {
+    var (count, place) = (0, 0)
+    while place < output.count {
+      guard place + 5 <= output.count, unsafe output[place] == 23 else { return nil }
+      place += unsafe 5 + Int(output[place + 3]) << 8 + Int(output[place + 4])
+      count += 1
+    }
+    return place == output.count ? count : nil
+  }
+}
+
+/// How OpenSSL reaches a ``TLSLoop``; made once, never freed, and never changed.
+@safe private struct PortMethod: @unchecked Sendable {
+  let pointer = unsafe copenssl_port_method()
+}
+
+private let portMethod = PortMethod()
+
+/// To be set on a server's context.
+let learnKeys: SSL_CTX_keylog_cb_func = { ssl, line in
+  // The session owns the SSL object, so it is there.
+  guard let ssl = unsafe ssl, let line = unsafe line, let place = unsafe SSL_get_ex_data(ssl, 0) else { return }
+  unsafe Unmanaged<TLSSession>.fromOpaque(place).takeUnretainedValue().learn(line)
 }

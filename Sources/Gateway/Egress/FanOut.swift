@@ -21,6 +21,8 @@ final class FanOut {
     var slicesInARow = 8
     /// Seats with something to send that are visited before another tape gets its turn.
     var quota = 32
+    /// Of what waits for a connection that encrypts, so many bytes and the rest of a frame are handed to it at once.
+    var pieceBytes: UInt64 = 65_536
     /// Tapes with at most so many seats go before larger ones, for half of a slice.
     var smallTape = 32
   }
@@ -251,15 +253,27 @@ final class FanOut {
       return
     }
     guard seat.cursor < tape.end else { return }
+    guard outlet.descriptor >= 0 else { return handOver(place, of: tape, outlet) }
     let count = Int(tape.end - seat.cursor)
     tape.advance(place, to: tape.end)
-    let bytes = unsafe tape.bytes(seat.cursor, count)
-    if outlet.descriptor >= 0 {
-      let sent = unsafe linuxio_send(outlet.descriptor, bytes.baseAddress, count)
-      if sent != count { incomplete(outlet, tape, start: seat.cursor, count: count, result: sent) }
-    } else {
-      unsafe outlet.transmit(bytes)
+    let sent = unsafe linuxio_send(outlet.descriptor, tape.bytes(seat.cursor, count).baseAddress, count)
+    if sent != count { incomplete(outlet, tape, start: seat.cursor, count: count, result: sent) }
+  }
+
+  /// To a connection that encrypts, and so keeps all that it is handed: whole frames, a piece at a time, as long as it is
+  /// clear. The rest stays on the tape.
+  private func handOver(_ place: Int, of tape: Tape, _ outlet: Outlet) {
+    var place = place
+    while outlet.isClear {
+      let start = tape.seats[place].cursor
+      let isLast = tape.isConflated || tape.end - start <= limits.pieceBytes
+      let end = isLast ? tape.end : tape.frameEnd(from: start, holding: start + limits.pieceBytes - 1)
+      tape.advance(place, to: end)
+      unsafe outlet.transmit(tape.bytes(start, Int(end - start)))
+      guard end < tape.end, let now = tape.place(of: outlet.id) else { return }
+      place = now
     }
+    if outlet.isOpen { tape.lag(place, outlet) } else { tape.skip(place, outlet) }
   }
 
   // MARK: After a pause

@@ -1,6 +1,7 @@
 import Auth
 import NIOCore
 import NIOPosix
+import TLS
 import Wire
 
 #if canImport(Glibc)
@@ -23,11 +24,14 @@ package final class FanOutProbe {
   private let sockets: DiscardingSockets
   private let host = SilentHost()
   private var drivers: [SessionDriver] = []
+  private let tls = TLSLoop()
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private var next = 0
 
-  /// - Parameter subscribers: of each channel.
-  package init(channels: Int, subscribers: Int, encoding publication: Publication) throws {
+  /// - Parameters:
+  ///   - subscribers: of each channel.
+  ///   - encrypts: each subscriber gets records of TLS.
+  package init(channels: Int, subscribers: Int, encrypts: Bool = false, encoding publication: Publication) throws {
     sockets = try DiscardingSockets()
     // A clock that stands still: one slice is enough for everything.
     fanOut = FanOut(limits: FanOut.Limits(queueBytes: 1 << 20), ring: nil) { 0 }
@@ -41,7 +45,9 @@ package final class FanOutProbe {
       for _ in 0..<subscribers {
         let id = UInt64(drivers.count + 1)
         let driver = SessionDriver(
-          transport: Member(id: id, descriptor: sockets.sender, loop: group.next()), host: host, rules: rules,
+          transport: Member(
+            id: id, descriptor: sockets.sender, tls: encrypts ? TLSHandler(countingOn: tls) : nil, loop: group.next()),
+          host: host, rules: rules,
           identity: SessionIdentity(client: "c\(id)", session: "s"), firstPingDelayMilliseconds: 10_000)
         drivers.append(driver)
         hub.attach(driver, to: channel, [])
@@ -68,15 +74,22 @@ private final class Member: SessionTransport, OutletOwner {
   let eventLoop: any EventLoop
   let format = WireFormat.json
   let outlet: Outlet
+  private let descriptor: Int32
+  private let tls: TLSHandler?
 
-  init(id: UInt64, descriptor: Int32, loop: any EventLoop) {
+  init(id: UInt64, descriptor: Int32, tls: TLSHandler?, loop: any EventLoop) {
     self.id = id
     eventLoop = loop
-    outlet = Outlet(id: id, descriptor: descriptor)
+    self.descriptor = descriptor
+    self.tls = tls
+    outlet = Outlet(id: id, descriptor: tls == nil ? descriptor : -1)
     outlet.attach(self)
   }
 
-  func transmit(_ bytes: UnsafeRawBufferPointer) { preconditionFailure("a datagram socket took a part of a frame") }
+  func transmit(_ bytes: UnsafeRawBufferPointer) {
+    if let tls, case .sent = unsafe tls.transmit(bytes, on: descriptor) { return }
+    preconditionFailure("a datagram socket took a part of a frame")
+  }
   func closeSlow() { preconditionFailure("nobody is slow here") }
   func abandon() { preconditionFailure("a datagram socket failed") }
   func send(_ frame: [UInt8]) {}

@@ -15,7 +15,7 @@ protocol OutletOwner: AnyObject {
 final class Outlet {
   /// The connection's.
   let id: UInt64
-  /// Where to write straight to; -1: not now (something waits before it), or never (TLS, or the connection has ended).
+  /// Where to write straight to; -1: not now (something waits before it), or never (TLS, where the connection encrypts, or it has ended).
   private(set) var descriptor: Int32 {
     didSet { directory?.set(place, descriptor) }
   }

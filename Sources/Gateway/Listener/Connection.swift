@@ -1,5 +1,6 @@
 import CLinuxIO
 public import NIOCore
+import TLS
 public import Wire
 
 /// The session's view of its WebSocket: bound to its event loop, and deliberately not Sendable.
@@ -7,8 +8,9 @@ public import Wire
 /// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
 /// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes
 /// through the channel, and until the channel has handed over its last byte (`queuedBytes` is 0 again) everything
-/// later goes through it too. So there is one order. TLS connections always go through the channel. The fan-out takes
-/// the same short way by itself, and hands the rest of a frame that was cut to ``transmit(_:)``: see ``Outlet``.
+/// later goes through it too. So there is one order. The fan-out takes the same short way by itself, and hands the rest
+/// of a frame that was cut to ``transmit(_:)``: see ``Outlet``. With TLS nobody but the TLS handler writes, and it has
+/// the same two ways: the fan-out hands everything to ``transmit(_:)``.
 ///
 /// **Why the descriptor is never somebody else's.** NIO closes it in one place, on this event loop, and tells the
 /// handlers (`channelInactive`) in the same uninterrupted run: between the two, only promises of failed writes call
@@ -47,6 +49,8 @@ public final class Connection: OutletOwner {
   let outlet: Outlet
   /// The socket's number, for questions to the kernel, with TLS too.
   private let descriptor: Int32
+  /// Nil without TLS.
+  private let tls: TLSHandler?
   /// What waits here counts in the budget of all connections.
   private let egress: LoopEgress
   /// What the budget knows of ``queuedBytes``.
@@ -60,7 +64,7 @@ public final class Connection: OutletOwner {
   private(set) var handler: WebSocketHandler?
 
   init(
-    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, isTLS: Bool,
+    id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, tls: TLSHandler?,
     listener: ListenerContext, slot: ConnectionSlot
   ) {
     self.id = id
@@ -68,8 +72,9 @@ public final class Connection: OutletOwner {
     self.loopIndex = loopIndex
     self.format = format
     self.channel = channel
-    outlet = Outlet(id: id, descriptor: isTLS ? -1 : descriptor)
+    outlet = Outlet(id: id, descriptor: tls == nil ? descriptor : -1)
     self.descriptor = descriptor
+    self.tls = tls
     self.listener = listener
     egress = listener.egress[loopIndex]
     self.slot = slot
@@ -104,6 +109,7 @@ public final class Connection: OutletOwner {
   func transmit(_ bytes: UnsafeRawBufferPointer) { unsafe transmit(bytes, isAsked: false) }
 
   private func transmit(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
+    if let tls { return unsafe transmit(bytes, isAsked: isAsked, through: tls) }
     var waiting = unsafe bytes
     if outlet.descriptor >= 0 {
       let sent = unsafe linuxio_send(outlet.descriptor, bytes.baseAddress, bytes.count)
@@ -114,12 +120,30 @@ public final class Connection: OutletOwner {
     unsafe enqueue(waiting, isAsked: isAsked)
   }
 
+  private func transmit(_ bytes: UnsafeRawBufferPointer, isAsked: Bool, through tls: TLSHandler) {
+    guard phase != .closed else { return }
+    switch unsafe tls.transmit(bytes, on: descriptor) {
+    case .sent: return
+    case .waits(let bytes, let written):
+      awaitWritten(written, bytes, isAsked: isAsked)
+      if queuedBytes > accountedBytes { account() }
+    case .failed: abandon()
+    }
+  }
+
   private func enqueue(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
-    let count = bytes.count
-    outlet.queued(count, isAsked: isAsked)
     let promise = eventLoop.makePromise(of: Void.self)
-    promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      outlet.dequeued(count, isAsked: isAsked)
+    awaitWritten(promise.futureResult, bytes.count, isAsked: isAsked)
+    channel.writeAndFlush(unsafe ByteBuffer(bytes: bytes), promise: promise)
+    // What the kernel took at once is never accounted for.
+    if queuedBytes > accountedBytes { account() }
+  }
+
+  /// So many bytes wait in the channel until they are written.
+  private func awaitWritten(_ written: EventLoopFuture<Void>, _ bytes: Int, isAsked: Bool) {
+    outlet.queued(bytes, isAsked: isAsked)
+    written.assumeIsolated().whenComplete { [self] result in
+      outlet.dequeued(bytes, isAsked: isAsked)
       if accountedBytes > queuedBytes { account() }
       switch result {
       case .failure:
@@ -129,9 +153,6 @@ public final class Connection: OutletOwner {
         if queuedBytes == 0 { drained() }
       }
     }
-    channel.writeAndFlush(unsafe ByteBuffer(bytes: bytes), promise: promise)
-    // What the kernel took at once, as it takes most of what goes to TLS connections, is never accounted for.
-    if queuedBytes > accountedBytes { account() }
   }
 
   /// Tells the budget what waits here, and the session whether it may ask for more.

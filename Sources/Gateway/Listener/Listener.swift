@@ -87,15 +87,14 @@ public final class Listener: Sendable {
         channel.closeFuture.whenComplete { _ in slot.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
           let turn = context.handshakes.map { HandshakeTurnHandler($0[index], slot: slot) }
+          let tls = try context.configuration.tls?.makeServerHandler(context.tlsLoop(index))
           let request = RequestHandler(
-            listener: context, loopIndex: index, descriptor: descriptor, handshake: turn, slot: slot)
+            listener: context, loopIndex: index, descriptor: descriptor, tls: tls, handshake: turn, slot: slot)
           let operations = channel.pipeline.syncOperations
           if slot.isProxied && context.configuration.expectsProxyHeader {
             try operations.addHandler(ProxyHeaderHandler(slot, listener: context))
           }
-          if let tls = context.configuration.tls, let turn {
-            try operations.addHandlers([turn, tls.makeServerHandler()])
-          }
+          if let tls, let turn { try operations.addHandlers([turn, tls]) }
           try operations.addHandlers(request.pipeline)
         }
       }

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import Synchronization
+import TLS
 import Wire
 
 /// What all connections of one listener share.
@@ -15,6 +16,7 @@ final class ListenerContext: Sendable {
   let logger: Logger
   let sessionFactory: SessionFactory
   private let draining = Atomic<Bool>(false)
+  private let tlsLoops: [NIOLoopBoundBox<TLSLoop?>]
 
   /// One sequence for all listeners of the process.
   private static let lastConnectionID = Atomic<UInt64>(0)
@@ -37,6 +39,15 @@ final class ListenerContext: Sendable {
       ? nil : HandshakeGate(admission, eventLoops: eventLoops, refusals: configuration.refusals)
     self.logger = logger
     self.sessionFactory = sessionFactory
+    tlsLoops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: TLSLoop.self, eventLoop: $0) }
+  }
+
+  /// What the TLS connections of an event loop share; call it there.
+  func tlsLoop(_ index: Int) -> TLSLoop {
+    if let loop = tlsLoops[index].value { return loop }
+    let loop = TLSLoop()
+    tlsLoops[index].value = loop
+    return loop
   }
 
   /// No new sessions: the accept thread has ended, and who is still in the HTTP phase is sent elsewhere.

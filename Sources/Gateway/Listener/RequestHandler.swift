@@ -11,7 +11,9 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let listener: ListenerContext
   private let loopIndex: Int
   private let descriptor: Int32
-  /// Nil without TLS. With it nobody but the channel writes to the descriptor.
+  /// Of this connection, where it speaks TLS.
+  private let tls: TLSHandler?
+  /// Until its handshake is over.
   private let handshake: HandshakeTurnHandler?
   private let slot: ConnectionSlot
   private let headGuard: HeadGuard
@@ -21,12 +23,13 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var isAnswered = false
 
   init(
-    listener: ListenerContext, loopIndex: Int, descriptor: Int32, handshake: HandshakeTurnHandler?,
+    listener: ListenerContext, loopIndex: Int, descriptor: Int32, tls: TLSHandler?, handshake: HandshakeTurnHandler?,
     slot: ConnectionSlot
   ) {
     self.listener = listener
     self.loopIndex = loopIndex
     self.descriptor = descriptor
+    self.tls = tls
     self.handshake = handshake
     self.slot = slot
     headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
@@ -162,7 +165,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, isTLS: handshake != nil, listener: listener, slot: slot)
+      descriptor: descriptor, tls: tls, listener: listener, slot: slot)
     let handler = WebSocketHandler(
       connection: connection, maxMessageBytes: listener.configuration.maxMessageBytes)
     connection.attach(handler)

@@ -19,5 +19,13 @@ extension MicroBenchmark {
       probe.deliver(2)
       return { iterations in probe.deliver((iterations + 999) / 1_000) }
     },
+    MicroBenchmark(
+      name: "fanout-subscriber-tls", about: "the same over TLS 1.3: the record of one delivery, sealed and sent",
+      iterations: 20_000
+    ) {
+      let probe = try FanOutProbe(channels: 1, subscribers: 1_000, encrypts: true, encoding: Samples.publication)
+      probe.deliver(2)
+      return { iterations in probe.deliver((iterations + 999) / 1_000) }
+    },
   ]
 }
