@@ -74,6 +74,10 @@ public final class Listener: Sendable {
     thread.stop()
   }
 
+  /// What one connection may hand in before the event loop looks at the next: with hundreds that pour at once, all the
+  /// others wait for the sum.
+  private static let largestReadBytes = 16_384
+
   private static func open(
     _ descriptor: Int32, _ slot: ConnectionSlot, on eventLoop: any EventLoop, index: Int, context: ListenerContext
   ) {
@@ -81,8 +85,9 @@ public final class Listener: Sendable {
       .channelOption(
         .recvAllocator,
         // A channel keeps its last receive buffer: small ones make idle connections cheap, and they grow on demand.
-        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 65_536)
+        value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: Self.largestReadBytes)
       )
+      .channelOption(.maxMessagesPerRead, value: 1)
       .channelInitializer { channel in
         channel.closeFuture.whenComplete { _ in slot.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
