@@ -12,28 +12,28 @@ def call(method, **data):
     return {"rpc": {"method": method, "data": data}}
 
 
-@attack(error(106), logged("app_calls"))
+@attack(error(106), logged("state_max_recorders"))
 def recorders(swarm):
     """Opens recorders with everybody."""
     yield
     swarm.add(each(lambda number: call("state.begin", to=f"victim{number}"), batch=50))
 
 
-@attack(error(111), logged("app_calls"))
+@attack(error(111), logged("state_max_changes_per_minute"))
 def blocks(swarm):
     """Blocks everybody, which leaves a row for each."""
     yield
     swarm.add(each(lambda number: call("state.block", user=f"victim{number}"), batch=50))
 
 
-@attack(error(106), logged("app_calls"))
+@attack(error(106), logged("clique_max_places"))
 def places(swarm):
     """Comes to one place after another."""
     yield
     swarm.add(each(lambda number: call("clique.enter", place=f"place{number}"), batch=50))
 
 
-@attack(error(106), logged("app_calls"))
+@attack(error(106), logged("clique_max_requests_sent"))
 def requests(swarm):
     """Writes to everybody."""
     yield
