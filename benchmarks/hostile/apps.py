@@ -33,7 +33,7 @@ def places(swarm):
     swarm.add(each(lambda number: call("clique.enter", place=f"place{number}"), batch=50))
 
 
-@attack(error(106), logged("clique_max_requests_sent"))
+@attack(error(106), logged("clique_max_requests_per_day"))
 def requests(swarm):
     """Writes to everybody."""
     yield
