@@ -20,6 +20,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
@@ -32,6 +33,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),  // NIO's too.
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -65,7 +67,7 @@ let package = Package(
       exclude: ["client.proto"]),
     .target(
       name: "Wire",
-      dependencies: ["ClientProtobuf", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
     .target(
       name: "Settings",
@@ -83,6 +85,14 @@ let package = Package(
         logging,
       ],
       swiftSettings: hot),
+    // What can be found in the log by its words, in a file of its own.
+    .target(
+      name: "Search",
+      dependencies: [
+        "Log", "Wire", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"), logging,
+      ],
+      swiftSettings: library),
     // The rules of the two apps, pure.
     .target(
       name: "Apps", dependencies: ["Wire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: hot),
@@ -98,7 +108,7 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
+        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
         metrics, .product(name: "Crypto", package: "swift-crypto"),
       ],
       swiftSettings: hot),
@@ -112,7 +122,8 @@ let package = Package(
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS", "CLinuxIO",
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS",
+        "CLinuxIO",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -155,6 +166,10 @@ let package = Package(
       name: "LogTests",
       dependencies: ["Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: base),
+    .testTarget(
+      name: "SearchTests",
+      dependencies: ["Search", "Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: base),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: base),
     .testTarget(
@@ -182,7 +197,8 @@ let package = Package(
       swiftSettings: base),
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(name: "TestSupport", dependencies: [logging], path: "Tests/TestSupport", swiftSettings: base),
+    .target(
+      name: "TestSupport", dependencies: ["Log", "Wire", logging], path: "Tests/TestSupport", swiftSettings: base),
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",

@@ -12,7 +12,7 @@ public protocol App: Sendable {
   /// The channels that only this app writes to, by namespace.
   var namespaces: [String: ChannelOptions] { get }
 
-  /// A command of a client.
+  /// A command, whose form was looked at when it was read (``AppCommand``): what is left is what the records say.
   ///
   /// - Throws: what the caller is told. Nothing is written then.
   func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision
@@ -73,10 +73,7 @@ public struct AppCall: Sendable, Equatable {
     }
   }
 
-  /// With the app's name: `clique.send`.
-  public var method: String
-  /// Valid JSON, or nothing.
-  public var data: [UInt8]
+  public var command: AppCommand
   /// Who calls. The user is never empty.
   public var caller: ClientInfo
   public var source: Source
@@ -86,11 +83,9 @@ public struct AppCall: Sendable, Equatable {
   public var key: Key
 
   public init(
-    method: String, data: [UInt8], caller: ClientInfo, source: Source = .client, attestedPlace: String? = nil,
-    key: Key
+    _ command: AppCommand, caller: ClientInfo, source: Source = .client, attestedPlace: String? = nil, key: Key
   ) {
-    self.method = method
-    self.data = data
+    self.command = command
     self.caller = caller
     self.source = source
     self.attestedPlace = attestedPlace
@@ -277,35 +272,6 @@ public struct AppDecision: Sendable {
   public init(search: MessageSearch) {
     effects = []
     answer = .search(search)
-  }
-}
-
-/// Full-text search over some channels.
-public struct MessageSearch: Sendable, Equatable {
-  /// Those that the caller may read.
-  public var channels: [ChannelName]
-  /// Words, each of which must be there, the last as a prefix.
-  public var text: String
-  /// Only what this user published; nil: anybody's.
-  public var publisher: String?
-  /// Only what passes it may be found.
-  public var audience: TagFilter?
-  /// Finds each publication as this user reads it; nil: as it is.
-  public var reader: String?
-  public var limit: Int
-  /// Who searches, as the broker knows it: nobody gets more than a share of the searches that wait.
-  public var user = ""
-
-  public init(
-    channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, reader: String? = nil,
-    limit: Int
-  ) {
-    self.reader = reader
-    self.channels = channels
-    self.text = text
-    self.publisher = publisher
-    self.audience = audience
-    self.limit = limit
   }
 }
 

@@ -17,31 +17,29 @@ extension BrokerCore {
   /// Answers when the entry with the ticket is on disk, or with its error where it does not get there; at once where the
   /// log has answered for it.
   func answer(
-    _ requester: Requester, _ response: BrokerResponse, after ticket: UInt64?, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ requester: Requester, _ response: BrokerResponse, after ticket: UInt64?, in turn: inout Turn
   ) {
     if requester == .broker { return }
-    guard let ticket, pending[ticket] != nil else { return settle(requester, response, at: time, into: &effects) }
+    guard let ticket, pending[ticket] != nil else { return settle(requester, response, in: &turn) }
     followers[ticket, default: []].append(Follower(requester: requester, response: response))
   }
 
   /// The entry with the ticket came back: so do those who waited for it.
-  func answerFollowers(of completion: LogCompletion, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func answerFollowers(of completion: LogCompletion, in turn: inout Turn) {
     for follower in followers.removeValue(forKey: completion.ticket) ?? [] {
       let response = completion.error.map { BrokerResponse.failed(clientError(for: $0)) } ?? follower.response
-      settle(follower.requester, response, at: time, into: &effects)
+      settle(follower.requester, response, in: &turn)
     }
   }
 
   /// A key is to be removed that the map does not hold, or will not once its removal is on disk.
   func answerGone(
-    _ key: String, in state: ChannelState, to requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ key: String, in state: ChannelState, to requester: Requester, in turn: inout Turn
   ) {
     let ticket = state.map?.ticket(of: key)
     let offset = ticket.flatMap { pending[$0]?.publication.offset } ?? state.sequencer.top.offset
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
-    answer(requester, .published(position), after: ticket, at: time, into: &effects)
+    answer(requester, .published(position), after: ticket, in: &turn)
   }
 
   /// A request is refused: at once, unless an app's rules refuse it by what a decision changes that is not on disk yet.
@@ -49,15 +47,14 @@ extension BrokerCore {
   /// - Parameter isResync: somebody was subscribed before the link was reset, and the gateway takes it that they still
   ///   are. Whoever is refused is let go at once: what is published meanwhile would reach them.
   func refuse(
-    _ request: BrokerRequest, _ error: ClientError, for requester: Requester, isResync: Bool, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest, _ error: ClientError, for requester: Requester, isResync: Bool, in turn: inout Turn
   ) {
     if !isResync, let host = host(concernedBy: request), let pending = host.lastPending {
       pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
     } else if request.isRemembered {
-      settle(requester, .failed(error), at: time, into: &effects)
+      settle(requester, .failed(error), in: &turn)
     } else {
-      answer(requester, .failed(error), at: time, into: &effects)
+      answer(requester, .failed(error), in: &turn)
     }
   }
 
@@ -65,7 +62,7 @@ extension BrokerCore {
   private func host(concernedBy request: BrokerRequest) -> AppHost? {
     if hosts.isEmpty { return nil }
     switch request {
-    case .call(let call): return host(of: call.method)
+    case .call(let call): return host(of: call.command)
     case .unread(_, let channels): return channels.lazy.compactMap { self.host(governing: $0) }.first
     default: return request.channel.flatMap { host(governing: $0) }
     }
@@ -80,32 +77,31 @@ extension BrokerCore {
   }
 
   func answerPublished(
-    _ offset: UInt64, in state: ChannelState, to requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ offset: UInt64, in state: ChannelState, to requester: Requester, in turn: inout Turn
   ) {
     if requester == .broker { return }
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
-    settle(requester, .published(position), at: time, into: &effects)
+    settle(requester, .published(position), in: &turn)
   }
 
   /// Answers a publish, and remembers the answer for a gateway that asks again.
   func settle(
-    _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
     guard case .gateway(let gateway, let request) = requester else {
-      return answer(requester, response, at: time, into: &effects)
+      return answer(requester, response, in: &turn)
     }
     links[gateway]?.remember(response, for: request)
-    reply(LinkReply(id: request, response: response), to: gateway, at: time, into: &effects)
+    reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
   }
 
   /// A gateway asks again for something whose answer it never got.
   ///
   /// - Returns: true where the request was answered or is under way, and must not be done a second time.
+  /// - Throws: ``ClientError/waits`` where the store has to be asked.
   func answerRetry(
-    _ original: BrokerRequest, gateway: UInt64, request: UInt64, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
-  ) -> Bool {
+    _ original: BrokerRequest, gateway: UInt64, request: UInt64, in turn: inout Turn
+  ) throws(ClientError) -> Bool {
     #if DEBUG
       if mutation == .ignoresRetries { return false }
     #endif
@@ -116,16 +112,20 @@ extension BrokerCore {
       return true
     case .answered(let response):
       counters.duplicatesAvoided += 1
-      answer(requester, response, at: time, into: &effects)
+      answer(requester, response, in: &turn)
       return true
     case .nothing: break
     }
     // A broker that restarted knows only what its log holds.
-    guard let name = original.channel, let state = try? existing(name, at: time),
-      let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
+    guard let name = original.channel else { return false }
+    var state: ChannelState?
+    do throws(ClientError) { state = try existing(name, in: &turn) } catch {
+      if !turn.missing.isEmpty { throw error }
+    }
+    guard let state, let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
     else { return false }
     counters.duplicatesAvoided += 1
-    answerPublished(offset, in: state, to: requester, at: time, into: &effects)
+    answerPublished(offset, in: state, to: requester, in: &turn)
     return true
   }
 }

@@ -22,18 +22,25 @@ extension BrokerCore {
   }
 
   /// The channel's state, opened in the log where it was not in use. Whoever may be refused must be admitted before.
-  func channel(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState {
+  func channel(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> ChannelState {
     if let state = inUse(name) { return state }
-    return try open(name, try options(of: name), at: time)
+    let options = try options(of: name)
+    let opened = try load(name, options, in: &turn)
+    return open(name, options, opened, in: &turn)
   }
 
   /// The same for a client, who may make so many.
   func channel(
-    _ name: ChannelName, _ options: ChannelOptions, madeBy maker: Maker, at time: BrokerTime
+    _ name: ChannelName, _ options: ChannelOptions, madeBy maker: Maker, in turn: inout Turn
   ) throws(ClientError) -> ChannelState {
     if let state = inUse(name) { return state }
-    try checkMaking(name, options, by: maker, at: time)
-    let state = try open(name, options, at: time)
+    try checkMemory(for: maker, options)
+    let opened = try load(name, options, in: &turn)
+    do throws(ClientError) { try checkMaking(opened, options, by: maker, at: turn.time) } catch {
+      store(of: options).release(name)
+      throw error
+    }
+    let state = open(name, options, opened, in: &turn)
     noteMade(state, by: maker)
     return state
   }
@@ -42,51 +49,62 @@ extension BrokerCore {
   ///
   /// - Returns: the state, nil where nothing was ever published on the channel; and the top of the stream.
   func existing(
-    _ name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
+    _ name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
   ) throws(ClientError) -> (state: ChannelState?, top: StreamPosition) {
     if let state = inUse(name) { return (state, state.sequencer.top) }
-    let found: FoundChannel
-    do { found = try store(of: options).look(for: name, durability: options.durability) } catch {
-      throw clientError(for: error)
-    }
-    guard found.exists else { return (nil, found.position) }
-    let state = try open(name, options, at: time)
+    let opened = try load(name, options, ifExists: true, in: &turn)
+    guard opened.exists else { return (nil, opened.position) }
+    let state = open(name, options, opened, in: &turn)
     return (state, state.sequencer.top)
   }
 
   /// The same for what an app looks at while it decides.
-  func existing(_ name: ChannelName, at time: BrokerTime) throws(ClientError) -> ChannelState? {
+  func existing(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> ChannelState? {
     if let state = inUse(name) { return state }
-    return try existing(name, try options(of: name), at: time).state
+    return try existing(name, try options(of: name), in: &turn).state
   }
 
   private func store(of options: ChannelOptions) -> any LogStore {
     options.durability == .memory ? memory : disk
   }
 
+  /// What the store knows of a channel that is not in use. While one loads it, all others wait for that.
+  private func load(
+    _ name: ChannelName, _ options: ChannelOptions, ifExists: Bool = false, in turn: inout Turn
+  ) throws(ClientError) -> OpenedChannel {
+    if let opened = room.takeOpened(name) { return opened }
+    if let other = room.opening(name) {
+      turn.missing.append(other)
+      throw .waits
+    }
+    let withEntries = options.kind == .map && options.mapMode == .persistent
+    let question = LogQuestion.open(name, options.durability, withEntries: withEntries, ifExists: ifExists)
+    guard case .opened(let opened) = try ask(question, of: store(of: options), in: &turn) else {
+      preconditionFailure("a store opens a channel that it is asked to open")
+    }
+    return opened
+  }
+
+  /// From here on the channel is in use.
   private func open(
-    _ name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
-  ) throws(ClientError) -> ChannelState {
-    let store = store(of: options)
-    var opened: OpenedChannel
-    do { opened = try store.open(name, durability: options.durability) } catch { throw clientError(for: error) }
+    _ name: ChannelName, _ options: ChannelOptions, _ opened: OpenedChannel, in turn: inout Turn
+  ) -> ChannelState {
+    let time = turn.time
+    var opened = opened
     #if DEBUG
       if mutation == .forgetsDecisions { (opened.idempotencyKeys, opened.recentOrigins) = ([], [:]) }
     #endif
-    let state = ChannelState(name: name, options: options, store: store, opened: opened)
-    do throws(ClientError) { try openMap(of: state, at: time) } catch {
-      store.release(name)
-      throw error
-    }
+    let state = ChannelState(name: name, options: options, store: store(of: options), opened: opened)
+    openMap(of: state, opened.entries, at: time)
     channels[name] = state
     for record in opened.idempotencyKeys { hold(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
     if options.durability == .memory { state.owner = accounts?.owner(of: name) }
     noteEnds(of: state)
-    refreshOpened(state, at: time)
     noteIdle(state, at: time)
     recentChannel = state
+    refreshOpened(state, in: &turn)
     return state
   }
 
@@ -180,7 +198,7 @@ extension BrokerCore {
     return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
   }
 
-  private func forget(_ state: ChannelState) {
+  func forget(_ state: ChannelState) {
     channels[state.name] = nil
     mapBytes -= state.map?.bytes ?? 0
     giveBackEntries(of: state)

@@ -15,8 +15,7 @@ extension BrokerCore {
   ]
 
   func edit(
-    _ request: BrokerRequest.EditRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.EditRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     guard request.data?.count ?? 0 <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
@@ -27,11 +26,12 @@ extension BrokerCore {
     guard options.kind == .stream, options.keepsHistory else {
       throw .notAvailable.saying("\"\(request.channel)\" keeps no history, so there is nothing to change")
     }
-    if let editor = request.editor { _ = try admit(editor.user, to: request.channel, options, at: time) }
-    guard let state = try existing(request.channel, options, at: time).state else {
+    if let editor = request.editor { _ = try admit(editor.user, to: request.channel, options, in: &turn) }
+    guard let state = try existing(request.channel, options, in: &turn).state else {
       throw .notFound(request.offset)
     }
-    let original = try changeable(request.offset, in: state, at: time)
+    try knowQuota(of: request.editor, on: state, for: requester, in: &turn)
+    let original = try changeable(request.offset, in: state, in: &turn)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
@@ -39,46 +39,48 @@ extension BrokerCore {
     }
     if original.tags["deleted"] != nil {
       let ticket = state.editsUnderWay[request.offset]?.ticket
-      return answer(requester, .failed(.notChangeable(request.offset)), after: ticket, at: time, into: &effects)
+      return answer(requester, .failed(.notChangeable(request.offset)), after: ticket, in: &turn)
     }
     if let editor = request.editor, let host = host(of: state) {
       let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
       var decision: AppDecision
       do throws(ClientError) {
-        decision = try host.app.edit(edit, AppLens(core: self, host: host, time: time))
+        decision = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.edit(edit, lens) }
       } catch {
-        noteLimit(of: error, by: editor.user)
+        if turn.missing.isEmpty { noteLimit(of: error, by: editor.user) }
         throw error
       }
       // As without an app: the offset of what says so.
       decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
-      return try perform(decision, of: host, for: requester, at: time, into: &effects)
+      return try perform(decision, of: host, for: requester, in: &turn)
     }
-    let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: time.wall)
+    let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: turn.time.wall)
     guard let offset = state.sequencer.peek() else { throw .draining }
     var notice = plan.notice
     notice.offset = offset
-    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, at: time, into: &effects)
+    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, in: &turn)
   }
 
   /// The publication as it will be once every change under way is on disk.
   ///
   /// - Throws: where there is none, or one that says itself that another was changed.
   private func changeable(
-    _ offset: UInt64, in state: ChannelState, at time: BrokerTime
+    _ offset: UInt64, in state: ChannelState, in turn: inout Turn
   ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
-    let range = LogRange(since: offset - 1, through: offset, limit: 1, notBefore: oldest(in: state, at: time))
-    guard let stored = try read(range, of: state).first, stored.offset == offset else { throw .notFound(offset) }
+    let range = LogRange(since: offset - 1, through: offset, limit: 1, notBefore: oldest(in: state, at: turn.time))
+    guard let stored = try read(range, of: state, in: &turn).publications.first, stored.offset == offset else {
+      throw .notFound(offset)
+    }
     let original = state.editsUnderWay[offset]?.replacement ?? stored
     guard original.tags["edits"] == nil, original.tags["deletes"] == nil else { throw .notChangeable(offset) }
     return original
   }
 
   /// The same for an app, which changes only what is there.
-  func kept(_ offset: UInt64, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> Publication {
-    let original = try changeable(offset, in: state, at: time)
+  func kept(_ offset: UInt64, in state: ChannelState, in turn: inout Turn) throws(ClientError) -> Publication {
+    let original = try changeable(offset, in: state, in: &turn)
     if original.tags["deleted"] != nil { throw .notChangeable(offset) }
     return original
   }

@@ -40,7 +40,11 @@ extension BrokerCore {
   /// - Throws: where the process or the owner keeps as much as is allowed.
   private func checkMemory(of owner: ChannelOwner?, _ info: ClientInfo?) throws(ClientError) {
     if memoryUse >= configuration.memoryBytes { throw refused(Self.memoryIsFull, .memoryFull, info) }
-    if let owner, owner.bytes >= configuration.userMemoryBytes { throw refused(Self.shareIsUsed, .userMemory, info) }
+    if let owner { try checkShare(of: owner, info) }
+  }
+
+  private func checkShare(of owner: ChannelOwner, _ info: ClientInfo?) throws(ClientError) {
+    if owner.bytes >= configuration.userMemoryBytes { throw refused(Self.shareIsUsed, .userMemory, info) }
   }
 
   /// Whether the memory of the broker grows with what is published on a channel: only there does anybody pay for it.
@@ -48,16 +52,20 @@ extension BrokerCore {
     options.durability == .memory && (options.keepsHistory || options.kind == .map)
   }
 
-  /// Called before a channel is opened that is not in use.
+  /// Called before a store is asked for a channel that is not in use. What people may do in an app's is for it to say.
+  ///
+  /// - Throws: where there is no memory for one more.
+  func checkMemory(for maker: Maker, _ options: ChannelOptions) throws(ClientError) {
+    if options.app == nil { try checkMemory(of: nil, maker.info) }
+  }
+
+  /// Called before a channel is opened that was not in use.
   ///
   /// - Throws: where this is one channel too many.
   func checkMaking(
-    _ name: ChannelName, _ options: ChannelOptions, by maker: Maker, at time: BrokerTime
+    _ opened: OpenedChannel, _ options: ChannelOptions, by maker: Maker, at time: BrokerTime
   ) throws(ClientError) {
-    // What people may do there is for the app to say.
-    if options.app != nil { return }
-    try checkMemory(of: nil, maker.info)
-    guard let user = Self.payer(maker.info), !isKnown(name, options) else { return }
+    guard options.app == nil, !opened.exists, let user = Self.payer(maker.info) else { return }
     guard makers.take(for: IdentifierKey(user), at: time.monotonic) else {
       throw refused(
         .tooManyRequests.saying("you open new channels faster than is allowed; open fewer, or more slowly"),
@@ -70,7 +78,7 @@ extension BrokerCore {
           "you keep as many channels as are allowed; use those that you have, or wait until some end"),
         .userChannels, maker.info)
     }
-    try checkMemory(of: owner, maker.info)
+    try checkShare(of: owner, maker.info)
   }
 
   /// A channel has been opened that did not exist: what is kept of it is its maker's.
@@ -115,11 +123,6 @@ extension BrokerCore {
   private static func payer(_ info: ClientInfo?) -> String? {
     guard let info else { return nil }
     return info.user.isEmpty ? " " + info.client : info.user
-  }
-
-  private func isKnown(_ name: ChannelName, _ options: ChannelOptions) -> Bool {
-    let store = options.durability == .memory ? memory : disk
-    return (try? store.look(for: name, durability: options.durability).exists) ?? true
   }
 
   /// Counts a refusal, and notes it for the log.

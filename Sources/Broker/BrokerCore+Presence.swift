@@ -5,9 +5,9 @@ extension BrokerCore {
   /// Who is there, as many as one answer names, and whether that is all; or that they weigh more than an answer may hold.
   /// ``presenceStats(of:for:at:)`` counts all of them.
   func presence(
-    on name: ChannelName, for viewer: String?, within answer: AnswerLimit, at time: BrokerTime
+    on name: ChannelName, for viewer: String?, within answer: AnswerLimit, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {
-    let audience = try audience(of: name, for: viewer, at: time)
+    let audience = try audience(of: name, for: viewer, in: &turn)
     guard let members = inUse(name)?.members else { return .presence([]) }
     let (most, limit) = (Int(configuration.maximumPageSize), bytes(of: answer))
     // What all of them weigh is known: where all would be named, nothing is gathered to be thrown away.
@@ -34,9 +34,9 @@ extension BrokerCore {
   }
 
   func presenceStats(
-    of name: ChannelName, for viewer: String?, at time: BrokerTime
+    of name: ChannelName, for viewer: String?, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {
-    let audience = try audience(of: name, for: viewer, at: time)
+    let audience = try audience(of: name, for: viewer, in: &turn)
     guard let members = inUse(name)?.members else { return .presenceStats(clients: 0, users: 0) }
     guard let audience else {
       return .presenceStats(clients: UInt32(clamping: members.count), users: UInt32(clamping: members.userCount))
@@ -55,9 +55,9 @@ extension BrokerCore {
   }
 
   private func audience(
-    of name: ChannelName, for viewer: String?, at time: BrokerTime
+    of name: ChannelName, for viewer: String?, in turn: inout Turn
   ) throws(ClientError) -> TagFilter? {
     guard let viewer, let options = configuration.namespaces.options(for: name), options.app != nil else { return nil }
-    return try admit(viewer, to: name, options, at: time)
+    return try admit(viewer, to: name, options, in: &turn)
   }
 }

@@ -16,32 +16,32 @@ struct PendingPublish {
 extension BrokerCore {
   /// Decide → sequence → log; then delivered and answered, at once or when the log has it.
   func publish(
-    _ request: BrokerRequest.PublishRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     guard request.data.count <= configuration.maximumPayloadBytes else {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
-    let state = try channel(toPublish: request, for: requester, at: time)
-    try checkPublishing(request, on: state, for: requester, at: time)
+    let state = try channel(toPublish: request, for: requester, in: &turn)
+    if state.quota != nil { try knowQuota(of: request.info, on: state, for: requester, in: &turn) }
+    try checkPublishing(request, on: state, for: requester, at: turn.time)
     var change: KeyChange?
     if let write = request.write {
-      change = try self.change(write, in: state, at: time)
-      if change == nil { return answerGone(write.key, in: state, to: requester, at: time, into: &effects) }
+      change = try self.change(write, in: state, at: turn.time)
+      if change == nil { return answerGone(write.key, in: state, to: requester, in: &turn) }
     } else if state.map != nil {
       throw .badRequest.saying("\"\(state.name)\" is a map channel; publish with a key")
     }
     let digest = request.idempotencyKey == nil ? 0 : digest(of: request.data)
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
       let held = state.idempotency[key]
-      switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
+      switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
       case .publish: try checkKeys(request.info?.user, in: state)
       case .conflict:
-        return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, at: time, into: &effects)
+        return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, in: &turn)
       case .alreadyPublished(let offset):
         counters.duplicatesAvoided += 1
         let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
-        return answer(requester, response, after: held?.ticket, at: time, into: &effects)
+        return answer(requester, response, after: held?.ticket, in: &turn)
       }
     }
     guard let offset = state.sequencer.peek() else {
@@ -50,17 +50,17 @@ extension BrokerCore {
     var tags = request.tags
     if state.options.app != nil, let change, change.removed { tags = audienceTags(of: state.map?.latest(change.key)) }
     let publication = Publication(
-      offset: offset, time: time.wall, data: request.data, info: request.info, tags: tags, change: change)
+      offset: offset, time: turn.time.wall, data: request.data, info: request.info, tags: tags, change: change)
     let record = request.idempotencyKey.map {
       IdempotencyRecord(
-        key: $0, offset: offset, digest: digest, expires: time.wall + configuration.idempotencyWindow)
+        key: $0, offset: offset, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
     }
-    try append(consume publication, record, edit: nil, of: state, for: requester, at: time, into: &effects)
+    try append(consume publication, record, edit: nil, of: state, for: requester, in: &turn)
   }
 
   /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
   private func channel(
-    toPublish request: BrokerRequest.PublishRequest, for requester: Requester, at time: BrokerTime
+    toPublish request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> ChannelState {
     let name = request.channel
     if let state = inUse(name) {
@@ -68,9 +68,9 @@ extension BrokerCore {
       return state
     }
     let options = try options(of: name)
-    if requester == .broker { return try channel(name, at: time) }
+    if requester == .broker { return try channel(name, in: &turn) }
     if let app = options.app { throw Self.refusal(of: name, app) }
-    return try channel(name, options, madeBy: .publisher(request.info), at: time)
+    return try channel(name, options, madeBy: .publisher(request.info), in: &turn)
   }
 
   /// The entry for the log, with a ticket of its own.
@@ -92,25 +92,24 @@ extension BrokerCore {
   /// - Parameter original: the publication that `edit` changes.
   func append(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?,
-    over original: Publication? = nil, of state: ChannelState, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    over original: Publication? = nil, of state: ChannelState, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     var claim: QuotaClaim?
     if let quota = state.quota {
       claim = try self.claim(
-        for: copy publication, edit: edit, of: original, on: state, quota, for: requester, at: time)
+        for: copy publication, edit: edit, of: original, on: state, quota, for: requester, in: &turn)
     }
     let entry = entry(consume publication, record, edit: edit, of: state, for: requester, claim: claim)
-    switch state.store.append(entry.publication.change?.kept == nil ? entry : entry.asKept) {
+    switch state.store.append(.one(entry.publication.change?.kept == nil ? entry : entry.asKept)) {
     case .kept:
       state.sequencer.kept()
-      if let record { hold(record, upon: nil, of: entry.publication.info?.user, in: state, at: time) }
-      noteIdle(state, at: time)
-      deliver(entry.publication, on: state, at: time, into: &effects)
-      answerPublished(entry.publication.offset, in: state, to: requester, at: time, into: &effects)
+      if let record { hold(record, upon: nil, of: entry.publication.info?.user, in: state, at: turn.time) }
+      noteIdle(state, at: turn.time)
+      deliver(entry.publication, on: state, in: &turn)
+      answerPublished(entry.publication.offset, in: state, to: requester, in: &turn)
     case .pending:
       state.sequencer.taken()
-      if let record { hold(record, upon: entry.ticket, of: entry.publication.info?.user, in: state, at: time) }
+      if let record { hold(record, upon: entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time) }
       noteUnderWay(entry, on: state)
       pending[entry.ticket] = PendingPublish(
         state: state, publication: entry.publication, requester: requester,
@@ -123,7 +122,7 @@ extension BrokerCore {
 
   /// The log tells what became of entries that it took.
   public func complete(
-    _ completions: [LogCompletion], at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ completions: [LogCompletion], in turn: inout Turn
   ) {
     for completion in completions {
       guard let publish = pending.removeValue(forKey: completion.ticket) else {
@@ -134,31 +133,31 @@ extension BrokerCore {
       if let error = completion.error {
         state.sequencer.failed()
         state.map?.failed(publish.publication)
-        changeFailed(publish.publication, of: state, at: time)
+        changeFailed(publish.publication, of: state, at: turn.time)
         if let key = publish.idempotencyKey, state.idempotency[key]?.ticket == completion.ticket {
           state.idempotency.drop(key)
         }
         counters.refused += 1
-        settle(publish.requester, .failed(clientError(for: error)), at: time, into: &effects)
-        if let decision = publish.decision { advance(decision, error: error, at: time, into: &effects) }
-        if let revocation = publish.revocation { enforce(revocation, error: error, at: time, into: &effects) }
+        settle(publish.requester, .failed(clientError(for: error)), in: &turn)
+        if let decision = publish.decision { advance(decision, error: error, in: &turn) }
+        if let revocation = publish.revocation { enforce(revocation, error: error, in: &turn) }
       } else {
         state.sequencer.completed(offset: publish.publication.offset)
-        deliver(publish.publication, on: state, at: time, into: &effects)
-        answerPublished(publish.publication.offset, in: state, to: publish.requester, at: time, into: &effects)
+        deliver(publish.publication, on: state, in: &turn)
+        answerPublished(publish.publication.offset, in: state, to: publish.requester, in: &turn)
         if let decision = publish.decision {
           noteDue(publish.publication, of: state, decision.host)
-          advance(decision, error: nil, at: time, into: &effects)
+          advance(decision, error: nil, in: &turn)
         }
-        if let revocation = publish.revocation { enforce(revocation, error: nil, at: time, into: &effects) }
+        if let revocation = publish.revocation { enforce(revocation, error: nil, in: &turn) }
       }
-      if !followers.isEmpty { answerFollowers(of: completion, at: time, into: &effects) }
-      noteIdle(state, at: time)
+      if !followers.isEmpty { answerFollowers(of: completion, in: &turn) }
+      noteIdle(state, at: turn.time)
     }
   }
 
   func deliver(
-    _ publication: Publication, on state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ publication: Publication, on state: ChannelState, in turn: inout Turn
   ) {
     // An app's records have neither subscribers nor taps.
     if state.isHidden { return }
@@ -170,16 +169,16 @@ extension BrokerCore {
       }
       map.apply(publication)
       mapBytes += map.bytes
-      map.lastWrite = time.monotonic
+      map.lastWrite = turn.time.monotonic
       noteEnds(of: state)
     }
-    effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
+    turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if DEBUG
       if mutation == .dropsBroadcasts { return }
     #endif
     if state.interest.isEmpty { return }
     counters.delivered += UInt64(state.interest.count)
     let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
-    broadcast(body, to: state.interest, at: time, into: &effects)
+    broadcast(body, to: state.interest, in: &turn)
   }
 }

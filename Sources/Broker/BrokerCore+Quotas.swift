@@ -7,20 +7,16 @@ final class ChannelQuota {
   /// 0: as many as come.
   let bytes: Int
   let entries: Int
-  private let accounts: any QuotaAccounts
   /// The entries of the channel's map are in the broker's memory alone, and counted here.
   private let countsEntries: Bool
 
   /// Nil where the namespace has no quota, or the store counts nothing.
-  init?(of name: ChannelName, _ options: ChannelOptions, in store: any LogStore) {
-    guard options.hasUserQuota, options.app == nil, let accounts = store as? any QuotaAccounts else { return nil }
+  init?(of name: ChannelName, _ options: ChannelOptions) {
+    guard options.hasUserQuota, options.app == nil else { return nil }
     scope = QuotaScope(of: name)
     (bytes, entries) = (options.userQuotaBytes, options.userQuotaEntries)
-    self.accounts = accounts
     countsEntries = options.kind == .map && options.mapMode != .persistent
   }
-
-  func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount { try accounts.kept(by: account) }
 
   /// Whether an account that keeps `kept` has no room for `change`. What adds nothing always has.
   func isExceeded(by kept: KeptAmount, and change: KeptAmount) -> Bool {
@@ -36,17 +32,39 @@ final class ChannelQuota {
 
 /// Quotas: what one user keeps in a namespace, over all its channels, is bounded.
 ///
-/// The stores count (``QuotaAccounts``), in the transactions that write and delete; the broker asks before it takes more.
+/// The stores count (``LogQuestion/kept(_:)``), in the transactions that write and delete; the broker asks before it takes
+/// more, and before it has changed anything (``knowQuota(of:on:for:in:)``).
 /// Clients alone are held to it. What services and the broker itself write to a user's own channel counts as that user's,
 /// and is never refused.
 extension BrokerCore {
+  /// Sees to it that what the publisher keeps is known when it is counted.
+  func knowQuota(
+    of info: ClientInfo?, on state: ChannelState, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
+    guard let quota = state.quota, case .gateway = requester, let account = quota.scope.account(of: info) else {
+      return
+    }
+    _ = try kept(by: account, on: state, in: &turn)
+  }
+
+  /// Never from an answer that came before: others have added to it since.
+  private func kept(
+    by account: QuotaAccount, on state: ChannelState, in turn: inout Turn
+  ) throws(ClientError) -> KeptAmount {
+    turn.known.removeAll { $0.question == .kept(account) && !$0.answer.isFailure }
+    guard case .kept(let amount) = try ask(.kept(account), of: state.store, in: &turn) else {
+      preconditionFailure("a store answers with an amount where it is asked for one")
+    }
+    return amount
+  }
+
   /// What the publication adds to its user's account; nil where nobody pays.
   ///
   /// - Parameter original: the publication that `edit` changes.
   /// - Throws: where the user keeps as much as is allowed. What removes something is never refused.
   func claim(
     for publication: Publication, edit: LogEdit?, of original: Publication?, on state: ChannelState,
-    _ quota: ChannelQuota, for requester: Requester, at time: BrokerTime
+    _ quota: ChannelQuota, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> QuotaClaim? {
     guard case .gateway = requester, let account = quota.scope.account(of: publication.info) else { return nil }
     var change = KeptAmount()
@@ -59,20 +77,14 @@ extension BrokerCore {
     }
     if let edit, let original { change = change + edit.replacement.keptInHistory - original.keptInHistory }
     if publication.change?.removed != true, publication.tags["deletes"] == nil {
-      try check(change, for: account, quota, publication.info, at: time)
+      let kept = try kept(by: account, on: state, in: &turn)
+      if quota.isExceeded(by: kept, and: change) {
+        counters.overQuota += 1
+        throw refused(Self.quotaIsUsed, .userQuota, publication.info)
+      }
     }
     return QuotaClaim(
       account: account, amount: KeptAmount(bytes: max(0, change.bytes), entries: max(0, change.entries)))
-  }
-
-  private func check(
-    _ change: KeptAmount, for account: QuotaAccount, _ quota: ChannelQuota, _ info: ClientInfo?, at time: BrokerTime
-  ) throws(ClientError) {
-    let kept: KeptAmount
-    do { kept = try quota.kept(by: account) } catch { throw clientError(for: error) }
-    guard quota.isExceeded(by: kept, and: change) else { return }
-    counters.overQuota += 1
-    throw refused(Self.quotaIsUsed, .userQuota, info)
   }
 
   /// The map of a channel that is forgotten goes with its entries.

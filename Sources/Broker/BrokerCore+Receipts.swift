@@ -3,52 +3,51 @@ import Wire
 /// Who got and read how much of a channel: marks that only go forward, each user's under its own key of a map channel.
 extension BrokerCore {
   func receipt(
-    _ request: BrokerRequest.ReceiptRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.ReceiptRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     let options = try options(of: request.channel)
     if let app = options.app { throw Self.refusal(of: request.channel, app) }
     guard options.kind == .map, options.followsChannel, let subject = try? ChannelName(request.channel.rest) else {
       throw .badRequest.saying("\"\(request.channel)\" holds no receipts")
     }
-    let top = try top(of: subject, for: request.reader.user, at: time)
+    let top = try top(of: subject, for: request.reader.user, in: &turn)
     // Nothing was said there, so there is nothing to have got.
-    if top == 0 { return settle(requester, .done, at: time, into: &effects) }
-    let state = try channel(request.channel, at: time)
+    if top == 0 { return settle(requester, .done, in: &turn) }
+    let state = try channel(request.channel, in: &turn)
     guard let map = state.map else { preconditionFailure("a channel of kind map is opened with its map") }
     let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()
     // What was read was delivered, and nobody read what is still to come.
     let read = min(top, max(before.read, request.read))
     let marks = ReceiptMarks(delivered: min(top, max(before.delivered, request.delivered, read)), read: read)
     guard marks != before else {
-      return answer(requester, .done, after: map.ticket(of: request.reader.user), at: time, into: &effects)
+      return answer(requester, .done, after: map.ticket(of: request.reader.user), in: &turn)
     }
     let publish = BrokerRequest.PublishRequest(
       channel: state.name, data: marks.json, info: request.reader, write: MapWrite(key: request.reader.user))
-    try self.publish(publish, for: requester, at: time, into: &effects)
+    try self.publish(publish, for: requester, in: &turn)
   }
 
   /// Where the subject is an app's, how much was said there is for those alone whom the app admits.
   private func top(
-    of subject: ChannelName, for user: String, at time: BrokerTime
+    of subject: ChannelName, for user: String, in turn: inout Turn
   ) throws(ClientError) -> UInt64 {
     let options = try options(of: subject)
-    _ = try admit(user, to: subject, options, at: time)
-    return try existing(subject, options, at: time).top.offset
+    _ = try admit(user, to: subject, options, in: &turn)
+    return try existing(subject, options, in: &turn).top.offset
   }
 
   /// For each receipts channel, how many publications of its subject lie after the user's mark.
-  func unread(_ names: [ChannelName], by user: String, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+  func unread(_ names: [ChannelName], by user: String, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     var counts: [UInt64] = []
     for name in names {
       let options = try options(of: name)
-      _ = try admit(user, to: name, options, at: time)
+      _ = try admit(user, to: name, options, in: &turn)
       guard options.kind == .map, let subject = try? ChannelName(name.rest) else {
         throw .badRequest.saying("\"\(name)\" holds no receipts")
       }
-      let map = try map(name, options, only: user, at: time).map
+      let map = try map(name, options, only: user, in: &turn).map
       let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
-      let top = try top(of: subject, for: user, at: time)
+      let top = try top(of: subject, for: user, in: &turn)
       counts.append(top > read ? top - read : 0)
     }
     return .unread(counts)

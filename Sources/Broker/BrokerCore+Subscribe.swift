@@ -7,33 +7,32 @@ extension BrokerCore {
   /// Answer and live publications leave through one pipe in the order of these effects, and nothing is delivered
   /// between reading the top and joining the interest set: no gap and no double, by construction.
   func subscribe(
-    _ request: BrokerRequest.SubscribeRequest, for requester: Requester, isResync: Bool, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.SubscribeRequest, for requester: Requester, isResync: Bool, in turn: inout Turn
   ) throws(ClientError) {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let options = try options(of: request.channel)
-    let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, at: time)
+    let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, in: &turn)
     let state: ChannelState
     if isResync {
       // Somebody was subscribed before the link broke, and is still.
-      state = try channel(request.channel, at: time)
+      state = try channel(request.channel, in: &turn)
     } else {
-      state = try channel(request.channel, options, madeBy: .subscriber(request.member), at: time)
+      state = try channel(request.channel, options, madeBy: .subscriber(request.member), in: &turn)
       if let member = request.member, request.isPresent { try checkMember(member, of: state) }
     }
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
-      switch try read(map, for: request, of: state, at: time) {
+      switch try read(map, for: request, of: state, in: &turn) {
       case .page(var page):
         page.entries = shown(page.entries, of: state.options, to: request.member, audience)
         page.changes = shown(page.changes, of: state.options, to: request.member, audience)
-        return answer(requester, .mapPage(page), at: time, into: &effects)
+        return answer(requester, .mapPage(page), in: &turn)
       case .live(let live): subscribed = live
-      case .tooLarge: return answer(requester, .tooLarge, at: time, into: &effects)
+      case .tooLarge: return answer(requester, .tooLarge, in: &turn)
       }
     } else {
-      guard let recovered = try recover(request, in: state, at: time) else {
-        return answer(requester, .tooLarge, at: time, into: &effects)
+      guard let recovered = try recover(request, in: state, in: &turn) else {
+        return answer(requester, .tooLarge, in: &turn)
       }
       subscribed = recovered
       // A gateway hands on what it gets to everybody alike: those who read something else ask by themselves.
@@ -48,20 +47,20 @@ extension BrokerCore {
     }
     // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
     if !isResync || request.member == nil {
-      addInterest(of: gateway, in: state, at: time)
+      addInterest(of: gateway, in: state, at: turn.time)
     } else {
       links[gateway]?.channels.insert(state.name)
     }
     if isResync && request.member == nil && request.since != nil {
       if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
     }
-    answer(requester, .subscribed(subscribed), at: time, into: &effects)
+    answer(requester, .subscribed(subscribed), in: &turn)
     guard let member = request.member, request.isPresent else { return }
     let isNew = state.members.enter(.init(info: member, gateway: gateway, session: link.session))
     // After a restart of the broker everybody comes back; nobody joined. A gateway that was given up is different:
     // its members were announced as gone.
     if isNew && state.options.joinLeave && (!isResync || link.lostItsMembers) {
-      announce(.join(.init(channel: state.name, member: member)), on: state, at: time, into: &effects)
+      announce(.join(.init(channel: state.name, member: member)), on: state, in: &turn)
     }
   }
 
@@ -81,7 +80,7 @@ extension BrokerCore {
 
   /// Nil: what was missed is more than the first try may hold.
   private func recover(
-    _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, at time: BrokerTime
+    _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
     guard var since = request.since else { return .init(position: top) }
@@ -92,10 +91,9 @@ extension BrokerCore {
     switch decideRecovery(since: since, top: top, keepsHistory: state.options.keepsHistory, limit: limit) {
     case .upToDate: return .init(position: top, recovered: true)
     case .impossible: return .init(position: top)
-    case .read(let offset, let count):
-      let range = LogRange(
-        since: offset, through: top.offset, limit: Int(clamping: count), notBefore: oldest(in: state, at: time))
-      let found = try read(range, within: request.answer, of: state)
+    case .read(let offset, _):
+      let found = try readUpToNow(
+        since: offset, limit: Int(limit), within: request.answer, of: state, in: &turn)
       if found.isCut && request.answer.isTry { return nil }
       guard isWhole(found.publications, after: offset, through: top.offset) else { return .init(position: top) }
       return .init(position: top, recovered: true, publications: found.publications)
@@ -103,8 +101,7 @@ extension BrokerCore {
   }
 
   func unsubscribe(
-    _ request: BrokerRequest.UnsubscribeRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.UnsubscribeRequest, for requester: Requester, in turn: inout Turn
   ) -> BrokerResponse {
     guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
     var gone: ClientInfo?
@@ -117,9 +114,9 @@ extension BrokerCore {
       links[gateway]?.channels.remove(state.name)
     }
     if let gone, state.options.joinLeave {
-      announce(.leave(.init(channel: state.name, member: gone)), on: state, at: time, into: &effects)
+      announce(.leave(.init(channel: state.name, member: gone)), on: state, in: &turn)
     }
-    noteIdle(state, at: time)
+    noteIdle(state, at: turn.time)
     return .done
   }
 
@@ -132,17 +129,17 @@ extension BrokerCore {
 
   /// Somebody joined or left.
   func announce(
-    _ event: LinkBody, on state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ event: LinkBody, on state: ChannelState, in turn: inout Turn
   ) {
-    if !state.interest.isEmpty { broadcast(event, to: state.interest, at: time, into: &effects) }
+    if !state.interest.isEmpty { broadcast(event, to: state.interest, in: &turn) }
   }
 
   // MARK: History
 
-  func page(_ request: BrokerRequest.HistoryRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+  func page(_ request: BrokerRequest.HistoryRequest, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     let options = try options(of: request.channel)
-    let audience = try admit(request.viewer, to: request.channel, options, at: time)
-    let (opened, top) = try existing(request.channel, options, at: time)
+    let audience = try admit(request.viewer, to: request.channel, options, in: &turn)
+    var (opened, top) = try existing(request.channel, options, in: &turn)
     if let since = request.since, !since.epoch.isEmpty, !since.epoch.hasSameBytes(as: top.epoch) {
       throw .unrecoverablePosition.saying("the channel's epoch is \"\(top.epoch)\" now; read its history anew")
     }
@@ -152,9 +149,10 @@ extension BrokerCore {
     let range = LogRange(
       since: request.since?.offset, through: top.offset,
       limit: Int(min(request.limit, configuration.maximumPageSize)), reverse: request.reverse,
-      notBefore: oldest(in: state, at: time))
-    let found = try read(range, within: request.answer, of: state)
+      notBefore: oldest(in: state, at: turn.time))
+    let found = try read(range, within: request.answer, of: state, in: &turn)
     if found.isCut && request.answer.isTry { return .tooLarge }
+    top.offset = found.through
     var publications = found.publications
     if options.app != nil, let viewer = request.viewer {
       publications = shown(publications, of: options, to: ClientInfo(user: viewer, client: ""), audience)
@@ -162,11 +160,17 @@ extension BrokerCore {
     return .history(HistoryPage(position: top, publications: publications))
   }
 
-  func removeHistory(of name: ChannelName, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+  func removeHistory(of name: ChannelName, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     let options = try options(of: name)
     if let app = options.app { throw Self.refusal(of: name, app) }
-    guard let state = try existing(name, options, at: time).state else { return .done }
-    do { try state.store.removeHistory(of: name) } catch { throw clientError(for: error) }
+    guard let state = try existing(name, options, in: &turn).state else { return .done }
+    // Once: meanwhile more may have been published, which stays.
+    let isRemoved = turn.known.contains { if case .removeHistory(name, _) = $0.question { true } else { false } }
+    if isRemoved {
+      for reply in turn.known { if case .failed(let error) = reply.answer { throw clientError(for: error) } }
+      return .done
+    }
+    _ = try ask(.removeHistory(name, through: state.sequencer.top.offset), of: state.store, in: &turn)
     return .done
   }
 

@@ -4,15 +4,15 @@ public import Wire
 
 /// The broker without its sockets: one input at a time, answered with effects.
 ///
-/// Everything that a channel's order, recovery and presence depend on is decided here, on one thread, with time and
-/// randomness given from outside; the simulation runs this same code under a seed. The log is asked directly (the seam
-/// is ``LogStore``): its answers are inputs like any other, and a read between a subscription and its answer must not
-/// let a publication pass.
+/// Everything that a channel's order, recovery and presence depend on is decided here, one turn at a time, with time and
+/// randomness given from outside; the simulation runs this same code under a seed. It never waits for a store (the seam
+/// is ``LogStore``): what it asks is answered by an input like any other (``takeNews(in:)``), and what needs the answer
+/// is run again then (``Turn``).
 public final class BrokerCore {
   public let configuration: BrokerConfiguration
   public internal(set) var counters = BrokerCounters()
   let memory: any LogStore
-  let disk: any TransactionalStore
+  let disk: any LogStore
   /// In the order in which they were given, and by name.
   private(set) var hosts: [AppHost] = []
   private(set) var apps: [String: AppHost] = [:]
@@ -45,6 +45,12 @@ public final class BrokerCore {
   /// Of ``memory``, where it keeps them.
   let accounts: (any MemoryAccounts)?
   private var lastSweep: Int64?
+  /// What waits for a store.
+  var room = WaitingRoom()
+  /// Somebody else keeps what was kept on disk.
+  var hasLostStore = false
+  /// Why the broker cannot begin.
+  public private(set) var startFailure: String?
   /// What gateways were told to do with their connections, and have not confirmed.
   var orders = PendingOrders()
   /// Nil: nobody opened it, and tokens cannot be revoked.
@@ -56,7 +62,7 @@ public final class BrokerCore {
   /// - Parameters:
   ///   - memory: keeps namespaces whose durability is `memory`.
   ///   - disk: keeps the others, and what apps keep.
-  public init(configuration: BrokerConfiguration, memory: any LogStore, disk: any TransactionalStore) {
+  public init(configuration: BrokerConfiguration, memory: any LogStore, disk: any LogStore) {
     self.configuration = configuration
     self.memory = memory
     self.disk = disk
@@ -64,26 +70,33 @@ public final class BrokerCore {
     makers = TokenBuckets(configuration.creationRate, capacity: 100_000)
   }
 
-  /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else.
-  ///
-  /// - Throws: where its records cannot be read.
-  public func install(_ app: any App) throws(LogError) {
-    let channel = AppHost.recordsChannel(of: app)
-    let opened = try disk.open(channel, durability: .durable)
-    let state = ChannelState(
-      name: channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
-    let host = AppHost(app: app, recordsState: state, cacheBytes: configuration.appCacheBytes)
+  /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else; the app's
+  /// records are opened meanwhile (``isStarting``).
+  public func install(_ app: any App, in turn: inout Turn) {
+    let host = AppHost(app: app, store: disk, cacheBytes: configuration.appCacheBytes)
     hosts.append(host)
     apps[app.name] = host
+    run(.loadRecords(host), in: &turn)
   }
+
+  /// What the broker must know before it takes anything in is still being loaded.
+  public var isStarting: Bool { !hosts.allSatisfy(\.isLoaded) || revocations?.isLoaded == false }
 
   /// True while so much waits for the log that requests should stay in their pipes, where their senders feel it.
   ///
   /// Not while the disk refuses: what needs it is refused then, and the rest goes on.
-  public var shouldPauseIngress: Bool { pendingBytes >= configuration.pendingBytes && !disk.isRefusing }
+  public var shouldPauseIngress: Bool {
+    isStarting || room.count >= Self.mostWaiting || pendingBytes >= configuration.pendingBytes && !disk.isRefusing
+  }
 
   /// True while so much of that has gone that requests are read again.
-  var mayResumeIngress: Bool { pendingBytes <= configuration.pendingBytes / 2 || disk.isRefusing }
+  var mayResumeIngress: Bool {
+    if isStarting || room.count > Self.mostWaiting / 2 { return false }
+    return pendingBytes <= configuration.pendingBytes / 2 || disk.isRefusing
+  }
+
+  /// Inputs that wait for a store before no more are read.
+  static let mostWaiting = 100_000
 
   /// Bytes of requests that one reading may take: as many as there is room for before ``shouldPauseIngress``, so that
   /// the log never has to refuse what was read.
@@ -93,64 +106,75 @@ public final class BrokerCore {
 
   /// A service's request, from an endpoint that is trusted.
   public func serve(
-    _ request: BrokerRequest, for service: ServiceTag, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ request: BrokerRequest, for service: ServiceTag, in turn: inout Turn
   ) {
     switch request {
     case .subscribe, .unsubscribe:
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
-      effects.append(.answer(service, .failed(error)))
+      turn.effects.append(.answer(service, .failed(error)))
     default:
-      perform(request, for: .service(service), isResync: false, at: time, into: &effects)
+      perform(request, for: .service(service), isResync: false, in: &turn)
     }
   }
 
   func perform(
-    _ request: BrokerRequest, for requester: Requester, isResync: Bool, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest, for requester: Requester, isResync: Bool, in turn: inout Turn
+  ) {
+    if room.hasLines, let line = WaitingRoom.Line(request, of: requester), room.isHeldUp(line) {
+      return room.add(input(request, requester, isResync: isResync), to: line)
+    }
+    run(request, for: requester, isResync: isResync, waiting: nil, in: &turn)
+  }
+
+  /// - Parameter waiting: nil: it is run for the first time.
+  func run(
+    _ request: BrokerRequest, for requester: Requester, isResync: Bool, waiting: WaitingRoom.Waiting?,
+    in turn: inout Turn
   ) {
     do throws(ClientError) {
       let response: BrokerResponse
       switch request {
       case .publish(let publish):
-        return try self.publish(publish, for: requester, at: time, into: &effects)
+        return try self.publish(publish, for: requester, in: &turn)
       case .subscribe(let subscribe):
-        return try self.subscribe(subscribe, for: requester, isResync: isResync, at: time, into: &effects)
+        return try self.subscribe(subscribe, for: requester, isResync: isResync, in: &turn)
       case .unsubscribe(let unsubscribe):
-        response = self.unsubscribe(unsubscribe, for: requester, at: time, into: &effects)
-      case .history(let history): response = try page(history, at: time)
-      case .historyRemove(let channel): response = try removeHistory(of: channel, at: time)
+        response = self.unsubscribe(unsubscribe, for: requester, in: &turn)
+      case .history(let history): response = try page(history, in: &turn)
+      case .historyRemove(let channel): response = try removeHistory(of: channel, in: &turn)
       case .presence(let channel, let viewer, let answer):
-        response = try presence(on: channel, for: viewer, within: answer, at: time)
+        response = try presence(on: channel, for: viewer, within: answer, in: &turn)
       case .presenceStats(let channel, let viewer):
-        response = try presenceStats(of: channel, for: viewer, at: time)
-      case .edit(let edit): return try self.edit(edit, for: requester, at: time, into: &effects)
+        response = try presenceStats(of: channel, for: viewer, in: &turn)
+      case .edit(let edit): return try self.edit(edit, for: requester, in: &turn)
       case .receipt(let receipt):
-        return try self.receipt(receipt, for: requester, at: time, into: &effects)
-      case .readMap(let request): response = try readMap(request, at: time)
-      case .unread(let user, let channels): response = try unread(channels, by: user, at: time)
-      case .call(let call): return try self.call(call, for: requester, at: time, into: &effects)
+        return try self.receipt(receipt, for: requester, in: &turn)
+      case .readMap(let request): response = try readMap(request, in: &turn)
+      case .unread(let user, let channels): response = try unread(channels, by: user, in: &turn)
+      case .call(let call): return try self.call(call, for: requester, in: &turn)
       case .channels(let prefix): response = .channels(activeChannels(prefix: prefix))
       case .disconnect(let target, let code):
-        return try issue(.disconnect(target, code), then: .done, for: requester, at: time, into: &effects)
+        return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
       case .endSubscriptions(let target, let channel, let code):
         let order = SessionOrder.unsubscribe(target, channel, code)
-        return try issue(order, then: .done, for: requester, at: time, into: &effects)
-      case .revoke(let revoke): return try self.revoke(revoke, for: requester, at: time, into: &effects)
+        return try issue(order, then: .done, for: requester, in: &turn)
+      case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
       }
-      answer(requester, response, at: time, into: &effects)
+      answer(requester, response, in: &turn)
     } catch {
-      refuse(request, error, for: requester, isResync: isResync, at: time, into: &effects)
+      if turn.missing.isEmpty { return refuse(request, error, for: requester, isResync: isResync, in: &turn) }
+      park(waiting, input(request, requester, isResync: isResync), in: &turn)
     }
   }
 
   func answer(
-    _ requester: Requester, _ response: BrokerResponse, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
     switch requester {
     case .broker: break
-    case .service(let tag): effects.append(.answer(tag, response))
+    case .service(let tag): turn.effects.append(.answer(tag, response))
     case .gateway(let gateway, let request):
-      send(.reply(LinkReply(id: request, response: response)), to: gateway, at: time, into: &effects)
+      send(.reply(LinkReply(id: request, response: response)), to: gateway, in: &turn)
     }
   }
 
@@ -167,11 +191,13 @@ public final class BrokerCore {
     case .full, .readOnly:
       .internalError.saying("the publication was not stored, the server's disk takes nothing now; try again later")
     case .backlog: .tooManyRequests.saying("too many publications wait for the disk; publish more slowly")
-    case .notContiguous, .failed, .rejected:
+    case .notContiguous, .failed, .rejected, .fenced:
       .internalError.saying("the publication was not stored, the server's log failed; try again later")
     case .closed: .internalError.saying("the server is shutting down; try again on the next connection")
     }
   }
+
+  func fail(_ reason: String) { startFailure = reason }
 
   // MARK: Time
 
@@ -179,24 +205,24 @@ public final class BrokerCore {
   /// every heartbeat interval.
   ///
   /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
-  public func tick(at time: BrokerTime, ingressPaused: Bool = false, into effects: inout [BrokerEffect]) {
-    watchLinks(at: time, ingressPaused: ingressPaused, into: &effects)
-    forgetKeys(at: time)
-    expireEntries(at: time, into: &effects)
-    watchOrders(at: time, into: &effects)
-    forgetRevocations(at: time)
-    wakeApps(at: time, into: &effects)
-    forgetIdleChannels(at: time)
-    if lastSweep.map({ time.monotonic - $0 >= 5_000 }) ?? true {
-      lastSweep = time.monotonic
-      memory.sweep(now: time.wall)
-      disk.sweep(now: time.wall)
-      openDueMaps(at: time)
+  public func tick(ingressPaused: Bool = false, in turn: inout Turn) {
+    watchLinks(ingressPaused: ingressPaused, in: &turn)
+    loadAgain(in: &turn)
+    forgetKeys(at: turn.time)
+    expireEntries(in: &turn)
+    watchOrders(in: &turn)
+    forgetRevocations(in: &turn)
+    wakeApps(in: &turn)
+    forgetIdleChannels(at: turn.time)
+    if lastSweep.map({ turn.time.monotonic - $0 >= 5_000 }) ?? true {
+      lastSweep = turn.time.monotonic
+      memory.sweep(now: turn.time.wall)
+      disk.sweep(now: turn.time.wall)
       giveBackMemory()
     }
   }
 
-  /// When ``tick(at:ingressPaused:into:)`` has something to do before the next heartbeat, in monotonic milliseconds.
+  /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     var deadlines = hosts.compactMap(\.nextTime)
     if let forgetting = nextForgetting(at: time) { deadlines.append(forgetting) }

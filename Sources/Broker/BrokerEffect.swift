@@ -1,4 +1,4 @@
-public import Apps
+import Apps
 import Log
 public import Wire
 
@@ -12,7 +12,7 @@ public enum BrokerEffect: Sendable, Equatable {
   case tap(ChannelName, epoch: String, Publication)
   /// The one answer to a service's request.
   case answer(ServiceTag, BrokerResponse)
-  /// To be answered through ``BrokerCore/searched(_:of:for:at:into:)``.
+  /// To be answered through ``BrokerCore/searched(_:of:for:in:)``.
   case search(MessageSearch, Requester)
 }
 

@@ -34,10 +34,10 @@ public final class BrokerLoop: LoopParticipant {
   private let backbone: BackboneRouter?
   private let pipe: MemoryPipe?
   private let services: ServiceEndpoint?
-  private let index: MessageIndex?
-  private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the index takes.
+  private let finder: (any MessageFinder)?
+  private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   private let logger: Logger
-  private var effects: [BrokerEffect] = []
+  private var turn: Turn
   /// Empty but for the time in which they are performed.
   private var performing: [BrokerEffect] = []
   /// What is for sockets, and was decided in a round of another thread than theirs.
@@ -57,17 +57,20 @@ public final class BrokerLoop: LoopParticipant {
   /// - Parameters:
   ///   - pipe: to the gateway of this process; nil: there is none, or it comes to the endpoint as others do.
   ///   - completions: where the log's writer thread posts.
+  ///   - news: where it is said that a store has something to tell.
   ///   - resumptions: where it is said that what commands wait for is there.
-  ///   - index: finds messages; closed with the loop. Nil: searches are refused.
+  ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: Loop,
-    completions: Mailbox<[LogCompletion]>, resumptions: Mailbox<AppResumption>? = nil, index: MessageIndex? = nil,
+    completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
+    resumptions: Mailbox<AppResumption>? = nil, finder: (any MessageFinder)? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
     self.core = core
     self.clock = clock
-    self.index = index
+    turn = Turn(at: clock())
+    self.finder = finder
     self.loop = loop
     self.logger = logger
     self.pipe = pipe
@@ -77,11 +80,13 @@ public final class BrokerLoop: LoopParticipant {
       noteRefusal: { core.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
-    loop.receive(from: completions, for: self, anywhere: { broker, completions in !broker.core.mayRead(completions) }) {
-      broker, completions in broker.complete(completions)
+    loop.receive(from: completions, for: self, anywhere: { _, _ in true }) { broker, completions in
+      broker.complete(completions)
     }
+    loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
     if let resumptions { loop.receive(from: resumptions, for: self) { broker, news in broker.resume(news) } }
+    pauseOrResume()
   }
 
   /// Where services reach the broker, resolved: a configured port 0 is the one the system chose.
@@ -104,80 +109,78 @@ public final class BrokerLoop: LoopParticipant {
   /// What the gateway of this process has sent.
   public func exchange() -> Bool {
     guard let pipe, !isPaused, !pipe.toBroker.isEmpty else { return false }
-    let time = clock()
+    turn.time = clock()
     var room = core.ingressRoom
     var left = loop.messagesPerRound
-    while left > 0, room > 0, let message = pipe.toBroker.first {
-      if !loop.isOnThread && core.mayRead(message) {
-        loop.wake()
-        break
-      }
-      _ = pipe.takeForBroker()
+    while left > 0, room > 0, let message = pipe.takeForBroker() {
       left -= 1
       room -= Ingress.messageCost + message.cost
-      core.receive(message, from: pipe.gateway, at: time, into: &effects)
+      core.receive(message, from: pipe.gateway, in: &turn)
     }
-    if left == loop.messagesPerRound {
-      if room <= 0 { pauseOrResume() }
-      return false
-    }
-    perform(at: time)
-    return true
+    perform()
+    return left < loop.messagesPerRound
   }
 
   private func readBackbone() {
     guard let backbone else { return }
-    let time = clock()
+    turn.time = clock()
     do {
       try backbone.read(limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
-        core.receive(message, from: gateway, at: time, into: &effects)
+        core.receive(message, from: gateway, in: &turn)
       }
     } catch {
       loop.fail(error)
     }
-    perform(at: time)
+    perform()
   }
 
   private func readCommands() {
     guard let services else { return }
-    let time = clock()
+    turn.time = clock()
     do {
       try services.readCommands(limit: loop.messagesPerRound, bytes: core.ingressRoom) { request, tag in
-        core.serve(request, for: tag, at: time, into: &effects)
+        core.serve(request, for: tag, in: &turn)
       }
     } catch {
       loop.fail(error)
     }
-    perform(at: time)
+    perform()
   }
 
   private func complete(_ completions: [LogCompletion]) {
-    let time = clock()
-    core.complete(completions, at: time, into: &effects)
-    perform(at: time)
+    turn.time = clock()
+    core.complete(completions, in: &turn)
+    perform()
   }
 
   private func searched(_ answer: SearchAnswer) {
-    let time = clock()
-    core.searched(answer.found, of: answer.user, for: answer.requester, at: time, into: &effects)
-    perform(at: time)
+    turn.time = clock()
+    core.searched(answer.found, of: answer.user, for: answer.requester, in: &turn)
+    perform()
   }
 
   private func resume(_ news: AppResumption) {
-    let time = clock()
-    core.resume(news.app, error: news.error, at: time, into: &effects)
-    perform(at: time)
+    turn.time = clock()
+    core.resume(news.app, error: news.error, in: &turn)
+    perform()
+  }
+
+  private func takeNews() {
+    turn.time = clock()
+    core.takeNews(in: &turn)
+    if let reason = core.startFailure { loop.fail(LogError.failed(reason)) }
+    perform()
   }
 
   // MARK: Out
 
-  private func perform(at time: BrokerTime) {
-    while !effects.isEmpty {
+  private func perform() {
+    while !turn.effects.isEmpty {
       // Both arrays keep their memory: a round of some thousand effects is too much to be asked for anew each time.
-      swap(&effects, &performing)
+      swap(&turn.effects, &performing)
       for index in performing.indices { perform(performing[index]) }
       performing.removeAll(keepingCapacity: performing.count <= Self.effectsKept)
-      for gateway in backbone?.takeFailed() ?? [] { core.sendFailed(to: gateway, at: time, into: &effects) }
+      for gateway in backbone?.takeFailed() ?? [] { core.sendFailed(to: gateway, in: &turn) }
     }
     pauseOrResume()
   }
@@ -227,11 +230,11 @@ public final class BrokerLoop: LoopParticipant {
 
   private func search(_ search: MessageSearch, for requester: Requester) {
     let searches = searches
-    guard let index else {
+    guard let finder else {
       _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
       return
     }
-    index.search(MessageIndex.Query(search)) { found in
+    finder.search(search) { found in
       _ = searches.post(SearchAnswer(found: found, user: search.user, requester: requester))
     }
   }
@@ -259,8 +262,9 @@ public final class BrokerLoop: LoopParticipant {
     if now >= nextTick {
       nextTick = now + UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000
     }
-    core.tick(at: time, ingressPaused: isPaused, into: &effects)
-    perform(at: time)
+    turn.time = time
+    core.tick(ingressPaused: isPaused, in: &turn)
+    perform()
     report()
     let isMinuteOver = time.monotonic - lastMinute >= 60_000
     if isMinuteOver {
@@ -309,15 +313,20 @@ public final class BrokerLoop: LoopParticipant {
 
   /// What the log took is on disk when this returns: everything that was accepted is finished.
   public func close() {
-    index?.close()
+    finder?.close()
     core.close()
   }
 }
 
-/// What comes back from the index's thread.
+/// A store has something to tell (``BrokerCore/takeNews(in:)``).
+public struct StoreHasNews: Sendable {
+  public init() {}
+}
+
+/// What comes back from whoever finds messages.
 private struct SearchAnswer: Sendable {
-  /// Nil: there is no index.
-  var found: Result<[MessageIndex.Found], LogError>?
+  /// Nil: there is nobody.
+  var found: Result<[FoundMessage], LogError>?
   /// Who searched.
   var user: String
   var requester: Requester

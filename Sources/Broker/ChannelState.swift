@@ -15,6 +15,8 @@ final class ChannelState {
   var recentOrigins: [RequestOrigin: UInt64]
   /// Changes that are not on disk yet, the last of each publication by its offset: the next one is made upon it.
   var editsUnderWay: [UInt64: EditUnderWay] = [:]
+  /// Of the store, that somebody waits for.
+  var readsUnderWay = 0
   /// Since when nobody is subscribed; nil while somebody is.
   var idleSince: Int64?
   /// The channel stands in the queue of those that may be forgotten, where it stands once.
@@ -35,14 +37,14 @@ final class ChannelState {
     self.isHidden = isHidden
     self.options = options
     self.store = store
-    quota = options.hasUserQuota ? ChannelQuota(of: name, options, in: store) : nil
+    quota = options.hasUserQuota ? ChannelQuota(of: name, options) : nil
     sequencer = Sequencer(position: opened.position)
     recentOrigins = opened.recentOrigins
   }
 
   /// Nothing is under way, and nobody is there.
   var isAtRest: Bool {
-    interest.isEmpty && members.isEmpty && sequencer.isIdle
+    interest.isEmpty && members.isEmpty && sequencer.isIdle && readsUnderWay == 0
   }
 
   /// Nothing would be lost that the log does not know, or an app cannot work out again.
@@ -56,17 +58,4 @@ final class ChannelState {
 struct EditUnderWay {
   var ticket: UInt64
   var replacement: Publication
-}
-
-/// A peer's identifier as a key: equal where the bytes are, unlike `String` (see ``ChannelName``).
-struct IdentifierKey: Hashable {
-  let string: String
-
-  init(_ string: String) { self.string = string }
-
-  static func == (a: IdentifierKey, b: IdentifierKey) -> Bool { a.string.hasSameBytes(as: b.string) }
-
-  func hash(into hasher: inout Hasher) {
-    string.hashBytes(into: &hasher)
-  }
 }

@@ -93,11 +93,12 @@ final class ServiceEndpoint {
         let request = try ServiceRequest.read(rest)
         try check(grant, of: received.user, request)
         try check(request)
+        let read = try ServiceRequest.readingCommand(of: request)
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
         caller.binaryData = isBinary(request.channel)
         callers[tag] = caller
-        serve(request, tag)
+        serve(read, tag)
       } catch {
         send(.failed(error), to: caller)
       }
@@ -120,9 +121,12 @@ final class ServiceEndpoint {
     switch request {
     case .publish(let publish) where !isBinary(publish.channel): data = publish.data
     case .edit(let edit) where !isBinary(edit.channel): data = edit.data ?? BrokerCore.noData
-    case .call(let call) where !call.data.isEmpty: data = call.data
     default: return
     }
+    try Self.checkJSON(data)
+  }
+
+  static func checkJSON(_ data: [UInt8]) throws(ClientError) {
     do { try JSONSyntax.check(data) } catch {
       throw .badRequest.saying(
         "the payload is not JSON: \(error); for other bytes set publication_data_format to binary")

@@ -186,7 +186,16 @@ enum ServiceRequest {
       throw .badRequest.saying("call needs the method and the user, and the method's data as the next frame")
     }
     return .init(
-      method: method, data: frames.count == 3 ? frames[2] : [], caller: ClientInfo(user: user, client: "service"))
+      .other(.init(method: method, data: frames.count == 3 ? frames[2] : [])),
+      caller: ClientInfo(user: user, client: "service"))
+  }
+
+  /// Reads the command of a call, after all else was looked at: who may not say it is not told what is wrong with it.
+  static func readingCommand(of request: BrokerRequest) throws(ClientError) -> BrokerRequest {
+    guard case .call(var call) = request, case .other(let other) = call.command else { return request }
+    if !other.data.isEmpty { try ServiceEndpoint.checkJSON(other.data) }
+    call.command = try AppCommand(other.method, other.data, by: call.caller.user)
+    return .call(call)
   }
 }
 

@@ -44,9 +44,9 @@ final class GatewayCalls: Sendable {
 
 extension PictureBroker {
   init(_ calls: GatewayCalls) {
-    self.init { method, data, user, answer in
+    self.init { command, user, answer in
       let caller = ClientInfo(user: user, client: "")
-      calls.call(.call(.init(method: method, data: data, caller: caller, isGateways: true))) { response in
+      calls.call(.call(.init(.state(command), caller: caller, isGateways: true))) { response in
         if case .result(let data) = response { answer(.success(data)) } else { answer(.failure(response.error)) }
       }
     }

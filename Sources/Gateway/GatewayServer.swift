@@ -178,7 +178,7 @@ public final class GatewayServer: Sendable {
     listening.egress = egress
     listening.refusals = refusals
     let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
-      GatewayConnection(connection, shard: shards[connection.loopIndex].value)
+      shards[connection.loopIndex].value.open(connection)
     }
     self.listener.withLockedValue { $0 = listener }
     let scheme = configuration.listener.tls == nil ? "ws" : "wss"
@@ -227,28 +227,3 @@ public final class GatewayServer: Sendable {
     { SessionTime(monotonic: Int64(MonotonicClock.now() / 1_000_000), wall: wall()) }
   }
 }
-
-/// Joins a connection and its session.
-final class GatewayConnection: ConnectionDelegate {
-  private let driver: SessionDriver
-  private let shard: Shard
-
-  init(_ connection: Connection, shard: Shard) {
-    self.shard = shard
-    driver = shard.open(connection)
-  }
-
-  func connection(_ connection: Connection, received message: ByteBuffer) { driver.received(message) }
-  func connectionReadComplete(_ connection: Connection) { driver.readCompleted() }
-  func connectionDrained(_ connection: Connection) { shard.drained(driver) }
-  func connectionRelieved(_ connection: Connection) {
-    driver.outputChanged()
-    shard.relieved(driver)
-  }
-  func connectionClosed(_ connection: Connection) {
-    driver.closed()
-    shard.closed(driver)
-  }
-}
-
-extension Connection: SessionTransport {}

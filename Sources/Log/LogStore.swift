@@ -1,55 +1,107 @@
 public import Wire
 
-/// Where a channel's publications are kept: the seam behind which a store stands.
+/// Where channels' publications and the entries of maps are kept: the seam behind which a store stands.
 ///
-/// The broker thread is the only caller of every method. One behaviour suite (`Tests/LogTests`) runs against each
-/// implementation. A store for several machines comes later behind the same six methods.
+/// **The broker never waits for a store.** It asks (``ask(_:)``) and appends (``append(_:)``), and goes on. What a store
+/// has in memory it answers at once; what it has to wait for comes as news (``takeNews()``), and what became of an entry
+/// as a ``LogCompletion``. So an embedded database, one in another building and one that hangs are the same to the broker.
+///
+/// Whoever has the broker's turn is the only caller of every method, and none of them waits for a disk or a network,
+/// except ``close()``. One behaviour suite (`Tests/LogTests`) runs against each store, and against one that delays, fences
+/// and fails.
 public protocol LogStore: AnyObject {
-  /// Loads the channel, or gives it a first epoch. Called once before any other call for the channel, and again after
-  /// the broker forgot an idle one.
-  func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel
+  /// Asks for something that is kept.
+  ///
+  /// - Returns: nil where the answer comes later, as ``LogNews/answered(_:_:)``, exactly once for each such question. The
+  ///   same question must not be asked again before that.
+  func ask(_ question: LogQuestion) -> LogAnswer?
 
-  /// Where a channel stands that is not open, for those who only look. Changes nothing.
-  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel
+  /// What has come since this was asked last, in order. A store says through its handler that there is something.
+  func takeNews() -> [LogNews]
+
+  /// Takes what is to be kept: all of it or nothing. Offsets must be contiguous in each channel, which must be open: one
+  /// more than the last that was not refused.
+  ///
+  /// - Returns: `.kept` where it may be delivered and acknowledged now; `.pending` where the store calls its completion
+  ///   handler later, in the order of the calls, exactly once for each entry.
+  func append(_ batch: LogBatch) -> AppendOutcome
 
   /// The broker has forgotten the channel: nothing of it is under way, and it is opened again before it is used again.
   /// What nobody will ask for can go now.
   func release(_ channel: ChannelName)
-
-  /// Takes the next publication of a channel. Offsets must be contiguous: one more than the last that was not refused.
-  ///
-  /// - Returns: `.kept` where the entry may be delivered and acknowledged now; `.pending` where the store calls its
-  ///   completion handler later, in the order of the calls, exactly once for each entry.
-  func append(_ entry: LogEntry) -> AppendOutcome
-
-  /// Publications that are still kept, in the direction asked for. Entries whose completion is still to come are never
-  /// part of the answer beyond ``LogRange/through``.
-  func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication]
-
-  /// Deletes what is kept of a channel. Epoch and top stay: offsets are never given out twice.
-  func removeHistory(of channel: ChannelName) throws(LogError)
 
   /// Drops what is too old. Called every few seconds.
   ///
   /// - Parameter now: milliseconds since 1970.
   func sweep(now: Int64)
 
+  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
+  /// nobody reads from them.
+  func scrub()
+
+  /// Bytes of what was taken and is not on disk yet. Whoever reads requests stops doing so while it is much.
+  var bytesWaiting: Int { get }
+
+  /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
+  var isRefusing: Bool { get }
+
   /// Writes what waits, and marks the shutdown as clean. No call may follow.
   func close()
 }
 
-/// Where a channel stands, for somebody who only looks.
-public struct FoundChannel: Sendable, Equatable {
-  /// Something was published there, and the channel's epoch and top are kept.
-  public var exists: Bool
-  /// Where it does not exist: offset 0 of the epoch that the channel would get now. Whoever holds that position missed
-  /// nothing if the epoch is still this one when the channel comes to be, and is told so if it is not.
-  public var position: StreamPosition
+/// What a broker asks of a store. Each has one kind of ``LogAnswer``, or ``LogAnswer/failed(_:)``.
+public enum LogQuestion: Sendable, Hashable {
+  /// Loads the channel; answered with ``LogAnswer/opened(_:)``. The channel is open then, until it is released: it is not
+  /// asked for again before that.
+  ///
+  /// - withEntries: it is a map whose entries the store keeps.
+  /// - ifExists: a channel on which nothing was ever published is not opened, and nothing of the question stays.
+  case open(ChannelName, Durability, withEntries: Bool, ifExists: Bool)
+  /// Publications that are kept of an open channel. Entries whose completion is still to come are never part of the
+  /// answer beyond ``LogRange/through``.
+  case page(ChannelName, LogRange)
+  /// The entry of a map; what waits for the disk is not there yet.
+  case entry(ChannelName, IdentifierKey)
+  /// The keys of a map's entries of one ``KeyChange/score`` that end first, however many of other scores there are: what
+  /// waits for its time in one lane never waits behind another's.
+  case ending(ChannelName, score: Int64, limit: Int)
+  /// What a user keeps in a namespace that has a quota, with what is on its way to the disk.
+  case kept(QuotaAccount)
+  /// Deletes what is kept of an open channel, of which `through` is the newest publication. Epoch and top stay: offsets
+  /// are never given out twice.
+  case removeHistory(ChannelName, through: UInt64)
+}
 
-  public init(exists: Bool, position: StreamPosition) {
-    self.exists = exists
-    self.position = position
-  }
+public enum LogAnswer: Sendable, Equatable {
+  case opened(OpenedChannel)
+  case page([Publication])
+  case entry(Publication?)
+  case ending([ExpiringKey])
+  case kept(KeptAmount)
+  case removed
+  case failed(LogError)
+
+  public var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
+/// What a store tells by itself.
+public enum LogNews: Sendable, Equatable {
+  case answered(LogQuestion, LogAnswer)
+  /// Channels of which an entry's time is over, and which nobody has opened.
+  case due([ChannelName])
+  /// Somebody else keeps the channels from now on: what is under way fails, and nothing that is held of any channel is
+  /// true any more. What is asked is answered with ``LogError/fenced`` until they are kept here again.
+  case lost
+  /// They are kept here again, and may be opened.
+  case regained
+}
+
+/// What is written together: all of it or nothing.
+public enum LogBatch: Sendable {
+  case one(LogEntry)
+  /// Of channels of durability `durable` alone. If one of them is not contiguous because an entry before it failed, all
+  /// of them fail. Each is completed by itself, one after another.
+  case together([LogEntry])
 }
 
 /// What a store keeps in memory, so that the broker can refuse publications before the process is killed for it.
@@ -72,56 +124,6 @@ public protocol MemoryAccounts: AnyObject {
   ///   - before: the entry that `now` takes the place of; nil: there was none.
   ///   - now: nil: it is removed.
   func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope)
-}
-
-extension LogStore {
-  public func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
-    FoundChannel(exists: true, position: try open(channel, durability: durability).position)
-  }
-
-  public func release(_ channel: ChannelName) {}
-}
-
-extension TransactionalStore {
-  public func takeDueMaps() -> [ChannelName] { [] }
-}
-
-/// A store that also keeps the entries of map channels, and that takes several publications as one.
-///
-/// Apart from ``LogStore``, because what only orders and keeps publications needs none of it.
-public protocol TransactionalStore: LogStore {
-  /// Takes publications of several channels of durability `durable`: all of them get to the disk, or none. If one of
-  /// them is not contiguous because an entry before it failed, all of them fail.
-  ///
-  /// - Returns: as ``LogStore/append(_:)``; each entry is completed by itself, one after another.
-  func append(_ transaction: [LogEntry]) -> AppendOutcome
-
-  /// The entries of a map channel, in no particular order: of each key the publication that wrote it last.
-  /// What waits for the disk is not among them.
-  func entries(of channel: ChannelName) throws(LogError) -> [Publication]
-
-  /// One of them; nil where there is none.
-  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication?
-
-  /// Keys of entries of one ``KeyChange/score`` whose ``KeyChange/expires`` is `time` or earlier, the earliest first.
-  ///
-  /// However many entries of other scores there are: what waits for its time in one lane never waits behind another's.
-  func keys(
-    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
-  ) throws(LogError) -> [ExpiringKey]
-
-  /// Bytes of what was taken and is not on disk yet. Whoever reads requests stops doing so while it is much.
-  var bytesWaiting: Int { get }
-
-  /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
-  var isRefusing: Bool { get }
-
-  /// Map channels that hold entries whose time is over, found since this was asked last: nobody has opened them.
-  func takeDueMaps() -> [ChannelName]
-
-  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
-  /// nobody reads from them.
-  func scrub()
 }
 
 /// An entry of a map channel, and when it goes.
@@ -148,16 +150,25 @@ public final class LogEdit: Sendable, Equatable {
 
 /// What the store knows of a channel when the broker opens it.
 public struct OpenedChannel: Sendable, Equatable {
+  /// Where it does not exist: offset 0 of the epoch that the channel gets. Whoever holds that position missed nothing if
+  /// the epoch is still this one when the channel comes to be, and is told so if it is not.
   public var position: StreamPosition
+  /// Something was published there, and the channel's epoch and top are kept.
+  public var exists: Bool
+  /// Of a map, where they were asked for, in no particular order: of each key the publication that wrote it last. What
+  /// waits for the disk is not among them.
+  public var entries: [Publication] = []
   /// Idempotency keys that are still held, so that a retry after a restart publishes nothing twice.
   public var idempotencyKeys: [IdempotencyRecord]
   /// Who asked for the publications of the last minute (see ``RequestOrigin``).
   public var recentOrigins: [RequestOrigin: UInt64]
 
   public init(
-    position: StreamPosition, idempotencyKeys: [IdempotencyRecord] = [], recentOrigins: [RequestOrigin: UInt64] = [:]
+    position: StreamPosition, exists: Bool? = nil, idempotencyKeys: [IdempotencyRecord] = [],
+    recentOrigins: [RequestOrigin: UInt64] = [:]
   ) {
     self.position = position
+    self.exists = exists ?? (position.offset > 0)
     self.idempotencyKeys = idempotencyKeys
     self.recentOrigins = recentOrigins
   }
@@ -270,7 +281,7 @@ public struct LogCompletion: Sendable, Equatable {
 }
 
 /// Which part of a channel to read.
-public struct LogRange: Sendable, Equatable {
+public struct LogRange: Sendable, Hashable {
   /// Exclusive end on the side where reading starts: publications after it, or before it where `reverse`. Nil starts
   /// at the oldest, or at the newest where `reverse`.
   public var since: UInt64?
@@ -310,6 +321,8 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
   case notContiguous
   /// The disk failed in a way after which nothing may be trusted (fsync failed, file corrupt). Final until a restart.
   case failed(String)
+  /// Somebody else keeps the channel now.
+  case fenced
   case closed
 
   public var description: String {
@@ -323,6 +336,7 @@ public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
     case .notContiguous: "an earlier publication of this channel was not stored"
     case .failed(let detail):
       "the store failed (\(detail)); what was acknowledged before is kept, nothing more is accepted: check the disk and restart the broker"
+    case .fenced: "another broker keeps the channel now; nothing was stored here"
     case .closed: "the log is closed: the broker is shutting down"
     }
   }

@@ -7,7 +7,7 @@ public import Wire
 /// longer. Its epoch is worked out from its name and a generation, which rises whenever a channel is forgotten on which
 /// something was published: so a channel that comes to be again, at offset 0, never does so in its former epoch, and one
 /// of which nothing is known has an epoch that anybody may be told.
-public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccounts {
+public final class MemoryStore: LogStore, MemoryAccounts {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The same channels in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
@@ -47,22 +47,37 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
     self.quotaNamespaces = quotaNamespaces
   }
 
-  public func open(_ name: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
-    if isClosed { throw .closed }
+  public func ask(_ question: LogQuestion) -> LogAnswer? {
+    if isClosed { return .failed(.closed) }
+    switch question {
+    case .open(let name, _, let withEntries, let ifExists):
+      return .opened(open(name, withEntries: withEntries, ifExists: ifExists))
+    case .page(let name, let range): return .page(read(name, range))
+    case .entry(let name, let key): return .entry(channels[name]?.entries[key])
+    case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
+    case .kept(let account): return .kept(ledger[account])
+    case .removeHistory(let name, _):
+      if let channel = channels[name] { account(channel) { channel.kept.removeAll() } }
+      return .removed
+    }
+  }
+
+  /// Everything is answered at once.
+  public func takeNews() -> [LogNews] { [] }
+
+  private func open(_ name: ChannelName, withEntries: Bool, ifExists: Bool) -> OpenedChannel {
+    if ifExists, channels[name] == nil {
+      return OpenedChannel(position: StreamPosition(epoch: epoch(of: name), offset: 0))
+    }
+    let exists = channels[name] != nil
     let channel = channels[name] ?? add(MemoryChannel(name: name, epoch: epoch(of: name), top: 0))
     channel.isHeld = true
     channel.lastUse = clock
-    return OpenedChannel(
-      position: StreamPosition(epoch: channel.epoch, offset: channel.top),
+    var opened = OpenedChannel(
+      position: StreamPosition(epoch: channel.epoch, offset: channel.top), exists: exists,
       idempotencyKeys: channel.traces.keys(at: clock), recentOrigins: channel.traces.origins(at: clock))
-  }
-
-  public func look(for name: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
-    if isClosed { throw .closed }
-    guard let channel = channels[name] else {
-      return FoundChannel(exists: false, position: StreamPosition(epoch: epoch(of: name), offset: 0))
-    }
-    return FoundChannel(exists: true, position: StreamPosition(epoch: channel.epoch, offset: channel.top))
+    if withEntries { opened.entries = Array(channel.entries.values) }
+    return opened
   }
 
   public func release(_ name: ChannelName) {
@@ -89,8 +104,6 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
     channel.owner = owners.adding(user)
   }
 
-  public func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount { ledger[account] }
-
   public func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope) {
     QuotaTally(scope: scope, ledger: ledger).replaced(before, by: now)
   }
@@ -108,7 +121,14 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
     Epoch.derived(from: seed, generation: generation, durability: .memory, name: name)
   }
 
-  public func append(_ entry: LogEntry) -> AppendOutcome {
+  public func append(_ batch: LogBatch) -> AppendOutcome {
+    switch batch {
+    case .one(let entry): append(entry)
+    case .together(let entries): append(entries)
+    }
+  }
+
+  private func append(_ entry: LogEntry) -> AppendOutcome {
     if isClosed { return .refused(.closed) }
     let offset = entry.publication.offset
     guard offset > 0 else { return .refused(.notContiguous) }
@@ -130,7 +150,7 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
       if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
     }
     if entry.writesMap, let change = entry.publication.change {
-      let key = Array(change.key.utf8)
+      let key = IdentifierKey(change.key)
       let now = change.removed ? nil : entry.publication
       channel.kept.tally?.replaced(channel.entries[key], by: now)
       channel.entries[key] = now
@@ -138,7 +158,7 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
     return .kept
   }
 
-  public func append(_ transaction: [LogEntry]) -> AppendOutcome {
+  private func append(_ transaction: [LogEntry]) -> AppendOutcome {
     var tops: [ChannelName: UInt64] = [:]
     for entry in transaction {
       let before = tops[entry.channel] ?? channels[entry.channel]?.top ?? entry.publication.offset &- 1
@@ -155,23 +175,10 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
     return .kept
   }
 
-  public func entries(of channel: ChannelName) throws(LogError) -> [Publication] {
-    if isClosed { throw .closed }
-    return channels[channel].map { Array($0.entries.values) } ?? []
-  }
-
-  public func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
-    if isClosed { throw .closed }
-    return channels[channel]?.entries[Array(key.utf8)]
-  }
-
-  public func keys(
-    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
-  ) throws(LogError) -> [ExpiringKey] {
-    let due = try entries(of: channel).compactMap(\.change).filter {
-      $0.score == score && $0.expires <= time && $0.expires != .max
-    }
-    return due.sorted { $0.expires < $1.expires }.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
+  private func ending(in name: ChannelName, score: Int64, limit: Int) -> [ExpiringKey] {
+    let ends = (channels[name]?.entries.values).map { $0.compactMap(\.change) } ?? []
+    let lane = ends.filter { $0.score == score && $0.expires != .max }.sorted { $0.expires < $1.expires }
+    return lane.prefix(limit).map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 
   public var bytesWaiting: Int { 0 }
@@ -179,18 +186,11 @@ public final class MemoryStore: TransactionalStore, MemoryAccounts, QuotaAccount
 
   public func scrub() {}
 
-  public func read(_ name: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
-    if isClosed { throw .closed }
+  private func read(_ name: ChannelName, _ range: LogRange) -> [Publication] {
     guard let channel = channels[name], let span = range.span(above: 0, through: channel.top) else { return [] }
     var found = FoundPublications(range)
     channel.kept.read(span, into: &found)
     return found.publications
-  }
-
-  public func removeHistory(of name: ChannelName) throws(LogError) {
-    if isClosed { throw .closed }
-    guard let channel = channels[name] else { return }
-    account(channel) { channel.kept.removeAll() }
   }
 
   public func sweep(now: Int64) {
@@ -265,8 +265,7 @@ private final class MemoryChannel {
   var place = 0
   var kept = KeptPublications()
   var traces = RequestTraces()
-  /// By the key's bytes: keys are identifiers, and compared as such.
-  var entries: [[UInt8]: Publication] = [:]
+  var entries: [IdentifierKey: Publication] = [:]
 
   init(name: ChannelName, epoch: String, top: UInt64) {
     self.name = name

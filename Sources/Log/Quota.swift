@@ -129,12 +129,6 @@ public final class QuotaClaim: Sendable, Equatable {
   public static func == (a: QuotaClaim, b: QuotaClaim) -> Bool { a.account == b.account && a.amount == b.amount }
 }
 
-/// A store that counts what users keep, in the namespaces that it was told have quotas.
-public protocol QuotaAccounts: AnyObject {
-  /// What the account keeps, with what is on its way to the disk (``LogEntry/claim``).
-  func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount
-}
-
 /// What users keep in memory. An account that keeps nothing is not here: what stands here is bounded by what is kept.
 final class QuotaLedger {
   private var amounts: [QuotaAccount: KeptAmount] = [:]

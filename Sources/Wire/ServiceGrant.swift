@@ -74,7 +74,9 @@ public struct ServiceGrant: Sendable, Equatable {
     case .readMap(let map): return missing(map.channel, read, "read")
     // What it may not read is left out of the answer.
     case .channels: return read.isEmpty ? "read=*" : nil
-    case .call(let call): return self.call.contains { $0.matches(call.method) } ? nil : "call=\(call.method.prefix(64))"
+    case .call(let call):
+      let method = call.command.method
+      return self.call.contains { $0.matches(method) } ? nil : "call=\(method.prefix(64))"
     case .disconnect, .endSubscriptions: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
     case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"

@@ -137,11 +137,11 @@ struct CliqueLifeTests {
   func forms() throws {
     let scene = CliqueScene()
     let id = scene.pair("ann", "bob")
-    #expect(Clique.isConversation(id) && Clique.isConversation("g" + id.dropFirst()))
+    #expect(CliqueCommand.isConversation(id) && CliqueCommand.isConversation("g" + id.dropFirst()))
     for wrong in [
       "", "g", "x" + id.dropFirst(), id + "0", id.uppercased(), "p" + String(repeating: "x", count: 60_000),
     ] {
-      #expect(!Clique.isConversation(wrong))
+      #expect(!CliqueCommand.isConversation(wrong))
       for method in ["send", "read", "delivered", "typing", "group.leave", "accept", "search"] {
         #expect(throws: Clique.noConversation) {
           try scene.call("ann", method, #"{"conversation":"\#(wrong)","offset":0,"text":"x"}"#)

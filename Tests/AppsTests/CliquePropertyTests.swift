@@ -274,10 +274,13 @@ struct CliquePropertyTests {
         }
       }
       let user = random.pick(["ann", "bob", "eve", "", String(repeating: "u", count: 300), "a\nb"])
-      let call = AppCall(
-        method: "clique." + random.pick(Self.methods), data: bytes, caller: ClientInfo(user: user, client: "c"),
-        key: .text(random.pick(["", "k"])))
-      do { try scene.apply(try scene.app.call(call, scene).effects) } catch let error as ClientError {
+      let method = "clique." + random.pick(Self.methods)
+      let key = AppCall.Key.text(random.pick(["", "k"]))
+      do {
+        let command = try AppCommand(method, bytes, by: user)
+        let call = AppCall(command, caller: ClientInfo(user: user, client: "c"), key: key)
+        try scene.apply(try scene.app.call(call, scene).effects)
+      } catch let error as ClientError {
         #expect(error.code != 100)
       }
     }

@@ -44,10 +44,11 @@ final class CliqueScene: AppView {
     attestedPlace: String? = nil
   ) throws -> String {
     calls += 1
+    let command = try AppCommand("clique." + method, Array(json.utf8), by: user)
     let decision = try app.call(
       AppCall(
-        method: "clique." + method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c-" + user),
-        source: source, attestedPlace: attestedPlace, key: .text(key ?? "call-\(calls)")), self)
+        command, caller: ClientInfo(user: user, client: "c-" + user), source: source, attestedPlace: attestedPlace,
+        key: .text(key ?? "call-\(calls)")), self)
     reached = decision.reached
     try apply(decision.effects)
     switch decision.answer {
@@ -191,7 +192,8 @@ final class CliqueScene: AppView {
   /// Offsets of the messages with a text, as the index finds them for somebody.
   func found(_ user: String, _ text: String) throws -> [String] {
     let data = Array(#"{"text":"\#(text)"}"#.utf8)
-    let call = AppCall(method: "clique.search", data: data, caller: ClientInfo(user: user, client: "c"), key: .text(""))
+    let command = try AppCommand("clique.search", data, by: user)
+    let call = AppCall(command, caller: ClientInfo(user: user, client: "c"), key: .text(""))
     guard case .search(let search) = try app.call(call, self).answer else { return [] }
     return search.channels.flatMap { channel in
       (streams[channel] ?? []).map { $0.shown(to: search.reader ?? "") }.filter { publication in

@@ -174,9 +174,8 @@ struct StateLimitTests {
     for (method, json, source) in [
       ("state.send", sending.json, AppCall.Source.client), ("state.picture.added", Self.upload(1), .gateway),
     ] {
-      let call = AppCall(
-        method: method, data: Array(json.utf8), caller: ClientInfo(user: "ada", client: "c"), source: source,
-        key: .text("k"))
+      let command = try StateScene.command(method, json, by: "ada", source)
+      let call = AppCall(command, caller: ClientInfo(user: "ada", client: "c"), source: source, key: .text("k"))
       let decision = try scene.app.call(call, scene)
       #expect(decision.answer == .later && decision.effects.isEmpty)
     }

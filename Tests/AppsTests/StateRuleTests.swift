@@ -186,9 +186,9 @@ struct StateRuleTests {
     for method in ["state.picture.added", "state.picture.key", "state.nothing"] {
       #expect(scene.refusal("ada", method, "{}") == .methodNotFound)
     }
-    for method in ["state.send", "state.block", "state.begin"] {
-      #expect(scene.refusal("ada", method, "{}", source: .gateway) == .methodNotFound)
-    }
+    for (method, json) in [
+      ("state.settings", "{}"), ("state.block", #"{"user":"bob"}"#), ("state.begin", #"{"to":"bob"}"#),
+    ] { #expect(scene.refusal("ada", method, json, source: .gateway) == .methodNotFound) }
   }
 
   // MARK: Strangers

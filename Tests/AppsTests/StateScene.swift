@@ -62,15 +62,44 @@ final class StateScene: AppView {
     _ user: String, _ method: String, _ json: String = "{}", source: AppCall.Source = .client, key: String? = nil
   ) throws -> [String: Any] {
     nextCall += 1
+    let command = try Self.command(method, json, by: user, source)
     let call = AppCall(
-      method: method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c"), source: source,
-      key: .text(key ?? "call-\(nextCall)"))
+      command, caller: ClientInfo(user: user, client: "c"), source: source, key: .text(key ?? "call-\(nextCall)"))
     let decision = try app.call(call, self)
     try perform(decision)
     guard case .reply(let reply) = decision.answer,
       let object = try JSONSerialization.jsonObject(with: Data(reply)) as? [String: Any]
     else { throw Failure() }
     return object
+  }
+
+  /// What a client says in JSON, or what a gateway would say of the same.
+  static func command(
+    _ method: String, _ json: String, by user: String, _ source: AppCall.Source
+  ) throws -> AppCommand {
+    guard source == .gateway else { return try AppCommand(method, Array(json.utf8), by: user) }
+    struct Fields: Decodable {
+      var id: String?
+      var ids: [String]?
+      var type: String?
+      var bytes: Int64?
+      var key: Bytes64?
+      var upload: Bytes64?
+    }
+    let fields = try JSONDecoder().decode(Fields.self, from: Data(json.utf8))
+    switch method {
+    case "state.picture.added":
+      return .state(
+        .addPicture(
+          .init(
+            id: fields.id ?? "", type: fields.type, bytes: fields.bytes ?? 0, key: fields.key?.bytes ?? [],
+            upload: fields.upload?.bytes)))
+    case "state.picture.upload":
+      return .state(.uploadKey(id: fields.id ?? "", upload: fields.upload?.bytes ?? []))
+    case "state.picture.key": return .state(.pictureKey(id: fields.id ?? ""))
+    case "state.picture.gone": return .state(.gonePictures(fields.ids ?? []))
+    default: return try AppCommand(method, Array(json.utf8), by: user)
+    }
   }
 
   /// The error that a call is refused with.

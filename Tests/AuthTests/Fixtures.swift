@@ -111,3 +111,12 @@ func refusal(_ body: () async throws -> some Any) async -> String {
     return "\(error)"
   }
 }
+
+extension TestClock {
+  /// A verifier that goes by this clock and knows the test's secret.
+  func verifier(_ change: (inout VerifierConfiguration) -> Void = { _ in }) async throws -> JWTVerifier {
+    var configuration = VerifierConfiguration(hmacSecret: testSecret)
+    change(&configuration)
+    return try await JWTVerifier(configuration, now: { self.now }, logger: silentLogger)
+  }
+}

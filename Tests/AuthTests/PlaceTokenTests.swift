@@ -6,13 +6,6 @@ import Wire
 struct PlaceTokenTests {
   let clock = TestClock()
 
-  private func verifier(_ change: (inout VerifierConfiguration) -> Void = { _ in }) async throws -> JWTVerifier {
-    let clock = clock
-    var configuration = VerifierConfiguration(hmacSecret: testSecret)
-    change(&configuration)
-    return try await JWTVerifier(configuration, now: { clock.now }, logger: silentLogger)
-  }
-
   private func token(_ claims: String) async throws -> String { try await TestSigner.hmac().token(claims) }
 
   private func claims(_ more: String = "", place: String = #""park""#, end: Int64 = 60) -> String {
@@ -21,7 +14,7 @@ struct PlaceTokenTests {
 
   @Test("what a place token says is given back, with what it can be revoked by")
   func valid() async throws {
-    let verifier = try await verifier()
+    let verifier = try await clock.verifier()
     let given = try await verifier.verifyPlace(token(claims(#","jti":"x","iat":\#(clock.now)"#, end: 900)))
     let identity = TokenIdentity(id: "x", issuedAt: clock.now)
     #expect(given == PlaceClaims(user: "ann", place: "park", expiresAt: clock.now + 900, token: identity))
@@ -34,7 +27,7 @@ struct PlaceTokenTests {
 
   @Test("a token of another kind enters no place, and a place token opens neither connection nor channel")
   func kinds() async throws {
-    let verifier = try await verifier()
+    let verifier = try await clock.verifier()
     let minter = try await TokenMinter(hmacSecret: testSecret, now: { [clock] in clock.now })
     for other in [
       try minter.connectionToken(user: "ann", expiresIn: 60),
@@ -67,7 +60,7 @@ struct PlaceTokenTests {
 
   @Test("nobody's token, a token without end and one that holds for long are refused; an old one has expired")
   func times() async throws {
-    let verifier = try await verifier()
+    let verifier = try await clock.verifier()
     let now = clock.now
     let reasons: [(String, String)] = [
       (#"{"place":"park","exp":\#(now + 60)}"#, "a place token is for somebody, and this one has no sub"),
@@ -91,7 +84,7 @@ struct PlaceTokenTests {
 
   @Test("signature, audience, issuer and the longest lifetime count as for every token")
   func asOthers() async throws {
-    let verifier = try await verifier {
+    let verifier = try await clock.verifier {
       ($0.audience, $0.issuer, $0.requiresExpiry, $0.maximumLifetime) = ("app", "backend", true, 100)
     }
     let whole = claims(#","aud":"app","iss":"backend""#)

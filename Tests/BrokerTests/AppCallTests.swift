@@ -19,8 +19,8 @@ struct AppCallTests {
   ) -> BrokerRequest {
     .call(
       .init(
-        method: method, data: [], caller: ClientInfo(user: "ann", client: "service"), isGateways: isGateways,
-        attestedPlace: place))
+        .other(.init(method: method, data: [])), caller: ClientInfo(user: "ann", client: "service"),
+        isGateways: isGateways, attestedPlace: place))
   }
 
   @Test("an app knows a service from a client, whatever a client calls itself, and a place that was attested")
@@ -97,7 +97,7 @@ struct AppCallTests {
   private func clique(_ disk: ScriptedStore) throws -> BrokerScene {
     let app = Clique()
     let scene = BrokerScene(disk: disk) { $0.namespaces.add(app.namespaces, of: app.name) }
-    try scene.core.install(app)
+    scene.install(app)
     scene.hello(1)
     scene.hello(2)
     _ = (scene.hears(1), scene.hears(2))
@@ -107,19 +107,17 @@ struct AppCallTests {
   private func call(
     _ scene: BrokerScene, _ id: UInt64, _ user: String, _ method: String, _ json: String, from gateway: UInt64 = 1,
     isRetry: Bool = false
-  ) {
+  ) throws {
+    let command = try AppCommand("clique." + method, Array(json.utf8), by: user)
     scene.request(
-      id,
-      .call(
-        .init(method: "clique." + method, data: Array(json.utf8), caller: ClientInfo(user: user, client: "c-" + user))),
-      from: gateway, isRetry: isRetry)
+      id, .call(.init(command, caller: ClientInfo(user: user, client: "c-" + user))), from: gateway, isRetry: isRetry)
     scene.finish(.max)
   }
 
   private func talking() throws -> (BrokerScene, id: String) {
     let scene = try clique(ScriptedStore())
-    call(scene, 1, "ann", "send", #"{"to":"bob","text":"hello"}"#)
-    call(scene, 2, "bob", "accept", #"{"person":"ann"}"#)
+    try call(scene, 1, "ann", "send", #"{"to":"bob","text":"hello"}"#)
+    try call(scene, 2, "bob", "accept", #"{"person":"ann"}"#)
     guard case .reply(_, .result(let reply))? = scene.hears().last else { throw ClientError.internalError }
     return (scene, String(String(decoding: reply, as: UTF8.self).split(separator: "\"")[3]))
   }
@@ -131,19 +129,19 @@ struct AppCallTests {
     let disk = ScriptedStore()
     let before = try clique(disk)
     let hello = #"{"to":"bob","text":"hello"}"#
-    call(before, 7, "ann", "send", hello)
+    try call(before, 7, "ann", "send", hello)
     disk.crash()
     let after = try clique(disk)
     // Bob's gateway was there first.
-    call(after, 1, "bob", "accept", #"{"person":"ann"}"#, from: 2)
-    if then == "disconnect" { call(after, 2, "bob", "disconnect", #"{"person":"ann"}"#, from: 2) }
-    if then == "send" { call(after, 2, "bob", "send", #"{"to":"ann","text":"hi"}"#, from: 2) }
+    try call(after, 1, "bob", "accept", #"{"person":"ann"}"#, from: 2)
+    if then == "disconnect" { try call(after, 2, "bob", "disconnect", #"{"person":"ann"}"#, from: 2) }
+    if then == "send" { try call(after, 2, "bob", "send", #"{"to":"ann","text":"hi"}"#, from: 2) }
     guard case .reply(_, .result(let reply))? = after.hears(2).first else {
       Issue.record("not accepted")
       return
     }
     let id = String(decoding: reply, as: UTF8.self).split(separator: "\"")[3]
-    call(after, 7, "ann", "send", hello, isRetry: true)
+    try call(after, 7, "ann", "send", hello, isRetry: true)
     let texts = disk.written(try ChannelName("clique.chat:\(id)")).map { String(decoding: $0.data, as: UTF8.self) }
     #expect(texts.filter { $0.contains("hello") }.count == 1, "\(texts)")
     let heard = after.hears(1).compactMap { heard -> String? in
@@ -157,18 +155,18 @@ struct AppCallTests {
     let disk = ScriptedStore()
     let before = try clique(disk)
     let hello = #"{"to":"bob","text":"hello"}"#
-    call(before, 7, "ann", "send", hello)
+    try call(before, 7, "ann", "send", hello)
     disk.crash()
     let after = try clique(disk)
-    call(after, 1, "ann", "disconnect", #"{"person":"bob"}"#, from: 2)
-    call(after, 7, "ann", "send", hello, isRetry: true)
+    try call(after, 1, "ann", "disconnect", #"{"person":"bob"}"#, from: 2)
+    try call(after, 7, "ann", "send", hello, isRetry: true)
     func waiting() -> Int {
       let list = BrokerRequest.MapRequest(channel: "clique.list:bob", read: .init(phase: .state))
       guard case .mapPage(let page)? = after.ask(.readMap(list)) else { return -1 }
       return page.entries.count
     }
     #expect(waiting() == 0)
-    call(after, 8, "ann", "send", hello)
+    try call(after, 8, "ann", "send", hello)
     #expect(waiting() == 1)
   }
 }

@@ -84,9 +84,9 @@ struct AppHostTests {
     let scene = scene()
     scene.call(1, "set a 1")
     let completions = scene.disk.finish(error: .full("x"))
-    scene.perform { scene.core.complete([completions[0]], at: scene.time, into: &$0) }
+    scene.perform { scene.core.complete([completions[0]], in: &$0) }
     scene.call(2, "get a")
-    scene.perform { scene.core.complete([completions[1]], at: scene.time, into: &$0) }
+    scene.perform { scene.core.complete([completions[1]], in: &$0) }
     scene.call(3, "get a")
     #expect(scene.hears().last == .result(3, "\"nothing\""))
   }
@@ -134,7 +134,8 @@ struct AppHostTests {
   func strangers() {
     let scene = scene()
     scene.call(1, "get a", by: "")
-    scene.request(2, .call(.init(method: "other.x", data: [], caller: ClientInfo(user: "ann", client: "c"))))
+    scene.request(
+      2, .call(.init(.other(.init(method: "other.x", data: [])), caller: ClientInfo(user: "ann", client: "c"))))
     scene.call(3, "nothing")
     #expect(scene.hears().compactMap(\.error) == [103, 104, 104])
   }

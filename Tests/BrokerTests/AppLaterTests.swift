@@ -16,7 +16,7 @@ struct AppLaterTests {
   }
 
   private func resume(_ scene: BrokerScene, error: ClientError? = nil) {
-    scene.perform { scene.core.resume("tiny", error: error, at: scene.time, into: &$0) }
+    scene.perform { scene.core.resume("tiny", error: error, in: &$0) }
   }
 
   @Test("a command waits for what it needs, in order, and nobody behind it does")

@@ -356,7 +356,7 @@ struct AppTimeTests {
     if refusedAtOnce {
       let completions = scene.disk.finish()
       scene.disk.refusal = .full("x")
-      scene.perform { scene.core.complete(completions, at: scene.time, into: &$0) }
+      scene.perform { scene.core.complete(completions, in: &$0) }
       scene.disk.refusal = nil
     } else {
       scene.finish()

@@ -47,7 +47,7 @@ final class BrokerScene {
   ///   - change: what this test needs otherwise.
   init(
     disk: ScriptedStore = ScriptedStore(), memory: MemoryStore = MemoryStore(randomness: FixedEpochs()),
-    store: (any TransactionalStore)? = nil,
+    store: (any LogStore)? = nil,
     _ change: (inout BrokerConfiguration) -> Void = { _ in }
   ) {
     self.disk = disk
@@ -81,7 +81,7 @@ final class BrokerScene {
   }
 
   func receive(_ message: LinkMessage, from gateway: UInt64) {
-    perform { core.receive(message, from: gateway, at: time, into: &$0) }
+    perform { core.receive(message, from: gateway, in: &$0) }
   }
 
   func request(
@@ -98,7 +98,7 @@ final class BrokerScene {
   }
 
   func serve(_ number: UInt64, _ request: BrokerRequest) -> BrokerResponse? {
-    perform { core.serve(request, for: ServiceTag(number: number), at: time, into: &$0) }
+    perform { core.serve(request, for: ServiceTag(number: number), in: &$0) }
     return answers[number]
   }
 
@@ -110,13 +110,21 @@ final class BrokerScene {
 
   func finish(_ count: Int = 1, error: LogError? = nil) {
     let completions = disk.finish(count, error: error)
-    perform { core.complete(completions, at: time, into: &$0) }
+    perform { core.complete(completions, in: &$0) }
   }
+
+  /// The store answers the next of what it was asked and did not answer at once.
+  func answer(_ count: Int = .max, error: LogError? = nil) {
+    disk.answer(count, error: error)
+    perform { core.takeNews(in: &$0) }
+  }
+
+  func install(_ app: any App) { perform { core.install(app, in: &$0) } }
 
   func pass(_ milliseconds: Int64, ingressPaused: Bool = false) {
     time.monotonic += milliseconds
     time.wall += milliseconds
-    perform { core.tick(at: time, ingressPaused: ingressPaused, into: &$0) }
+    perform { core.tick(ingressPaused: ingressPaused, in: &$0) }
   }
 
   // MARK: Out
@@ -124,10 +132,10 @@ final class BrokerScene {
   /// What the gateway heard since it was asked last.
   func hears(_ gateway: UInt64 = 1) -> [Heard] { heard.removeValue(forKey: gateway) ?? [] }
 
-  func perform(_ input: (inout [BrokerEffect]) -> Void) {
-    var effects: [BrokerEffect] = []
-    input(&effects)
-    for effect in effects {
+  func perform(_ input: (inout Turn) -> Void) {
+    var turn = Turn(at: time)
+    input(&turn)
+    for effect in turn.effects {
       switch effect {
       case .send(let gateway, let message): note(message, gateway)
       case .broadcast(let targets, let body):

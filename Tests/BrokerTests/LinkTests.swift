@@ -163,8 +163,8 @@ struct LinkTests {
     let scene = BrokerScene()
     scene.hello(1)
     _ = scene.hears()
-    for _ in 0..<2 { scene.perform { scene.core.sendFailed(to: 1, at: scene.time, into: &$0) } }
-    scene.perform { scene.core.sendFailed(to: 99, at: scene.time, into: &$0) }
+    for _ in 0..<2 { scene.perform { scene.core.sendFailed(to: 1, in: &$0) } }
+    scene.perform { scene.core.sendFailed(to: 99, in: &$0) }
     #expect(scene.hears() == [.reset])
   }
 

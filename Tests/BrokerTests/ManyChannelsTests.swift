@@ -152,12 +152,16 @@ struct ManyChannelsTests {
     }
 
     func settle() {
-      store.step()
-      let done = completions.all.withLock { all in
-        defer { all = [] }
-        return all
-      }
-      broker.perform { broker.core.complete(done, at: broker.time, into: &$0) }
+      repeat {
+        store.step()
+        let done = completions.all.withLock { all in
+          defer { all = [] }
+          return all
+        }
+        broker.perform { broker.core.complete(done, in: &$0) }
+        store.stepReaders()
+        broker.perform { broker.core.takeNews(in: &$0) }
+      } while !broker.core.room.isEmpty || store.bytesWaiting > 0
     }
 
     func sweep() {

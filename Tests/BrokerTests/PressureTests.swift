@@ -77,11 +77,16 @@ struct PressureTests {
       var options = SQLiteStore.Options()
       // Less than what is sent, so that without a pause something would be refused.
       options.backlogLimit = 2 * Self.pendingBytes
-      let disk = try SQLiteStore(folder: folder, options: options, logger: quiet) { _ = completions.post($0) }
+      let news = Mailbox<StoreHasNews>(capacity: .max)
+      let disk = try SQLiteStore(
+        folder: folder, options: options, logger: quiet, onNews: { _ = news.post(StoreHasNews()) }
+      ) {
+        _ = completions.post($0)
+      }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
       let broker = try BrokerLoop(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
-        completions: completions, logger: quiet)
+        completions: completions, news: news, logger: quiet)
       let inbox = disk.writer.inbox
       made.withLock { $0 = (broker.backboneEndpoint ?? "", inbox) }
       return [broker]

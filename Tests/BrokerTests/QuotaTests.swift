@@ -1,4 +1,5 @@
 import Log
+import TestSupport
 import Testing
 import Wire
 
@@ -47,8 +48,7 @@ struct QuotaTests {
   }
 
   private func kept(_ scene: BrokerScene, _ namespace: String, _ user: String) throws -> KeptAmount {
-    let accounts = try #require(scene.core.memory as? any QuotaAccounts)
-    return try accounts.kept(by: QuotaAccount(namespace: namespace, user: user))
+    try scene.core.memory.kept(by: QuotaAccount(namespace: namespace, user: user))
   }
 
   @Test("a stream: as many publications over all channels as are allowed, until older ones end; others go on")

@@ -1,4 +1,5 @@
 import Log
+import TestSupport
 import Testing
 import Wire
 
@@ -13,7 +14,7 @@ struct RevocationTests {
     disk: ScriptedStore = ScriptedStore(), _ change: (inout BrokerConfiguration) -> Void = { _ in }
   ) throws -> BrokerScene {
     let scene = BrokerScene(disk: disk, change)
-    try scene.core.openRevocations()
+    scene.perform { scene.core.openRevocations(in: &$0) }
     return scene
   }
 

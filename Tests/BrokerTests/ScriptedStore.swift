@@ -1,8 +1,9 @@
 import Log
+import Testing
 import Wire
 
 /// A log that answers when the test says so, and how. It can be given to a second broker, as after a restart.
-final class ScriptedStore: TransactionalStore {
+final class ScriptedStore: LogStore {
   private struct Stored {
     var top: UInt64
     var written: [Publication] = []
@@ -31,28 +32,76 @@ final class ScriptedStore: TransactionalStore {
 
   private func state(_ channel: ChannelName) -> Stored { stored[channel] ?? Stored(top: position.offset) }
 
-  func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
-    opened.append(channel)
-    let state = state(channel)
-    return OpenedChannel(
-      position: .init(epoch: position.epoch, offset: state.top), idempotencyKeys: keys + state.keys,
-      recentOrigins: origins.merging(state.origins) { $1 })
+  // MARK: Questions
+
+  /// From now on questions are answered when the test says so.
+  var delays = false
+  /// What was asked and is not answered.
+  private(set) var questions: [LogQuestion] = []
+  private var news: [LogNews] = []
+
+  func ask(_ question: LogQuestion) -> LogAnswer? {
+    #expect(!questions.contains(question), "a question is not asked again before it is answered")
+    guard delays else { return reply(to: question) }
+    questions.append(question)
+    return nil
   }
 
-  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
-    if let readError { throw readError }
-    return FoundChannel(
-      exists: stored[channel] != nil || position.offset > 0,
-      position: .init(epoch: position.epoch, offset: state(channel).top))
+  /// Answers those that were asked first, as things stand now.
+  func answer(_ count: Int = .max, error: LogError? = nil) {
+    let asked = questions.prefix(count)
+    questions.removeFirst(asked.count)
+    for question in asked { news.append(.answered(question, error.map { .failed($0) } ?? reply(to: question))) }
+  }
+
+  /// The store has something to tell by itself.
+  func tell(_ something: LogNews) { news.append(something) }
+
+  func takeNews() -> [LogNews] {
+    defer { news = [] }
+    return news
+  }
+
+  private func reply(to question: LogQuestion) -> LogAnswer {
+    switch question {
+    case .open(let channel, _, let withEntries, let ifExists):
+      return open(channel, withEntries: withEntries, ifExists: ifExists)
+    case .removeHistory(let channel, _):
+      stored[channel]?.written = []
+      return .removed
+    case .kept: return .kept(KeptAmount())
+    case .page, .entry, .ending: break
+    }
+    if let readError { return .failed(readError) }
+    switch question {
+    case .page(let channel, let range): return .page(read(channel, range))
+    case .entry(let channel, let key): return .entry(state(channel).entries[key.string])
+    case .ending(let channel, let score, let limit): return .ending(ending(in: channel, score, limit))
+    case .open, .kept, .removeHistory: preconditionFailure("answered above")
+    }
+  }
+
+  private func open(_ channel: ChannelName, withEntries: Bool, ifExists: Bool) -> LogAnswer {
+    let state = state(channel)
+    var found = OpenedChannel(
+      position: .init(epoch: position.epoch, offset: state.top), exists: stored[channel] != nil || position.offset > 0,
+      idempotencyKeys: keys + state.keys, recentOrigins: origins.merging(state.origins) { $1 })
+    if ifExists, let readError { return .failed(readError) }
+    if withEntries, let readError { return .failed(readError) }
+    if ifExists && !found.exists { return .opened(found) }
+    opened.append(channel)
+    if withEntries { found.entries = Array(state.entries.values) }
+    return .opened(found)
   }
 
   func release(_ channel: ChannelName) { released.append(channel) }
 
-  func append(_ entry: LogEntry) -> AppendOutcome { append([entry]) }
-
-  func append(_ transaction: [LogEntry]) -> AppendOutcome {
+  func append(_ batch: LogBatch) -> AppendOutcome {
     if let refusal { return .refused(refusal) }
-    queue.append(transaction)
+    switch batch {
+    case .one(let entry): queue.append([entry])
+    case .together(let entries): queue.append(entries)
+    }
     return .pending
   }
 
@@ -94,8 +143,7 @@ final class ScriptedStore: TransactionalStore {
     stored[entry.channel] = state
   }
 
-  func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
-    if let readError { throw readError }
+  private func read(_ channel: ChannelName, _ range: LogRange) -> [Publication] {
     var kept = written(channel).filter { $0.offset <= range.through }
     kept =
       range.reverse
@@ -108,24 +156,9 @@ final class ScriptedStore: TransactionalStore {
     return Array(fitting.prefix(range.limit))
   }
 
-  func entries(of channel: ChannelName) throws(LogError) -> [Publication] {
-    if let readError { throw readError }
-    return Array(state(channel).entries.values)
-  }
-
-  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
-    if let readError { throw readError }
-    return state(channel).entries[key]
-  }
-
-  func keys(
-    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
-  ) throws(LogError) -> [ExpiringKey] {
-    if let readError { throw readError }
-    let due = state(channel).entries.values.compactMap(\.change).filter {
-      $0.score == score && $0.expires != .max && $0.expires <= time
-    }
-    return due.sorted { ($0.expires, $0.key) < ($1.expires, $1.key) }.prefix(limit)
+  private func ending(in channel: ChannelName, _ score: Int64, _ limit: Int) -> [ExpiringKey] {
+    let lane = state(channel).entries.values.compactMap(\.change).filter { $0.score == score && $0.expires != .max }
+    return lane.sorted { ($0.expires, $0.key) < ($1.expires, $1.key) }.prefix(limit)
       .map { ExpiringKey(key: $0.key, expires: $0.expires) }
   }
 
@@ -134,7 +167,6 @@ final class ScriptedStore: TransactionalStore {
   var isRefusing = false
 
   func scrub() { scrubs += 1 }
-  func removeHistory(of channel: ChannelName) throws(LogError) { stored[channel]?.written = [] }
   func sweep(now: Int64) {}
   func close() {}
 }

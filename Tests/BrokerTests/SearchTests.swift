@@ -12,9 +12,9 @@ import ZeroMQ
 
 @Suite("Answers to searches")
 struct SearchAnswerTests {
-  private func answer(_ found: Result<[MessageIndex.Found], LogError>?) -> BrokerResponse? {
+  private func answer(_ found: Result<[FoundMessage], LogError>?) -> BrokerResponse? {
     let scene = BrokerScene()
-    scene.perform { scene.core.searched(found, for: .service(ServiceTag(number: 1)), at: scene.time, into: &$0) }
+    scene.perform { scene.core.searched(found, for: .service(ServiceTag(number: 1)), in: &$0) }
     return scene.answers[1]
   }
 
@@ -49,7 +49,7 @@ struct SearchAnswerTests {
   func large() throws {
     let data = Array(#"{"text":""#.utf8) + Array(repeating: UInt8(ascii: "a"), count: 100 << 10) + Array(#""}"#.utf8)
     let found = (1...20).map {
-      MessageIndex.Found(channel: "c", publication: Publication(offset: UInt64($0), time: 0, data: data))
+      FoundMessage(channel: "c", publication: Publication(offset: UInt64($0), time: 0, data: data))
     }
     guard case .result(let json) = answer(.success(found)) else {
       Issue.record("no result")
@@ -81,8 +81,7 @@ struct SearchAnswerTests {
     for (number, failure) in [LogError.closed, .backlog(bytes: 9), .backlog(bytes: 9)].enumerated() {
       scene.perform {
         scene.core.searched(
-          .failure(failure), of: "mallory", for: .service(ServiceTag(number: UInt64(number))), at: scene.time,
-          into: &$0)
+          .failure(failure), of: "mallory", for: .service(ServiceTag(number: UInt64(number))), in: &$0)
       }
     }
     let lines = scene.core.takeRefusals(isMinuteOver: true)
@@ -96,11 +95,12 @@ struct SearchAnswerTests {
     scene.hello(1)
     _ = scene.hears()
     scene.perform {
-      scene.core.searched(.success([]), for: .gateway(1, request: 5), at: scene.time, into: &$0)
+      scene.core.searched(.success([]), for: .gateway(1, request: 5), in: &$0)
     }
     let reply = Heard.reply(5, .result(Array(#"{"messages":[]}"#.utf8)))
     #expect(scene.hears() == [reply])
-    let call = BrokerRequest.CallRequest(method: "seek.it", data: [], caller: ClientInfo(user: "u", client: "c"))
+    let call = BrokerRequest.CallRequest(
+      .other(.init(method: "seek.it", data: [])), caller: ClientInfo(user: "u", client: "c"))
     scene.request(5, .call(call), isRetry: true)
     #expect(scene.hears() == [reply])
     #expect(scene.searches.isEmpty)
@@ -113,9 +113,10 @@ private struct Seeker: App {
   let namespaces: [String: ChannelOptions] = [:]
 
   func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    AppDecision(
+    guard case .other(let command) = call.command else { throw .methodNotFound }
+    return AppDecision(
       search: MessageSearch(
-        channels: ["d:1"], text: String(decoding: call.data, as: UTF8.self), audience: nil, limit: 10))
+        channels: ["d:1"], text: String(decoding: command.data, as: UTF8.self), audience: nil, limit: 10))
   }
 
   func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision { AppDecision() }
@@ -125,7 +126,17 @@ private struct Seeker: App {
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry? { nil }
 }
 
-/// The whole way: a gateway's call, the index's thread, and the reply.
+/// Finds the first message of the first channel, on a thread of its own.
+private struct OneMessage: MessageFinder {
+  func search(_ search: MessageSearch, _ done: @escaping @Sendable (Result<[FoundMessage], LogError>) -> Void) {
+    let publication = Publication(offset: 1, time: 1, data: Array("{\"text\":\"\(search.text)\"}".utf8))
+    Thread.detachNewThread { done(.success([FoundMessage(channel: search.channels[0], publication: publication)])) }
+  }
+
+  func close() {}
+}
+
+/// The whole way: a gateway's call, the finder's thread, and the reply.
 @Suite("Searches through BrokerLoop", .timeLimit(.minutes(15)), .ownThread)
 struct SearchLoopTests {
   private func start(in path: String, context: Context, hasIndex: Bool) throws -> (LoopThread, address: String) {
@@ -134,13 +145,16 @@ struct SearchLoopTests {
     let configuration = Self.configuration()
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
-      let disk = try SQLiteStore(folder: path, logger: quiet) { _ = completions.post($0) }
+      let news = Mailbox<StoreHasNews>(capacity: .max)
+      let disk = try SQLiteStore(folder: path, logger: quiet, onNews: { _ = news.post(StoreHasNews()) }) {
+        _ = completions.post($0)
+      }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
-      try core.install(Seeker())
-      let index = hasIndex ? try MessageIndex(folder: path, logger: quiet) : nil
+      var turn = Turn(at: .ofMachine())
+      core.install(Seeker(), in: &turn)
       let broker = try BrokerLoop(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
-        completions: completions, index: index, logger: quiet)
+        completions: completions, news: news, finder: hasIndex ? OneMessage() : nil, logger: quiet)
       address.withLock { $0 = broker.backboneEndpoint ?? "" }
       return [broker]
     }
@@ -177,19 +191,14 @@ struct SearchLoopTests {
       }
     }
     try say(.hello, LinkHello(gateway: 5).bytes)
-    let publish = BrokerRequest.PublishRequest(channel: "d:1", data: Array(#"{"text":"to the park"}"#.utf8))
-    try say(.request, LinkRequest(id: 1, oldestPending: 1, request: .publish(publish)).bytes)
-    guard case .published = try reply() else {
-      Issue.record("not published")
-      return
-    }
     let caller = ClientInfo(user: "u", client: "c")
-    let call = BrokerRequest.CallRequest(method: "seek.it", data: Array("par".utf8), caller: caller)
-    try say(.request, LinkRequest(id: 2, oldestPending: 1, request: .call(call)).bytes)
+    let call = BrokerRequest.CallRequest(.other(.init(method: "seek.it", data: Array("par".utf8))), caller: caller)
+    try say(.request, LinkRequest(id: 1, oldestPending: 1, request: .call(call)).bytes)
     switch try reply() {
     case .result(let json):
       #expect(hasIndex)
       #expect(String(decoding: json, as: UTF8.self).hasPrefix(#"{"messages":[{"channel":"d:1","offset":1,"#))
+      #expect(String(decoding: json, as: UTF8.self).contains(#"{"text":"par"}"#))
     case .failed(let error): #expect(!hasIndex && error.code == ClientError.notAvailable.code)
     default: Issue.record("neither found nor refused")
     }

@@ -60,6 +60,7 @@ struct ServiceAccessTests {
       endpoints.tapAccess = endpoints.commandsAccess
       let broker = try BrokerLoop(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
+        news: Mailbox(capacity: .max),
         logger: Logger(label: "test") { _ in log })
       found.withLock { $0 = broker.serviceEndpoints }
       return [list, broker]

@@ -36,6 +36,7 @@ struct ServiceTests {
       endpoints.tap = "tcp://127.0.0.1:*"
       let broker = try BrokerLoop(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
+        news: Mailbox(capacity: .max),
         logger: Logger(label: "test"))
       found.backbone.withLock { $0 = broker.backboneEndpoint ?? "" }
       found.services.withLock { $0 = broker.serviceEndpoints }

@@ -55,8 +55,9 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   }
 
   func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let words = String(decoding: call.data, as: UTF8.self).split(separator: " ").map(String.init) + ["", "", ""]
-    switch call.method {
+    guard case .other(let command) = call.command else { throw .methodNotFound }
+    let words = String(decoding: command.data, as: UTF8.self).split(separator: " ").map(String.init) + ["", "", ""]
+    switch command.method {
     case "tiny.set":
       return AppDecision(
         [
@@ -174,7 +175,7 @@ extension BrokerScene {
       $0.namespaces.add(app.namespaces, of: app.name)
       change(&$0)
     }
-    try? core.install(app)
+    install(app)
   }
 
   /// `"set a 1"` as a command of a person.
@@ -184,7 +185,7 @@ extension BrokerScene {
       id,
       .call(
         .init(
-          method: "tiny." + words[0], data: Array((words.count > 1 ? words[1] : "").utf8),
+          .other(.init(method: "tiny." + words[0], data: Array((words.count > 1 ? words[1] : "").utf8))),
           caller: ClientInfo(user: user, client: "c-" + user))), isRetry: isRetry)
   }
 

@@ -10,11 +10,11 @@ struct ChannelSweepTests {
   private static let day: Int64 = 24 * 3_600_000
 
   private func rows(_ subject: SQLiteSubject) throws -> Int {
-    try subject.store.reader.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM channels") ?? 0 }
+    try subject.reader().queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM channels") ?? 0 }
   }
 
   private func pages(_ subject: SQLiteSubject) throws -> Int {
-    try subject.store.reader.queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+    try subject.reader().queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
   }
 
   /// Publishes once on each channel, waits for the disk, and lets go of them.
@@ -117,7 +117,7 @@ struct ChannelSweepTests {
       return try subject.store.read(name, LogRange(since: nil, through: .max, limit: 9)).isEmpty
     }
     subject.store.release(name)
-    let id = try #require(try subject.store.reader.row(of: name)?.id)
+    let id = try #require(try subject.reader().row(of: name)?.id)
     // As if the writer had been asked, and had not come to it.
     subject.store.upkeep.phase = .deleting([id])
     let position = try subject.store.open(name, durability: .durable).position

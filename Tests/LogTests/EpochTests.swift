@@ -23,6 +23,7 @@ import Wire
     #expect(epochs.count == 1)
     let subject = try SQLiteSubject(folder.path)
     let epoch = try #require(epochs.first)
+    #expect(try subject.store.open(name, durability: durability).position.epoch == epoch)
     subject.append(name, epoch: epoch, offset: 1, durability: durability)
     try eventually { subject.store.bytesWaiting == 0 }
     subject.store.close()

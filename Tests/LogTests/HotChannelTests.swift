@@ -19,25 +19,24 @@ final class SteadyClock: Sendable {
   /// A channel without history has no tail, and what was under way was not seen: it was let go, opened again from disk
   /// with an old top, and refused everything until a restart. What the writer told of it then went to whoever had its
   /// slot.
-  @Test("A channel with entries under way is not let go, however long ago the clock says they were")
-  func clockJumps() throws {
+  @Test("A channel with entries under way is not let go, though the broker is done with it")
+  func entriesUnderWay() throws {
     let folder = try TemporaryFolder()
-    let clock = SteadyClock()
-    var options = SQLiteStore.Options()
-    options.uptime = { clock.now }
-    let subject = try SQLiteSubject(folder.path, options: options)
+    let subject = try SQLiteSubject(folder.path)
     let (busy, other) = (try channel("busy"), try channel("other"))
     let epoch = try subject.store.open(busy, durability: .durable).position.epoch
     let held = HeldWriter(subject)
     for offset in 1...3 as ClosedRange<UInt64> {
       subject.append(busy, epoch: epoch, offset: offset, durability: .durable, size: 0)
     }
-    clock.set(options.idleMilliseconds * 3)
+    subject.store.release(busy)
     subject.store.sweep(now: 1 << 50)
+    #expect(subject.store.hot.count == 1)
     let otherEpoch = try subject.store.open(other, durability: .durable).position.epoch
     subject.append(busy, epoch: epoch, offset: 4, durability: .durable, size: 0)
     try held.letGo()
     try subject.completions.wait(for: 4)
+    #expect(try subject.store.open(busy, durability: .durable).position == .init(epoch: epoch, offset: 4))
     subject.append(busy, epoch: epoch, offset: 5, durability: .durable, size: 0)
     subject.append(other, epoch: otherEpoch, offset: 1, durability: .durable)
     try subject.completions.wait(for: 6)
@@ -46,21 +45,17 @@ final class SteadyClock: Sendable {
     #expect(try subject.store.open(busy, durability: .durable).position.offset == 5)
   }
 
-  @Test("The wall clock alone lets go of no channel")
-  func wallClockJumps() throws {
+  @Test("A channel stays while the broker has it open, and goes when it is released")
+  func released() throws {
     let folder = try TemporaryFolder()
-    let clock = SteadyClock()
-    var options = SQLiteStore.Options()
-    options.uptime = { clock.now }
-    let subject = try SQLiteSubject(folder.path, options: options)
+    let subject = try SQLiteSubject(folder.path)
     let name = try channel("a")
     let epoch = try subject.store.open(name, durability: .durable).position.epoch
     subject.append(name, epoch: epoch, offset: 1, durability: .durable, time: 1 << 50, ttl: 1 << 40)
     try subject.completions.wait(for: 1)
     subject.store.sweep(now: 1 << 50)
     #expect(subject.store.hot.count == 1)
-    clock.set(options.idleMilliseconds + 1)
-    subject.store.sweep(now: 1 << 50)
+    subject.store.release(name)
     #expect(subject.store.hot.count == 0)
   }
 

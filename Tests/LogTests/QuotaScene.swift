@@ -1,4 +1,5 @@
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
@@ -9,7 +10,7 @@ final class QuotaScene {
   static let namespaces: Set<String> = ["diary", "club"]
 
   let kind: TransactionalKind
-  let store: any TransactionalStore & QuotaAccounts
+  let store: any LogStore
   let sqlite: SQLiteSubject?
   let folder: TemporaryFolder?
   private var tops: [ChannelName: StreamPosition] = [:]
@@ -120,7 +121,7 @@ final class QuotaScene {
   }
 
   private static func accounts(_ sql: String, _ subject: SQLiteSubject) throws -> [QuotaAccount: KeptAmount] {
-    let sum = try subject.store.reader.queue.inDatabase { try Row.fetchAll($0, sql: sql) }
+    let sum = try subject.reader().queue.inDatabase { try Row.fetchAll($0, sql: sql) }
     return Dictionary(
       uniqueKeysWithValues: sum.map {
         (QuotaAccount(namespace: $0[0], user: $0[1]), KeptAmount(bytes: $0[2], entries: $0[3]))

@@ -47,9 +47,12 @@ func channel(_ name: String) throws -> ChannelName { try ChannelName(name) }
 final class SQLiteSubject {
   let store: SQLiteStore
   let completions = Completions()
+  /// Looks into the tables, beside the store.
+  fileprivate let folder: String
   private var ticket: UInt64 = 0
 
   init(_ folder: String, options: SQLiteStore.Options = .init(), seed: UInt64? = nil) throws {
+    self.folder = folder
     let randomness: any RandomNumberGenerator = seed.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
     let completions = completions
     store = try SQLiteStore(folder: folder, options: options, randomness: randomness, logger: quiet) {
@@ -86,5 +89,13 @@ final class SQLiteSubject {
     let reply = Reply<Void>()
     #expect(store.ask(.perform({ db in try db.execute(sql: sql) }, reply)))
     try reply.wait()
+  }
+}
+
+extension SQLiteSubject {
+  /// Looks into the tables, beside the store.
+  func reader() throws -> ChannelReader {
+    ChannelReader(
+      queue: try Schema.reader(at: folder + "/" + DataFolder.databaseName), journal: store.journal)
   }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import TestSupport
 import Testing
 import Wire
 
@@ -15,7 +16,7 @@ enum TransactionalKind: CaseIterable, CustomTestStringConvertible {
 /// A store that takes transactions, in a folder where it needs one.
 final class TransactionScene {
   let kind: TransactionalKind
-  let store: any TransactionalStore
+  let store: any LogStore
   let sqlite: SQLiteSubject?
   let folder: TemporaryFolder?
   private var epochs: [ChannelName: String] = [:]

@@ -54,6 +54,7 @@ import Wire
         origin: RequestOrigin(gateway: 1, request: offset))
     }
     try subject.completions.wait(for: count)
+    subject.store.scrub()  // So that all of them are in the tables.
     let now: Int64 = 1_000_000
     let deleted = Mutex(0)
     let reply = Reply<Void>()
@@ -84,6 +85,17 @@ import Wire
     #expect(try subject.offsets(new) == [1])
   }
 
+  /// Whether it goes into the tables or into the journal.
+  @Sendable private static func rejectPoison(_ db: Database) throws {
+    let isFound = try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM publications WHERE data = x'BAD0')
+          OR EXISTS (SELECT 1 FROM journal WHERE instr(entries, x'BAD0'))
+        """)
+    if isFound == true { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "poisoned") }
+  }
+
   @Test("A publication that the database rejects fails alone, and its channel goes on")
   func rejectedAlone() throws {
     let folder = try TemporaryFolder()
@@ -95,10 +107,7 @@ import Wire
     )
     let poison: [UInt8] = [0xBA, 0xD0]
     _ = subject.store.ask(
-      .intercept { db in
-        let found = try Int.fetchOne(db, sql: "SELECT count(*) FROM publications WHERE data = x'BAD0'")
-        if found != 0 { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "poisoned") }
-      })
+      .intercept(Self.rejectPoison))
     let held = HeldWriter(subject)
     for offset in 1...3 as ClosedRange<UInt64> {
       subject.append(a, epoch: epochA, offset: offset, durability: .durable, data: offset == 2 ? poison : [1])
@@ -125,10 +134,7 @@ import Wire
     let name = try channel("a")
     let epoch = try subject.store.open(name, durability: .relaxed).position.epoch
     _ = subject.store.ask(
-      .intercept { db in
-        let found = try Int.fetchOne(db, sql: "SELECT count(*) FROM publications WHERE data = x'BAD0'")
-        if found != 0 { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "poisoned") }
-      })
+      .intercept(Self.rejectPoison))
     for offset in 1...4 as ClosedRange<UInt64> {
       let data: [UInt8] = offset == 2 ? [0xBA, 0xD0] : [1]
       #expect(subject.append(name, epoch: epoch, offset: offset, durability: .relaxed, data: data) == .kept)
@@ -143,8 +149,9 @@ import Wire
 }
 
 extension SQLiteSubject {
-  /// How many there are on disk.
+  /// How many there are on disk, with those that were in the journal.
   func rows(_ table: String) throws -> Int {
+    store.scrub()
     let count = Mutex(0)
     let reply = Reply<Void>()
     let isAsked = store.ask(

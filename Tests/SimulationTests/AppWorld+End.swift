@@ -1,10 +1,11 @@
-import Broker
 import Foundation
 import Gateway
 import Log
+import TestSupport
 import Wire
 
 @testable import Apps
+@testable import Broker
 
 /// Everything heals, and what everybody sees is held against the disk.
 extension AppWorld {
@@ -30,12 +31,17 @@ extension AppWorld {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
+      while let broker, broker.isStarting || !broker.room.isEmpty {
+        isQuiet = false
+        read()
+        commit(.max)
+      }
       for index in gateways.indices {
         while !gateways[index].toBroker.isEmpty {
           isQuiet = false
           let message = gateways[index].toBroker.removeFirst()
           let gateway = gateways[index].link.configuration.gateway
-          perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
+          perform { $0.receive(message, from: gateway, in: &$1) }
         }
         commit(.max)
         while !gateways[index].toGateway.isEmpty {

@@ -11,7 +11,8 @@ extension AppWorld {
     case 28..<56: for _ in 0..<Int.random(in: 1...6, using: &random) { carryToGateway() }
     case 56..<68: workOff(Int.random(in: 0..<2, using: &random), Int.random(in: 0..<2, using: &random))
     case 68..<82: act(phones[Int.random(in: 0..<phones.count, using: &random)])
-    case 82..<89:
+    case 82..<86: read(Int.random(in: 1...4, using: &random))
+    case 86..<89:
       commit(Int.random(in: 1...4, using: &random))
       // Somebody looks after a broker whose disk has failed.
       if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
@@ -53,7 +54,7 @@ extension AppWorld {
       replaceGateway(gateway)
       coverage.gatewayCrashes += 1
     case 86..<92:
-      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
+      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, in: &$1) }
     default: passTime(Int64.random(in: 3000...9000, using: &random))
     }
   }
@@ -65,9 +66,11 @@ extension AppWorld {
     }
     let index = Int.random(in: 0..<gateways.count, using: &random)
     guard !gateways[index].toBroker.isEmpty else { return }
+    // A broker that begins reads nothing before it has what it needs.
+    if broker?.isStarting == true { return read() }
     let message = gateways[index].toBroker.removeFirst()
     let gateway = gateways[index].link.configuration.gateway
-    perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
+    perform { $0.receive(message, from: gateway, in: &$1) }
   }
 
   private func carryToGateway() {
@@ -81,7 +84,7 @@ extension AppWorld {
 
   func passTime(_ milliseconds: Int64) {
     clock.pass(milliseconds)
-    perform { $0.tick(at: self.time, into: &$1) }
+    perform { $0.tick(ingressPaused: $0.isStarting, in: &$1) }
     for index in gateways.indices {
       let queued = gateways[index].queuedBytes
       perform(index) { $0.tick(at: self.now, queuedBytes: queued, into: &$1) }
@@ -147,9 +150,9 @@ extension AppWorld {
     ask(Command(method: "state.begin", data: #"{"to":"\#(other)"}"#), phone)
     let pictures = ["front", "rear"].map { "\($0)-of-picture-\(text.filter(\.isNumber))-0000000000" }
     for picture in pictures {
-      let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
-      let data = #"{"id":"\#(picture)","type":"image/png","bytes":9,"key":"\#(key)"}"#
-      ask(Command(method: "state.picture.added", data: data, isGateways: true), phone)
+      let key = [UInt8](repeating: 1, count: 32)
+      let added = StateCommand.Picture(id: picture, type: "image/png", bytes: 9, key: key, upload: nil)
+      ask(Command(method: "state.picture.added", data: "", gateways: .addPicture(added)), phone)
     }
     var command = Command(method: "state.send", data: "", text: text, time: wall)
     command.data =
@@ -159,13 +162,16 @@ extension AppWorld {
     ask(command, phone)
     if asksForKey, random.chance(30) {
       let id = "front-of-picture-\(Int.random(in: 1...40, using: &random))-0000000000"
-      ask(Command(method: "state.picture.key", data: #"{"id":"\#(id)"}"#, isGateways: true), phone)
+      ask(Command(method: "state.picture.key", data: "", gateways: .pictureKey(id: id)), phone)
     }
   }
 
   func ask(_ command: Command, _ phone: Phone) {
-    let call = BrokerRequest.CallRequest(
-      method: command.method, data: Array(command.data.utf8), caller: phone.info, isGateways: command.isGateways)
+    let read =
+      try? command.gateways.map(AppCommand.state)
+      ?? AppCommand(command.method, Array(command.data.utf8), by: phone.user)
+    guard let read else { return fail("\(phone.name): \(command.method) \(command.data) is refused by its form") }
+    let call = BrokerRequest.CallRequest(read, caller: phone.info, isGateways: command.gateways != nil)
     phone.calls[request(.call(call), from: phone)] = command
   }
 

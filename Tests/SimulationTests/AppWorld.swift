@@ -114,10 +114,8 @@ final class AppWorld {
     let core = BrokerCore(
       configuration: configuration, memory: memory, disk: RecordingStore(log.store) { [ledger] in ledger.took($0) })
     core.mutation = mutation
-    for app in [clique, state] as [any App] {
-      do throws(LogError) { try core.install(app) } catch { fail("an app cannot be installed: \(error)") }
-    }
     broker = core
+    perform { core, turn in for app in [self.clique, self.state] as [any App] { core.install(app, in: &turn) } }
   }
 
   /// Nil where the disk takes nothing: the broker does not come up, and somebody will try again.
@@ -127,7 +125,6 @@ final class AppWorld {
     options.now = { clock.wall }
     options.uptime = { clock.now }
     options.keepsRow = { _ in true }
-    options.idleMilliseconds = random.chance(50) ? 1500 : 3_600_000
     options.tailLimit = random.chance(50) ? 2000 : 1 << 20
     let opened: SteppedStore
     do throws(StartError) {
@@ -201,14 +198,20 @@ final class AppWorld {
       guard ledger.completed(completion) else { continue }
       for complaint in oracle.committed(ledger, time: wall, state) { fail(complaint) }
     }
-    perform { $0.complete(completions, at: self.time, into: &$1) }
+    perform { $0.complete(completions, in: &$1) }
   }
 
-  func perform(_ input: (BrokerCore, inout [BrokerEffect]) -> Void) {
+  /// Those who read for the broker answer some of what it asked, and it hears of it.
+  func read(_ limit: Int = .max) {
+    log?.stepReaders(limit)
+    perform { $0.takeNews(in: &$1) }
+  }
+
+  func perform(_ input: (BrokerCore, inout Turn) -> Void) {
     guard let broker else { return }
-    var effects: [BrokerEffect] = []
-    input(broker, &effects)
-    for effect in effects {
+    var turn = Turn(at: time)
+    input(broker, &turn)
+    for effect in turn.effects {
       switch effect {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):

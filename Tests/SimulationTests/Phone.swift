@@ -41,7 +41,8 @@ final class Phone {
 struct Command {
   var method: String
   var data: String
-  var isGateways = false
+  /// What a gateway says itself; nil: a client's words.
+  var gateways: StateCommand?
   /// The message or the secret that it is about.
   var text = ""
   /// With a key of its own, so that asking again does it once.

@@ -176,7 +176,7 @@ extension World {
     }
     if faults && random.chance(2) {
       let channel = client.feeds[0].channel
-      perform { $0.serve(.historyRemove(channel), for: ServiceTag(number: 1), at: self.time, into: &$1) }
+      perform { $0.serve(.historyRemove(channel), for: ServiceTag(number: 1), in: &$1) }
     }
   }
 

@@ -16,7 +16,8 @@ extension World {
         clients[Int.random(in: 0..<clients.count, using: &random)], bytes: Int.random(in: 1...400, using: &random),
         commands: Int.random(in: 0...3, using: &random))
     case 72..<82: act(clients[Int.random(in: 0..<clients.count, using: &random)])
-    case 82..<88:
+    case 82..<85: read(Int.random(in: 1...4, using: &random))
+    case 85..<88:
       step(Int.random(in: 1...4, using: &random))
       // Somebody looks after a broker whose disk has failed.
       if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
@@ -47,7 +48,7 @@ extension World {
       coverage.cuts += 1
       clients[Int.random(in: 0..<clients.count, using: &random)].disconnect()
     case 83..<88:
-      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, at: self.time, into: &$1) }
+      perform { $0.sendFailed(to: self.gateways[gateway].link.configuration.gateway, in: &$1) }
     case 88..<94:
       coverage.clockJumps += 1
       clock.jump(Int64.random(in: -600_000...10_000, using: &random))
@@ -93,9 +94,11 @@ extension World {
   }
 
   private func carryToBroker(_ index: Int) {
+    // A broker that begins reads nothing before it has what it needs.
+    if broker?.isStarting == true { return read() }
     let message = gateways[index].toBroker.removeFirst()
     let gateway = gateways[index].link.configuration.gateway
-    perform { $0.receive(message, from: gateway, at: self.time, into: &$1) }
+    perform { $0.receive(message, from: gateway, in: &$1) }
   }
 
   private func carryToGateway() {
@@ -119,7 +122,7 @@ extension World {
 
   func passTime(_ milliseconds: Int64) {
     clock.pass(milliseconds)
-    perform { $0.tick(at: self.time, into: &$1) }
+    perform { $0.tick(ingressPaused: $0.isStarting, in: &$1) }
     for index in gateways.indices {
       for loop in gateways[index].loops { loop.pass(milliseconds) }
       gateways[index].tick(at: now)
@@ -185,6 +188,11 @@ extension World {
     var isQuiet = false
     while !isQuiet && violations.isEmpty {
       isQuiet = true
+      while let broker, broker.isStarting || !broker.room.isEmpty {
+        isQuiet = false
+        read()
+        step(.max)
+      }
       for index in gateways.indices {
         if takeRequests(index) { isQuiet = false }
         while !gateways[index].toBroker.isEmpty {

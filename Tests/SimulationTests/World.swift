@@ -1,3 +1,4 @@
+import TestSupport
 import Wire
 
 @testable import Broker
@@ -134,7 +135,6 @@ final class World {
     let clock = clock
     options.now = { clock.wall }
     options.uptime = { clock.now }
-    options.idleMilliseconds = random.chance(50) ? 1500 : 3_600_000
     options.tailLimit = random.chance(50) ? 2000 : 1 << 20
     let opened: SteppedStore
     do throws(StartError) {
@@ -149,7 +149,7 @@ final class World {
     for name in Self.channels where name.namespace == "d" || name.namespace == "r" {
       do throws(LogError) {
         let durability: Durability = name.namespace == "d" ? .durable : .relaxed
-        let position = try opened.store.open(name, durability: durability).position
+        let position = try opened.store.look(for: name, durability: durability).position
         let kept = try opened.store.read(name, LogRange(since: nil, through: .max, limit: .max))
         record.cut(name, after: position.offset)
         if let complaint = oracle.survived(name, position, kept, record.publications[name] ?? [:]) { fail(complaint) }
@@ -227,14 +227,20 @@ final class World {
   /// The log's writer does some of what waits.
   func step(_ limit: Int) {
     guard let completions = log?.step(limit) else { return }
-    perform { $0.complete(completions, at: self.time, into: &$1) }
+    perform { $0.complete(completions, in: &$1) }
   }
 
-  func perform(_ input: (BrokerCore, inout [BrokerEffect]) -> Void) {
+  /// Those who read for the broker answer some of what it asked, and it hears of it.
+  func read(_ limit: Int = .max) {
+    log?.stepReaders(limit)
+    perform { $0.takeNews(in: &$1) }
+  }
+
+  func perform(_ input: (BrokerCore, inout Turn) -> Void) {
     guard let broker else { return }
-    var effects: [BrokerEffect] = []
-    input(broker, &effects)
-    for effect in effects {
+    var turn = Turn(at: time)
+    input(broker, &turn)
+    for effect in turn.effects {
       switch effect {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
@@ -272,9 +278,9 @@ final class World {
 
   /// Whom the broker believes to be on the channel.
   func presence(on channel: ChannelName) -> [String] {
-    var effects: [BrokerEffect] = []
-    broker?.serve(.presence(channel), for: ServiceTag(number: 0), at: time, into: &effects)
-    guard case .answer(_, .presence(let members, _))? = effects.first else { return [] }
+    var turn = Turn(at: time)
+    broker?.serve(.presence(channel), for: ServiceTag(number: 0), in: &turn)
+    guard case .answer(_, .presence(let members, _))? = turn.effects.first else { return [] }
     return members.map(\.client)
   }
 

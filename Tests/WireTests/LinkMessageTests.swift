@@ -92,11 +92,11 @@ struct LinkMessageTests {
       .readMap(.init(channel: channel, read: MapRead(phase: .state, limit: 3))),
       .receipt(.init(channel: channel, delivered: 7, read: .max, reader: bare)),
       .unread(user: "u", [channel, other]), .unread(user: "", []),
-      .call(.init(method: "clique.send", data: [0x7B, 0x7D], caller: full)),
-      .call(.init(method: "", data: [], caller: bare, isGateways: true)),
-      .call(.init(method: "clique.enter", data: [0x7B, 0x7D], caller: full, attestedPlace: "caf\u{E9}")),
-      .call(.init(method: "clique.enter", data: [], caller: bare, attestedPlace: "")),
-    ]
+      .call(.init(.other(.init(method: "a.b", data: [0x7B, 0x7D])), caller: full)),
+      .call(.init(.other(.init(method: "", data: [])), caller: bare, isGateways: true)),
+      .call(.init(.clique(.enter(place: "caf\u{E9}", hasToken: true)), caller: full, attestedPlace: "caf\u{E9}")),
+      .call(.init(.clique(.enter(place: "", hasToken: false)), caller: bare, attestedPlace: "")),
+    ] + AppCommandExample.all.map { .call(.init($0, caller: bare)) }
   }
 
   private static func smallExamples(_ channel: ChannelName, _ full: ClientInfo) -> [Example] {

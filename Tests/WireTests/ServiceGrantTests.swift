@@ -24,7 +24,7 @@ struct ServiceGrantTests {
       .publish(.init(channel: channel, data: [])), .edit(.init(channel: channel, offset: 1, data: nil, editor: nil)),
       .historyRemove(channel), .history(.init(channel: channel, limit: 1)), .presence(channel),
       .presenceStats(channel), .readMap(.init(channel: channel, read: MapRead(phase: .state, cursor: "", limit: 1))),
-      .call(.init(method: "clique.send", data: [], caller: ClientInfo(user: "u", client: ""))), .channels(prefix: ""),
+      .call(.init(.clique(.invisible(true)), caller: ClientInfo(user: "u", client: ""))), .channels(prefix: ""),
       .disconnect(target, .forceDisconnect), .endSubscriptions(target, channel, .server), .revoke(.init(.id("x"))),
       .subscribe(.init(channel: channel)),
     ]

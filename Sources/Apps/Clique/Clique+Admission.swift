@@ -11,7 +11,7 @@ extension Clique {
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
     case "clique.chat", "clique.receipts", "clique.typing":
-      guard Self.isConversation(rest) else { throw Self.notAdmitted }
+      guard CliqueCommand.isConversation(rest) else { throw Self.notAdmitted }
       let isChat = namespace == "clique.chat"
       return Self.isGroup(rest)
         ? try admit(user, toGroup: rest, isChat: isChat, view) : try admit(user, toPair: rest, isChat: isChat, view)
@@ -70,34 +70,30 @@ extension Clique {
 
   // MARK: Search
 
-  /// `{"text": …, "person": user, "conversation": id}`: in one's own conversations.
-  func search(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    guard let text = try arguments.string("text"), text.utf8.contains(where: { $0 > 0x20 }) else {
-      throw ClientError.badRequest.saying("`text` is missing or empty; send the words to look for")
-    }
-    if text.utf8.count > Self.maximumSearchBytes {
+  /// In one's own conversations.
+  func search(
+    _ command: CliqueCommand.Search, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    if command.text.utf8.count > Self.maximumSearchBytes {
       throw ClientError.limitExceeded.counted(as: .cliqueSearchText).saying(
         "`text` has at most \(Self.maximumSearchBytes) bytes; send fewer words")
     }
-    let publisher = try arguments.string("person")
-    if let publisher { _ = try Self.checked(user: publisher) }
-    let limit = min(try arguments.number("limit") ?? 50, 100)
     let me = try view.record(Person.self, Key.person(call.user)) ?? Person()
     var ids = me.open + me.groups
-    if let id = try conversation(arguments) {
+    if let id = command.conversation {
       guard ids.holds(id) else { throw Self.noConversation }
       ids = [id]
     }
     // Whom one has blocked is found no more.
-    if let publisher, me.blocked.holds(publisher) { ids = [] }
+    if let person = command.person, me.blocked.holds(person) { ids = [] }
     var channels: [ChannelName] = []
     for id in ids { channels.append(try Channels.chat(id)) }
     var audience: [TagFilter] = [Self.notForOthers(call.user), Self.notHiddenFrom(call.user)]
     if !me.blocked.isEmpty { audience.append(.not(.oneOf(key: "user", me.blocked))) }
     return AppDecision(
       search: MessageSearch(
-        channels: channels, text: text, publisher: publisher, audience: .all(audience), reader: call.user,
-        limit: Int(limit)))
+        channels: channels, text: command.text, publisher: command.person, audience: .all(audience),
+        reader: call.user, limit: command.limit))
   }
 
   private static let maximumSearchBytes = 256

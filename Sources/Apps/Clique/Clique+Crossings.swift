@@ -1,22 +1,16 @@
 import Wire
 
 extension Clique {
-  /// `{"order": "recent" | "time", "limit": n}`: whom one has crossed, seen last or together longest first.
+  /// Whom one has crossed, seen last or together longest first.
   func crossings(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+    _ command: CliqueCommand.Crossings, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    let order = try arguments.string("order") ?? "recent"
-    guard order == "recent" || order == "time" else {
-      throw ClientError.badRequest.saying(
-        "`order` is \"recent\", for seen last first, or \"time\", for most time together")
-    }
-    let limit = Int(clamping: min(try arguments.number("limit") ?? 100, 500))
     var found: [(user: String, crossing: Crossing)] = []
     for other in try met(by: call.user, view) {
       if let crossing = try crossing(call.user, other, view) { found.append((other, crossing)) }
     }
     let now = view.now
-    let rank: (Crossing) -> Int64 = order == "time" ? { $0.total(now) } : { $0.lastSeen(now) }
+    let rank: (Crossing) -> Int64 = command.isByTime ? { $0.total(now) } : { $0.lastSeen(now) }
     found.sort { a, b in
       let (first, second) = (rank(a.crossing), rank(b.crossing))
       return first == second ? a.user.utf8.lexicographicallyPrecedes(b.user.utf8) : first > second
@@ -24,7 +18,7 @@ extension Clique {
     var writer = JSONWriter()
     writer.object { writer in
       writer.list("people") { writer in
-        for (user, crossing) in found.prefix(limit) {
+        for (user, crossing) in found.prefix(command.limit) {
           writer.object { Self.write(crossing, with: user, now: now, &$0) }
         }
       }

@@ -49,15 +49,15 @@ extension Clique {
 
   /// The message with its new text, and all else as it was; nil: it is to be removed.
   private func text(of edit: AppEdit) throws(ClientError) -> [UInt8]? {
-    let original = try CliqueArguments(edit.original.data)
+    let original = try CommandFields(edit.original.data)
     guard try original.text("text") != nil else {
       throw ClientError.badRequest.saying("this is not a message; only messages can be changed")
     }
     guard let data = edit.data else { return nil }
-    guard let text = try CliqueArguments(data).text("text"), !text.raw.isEmpty else {
+    guard let text = try CommandFields(data).text("text"), !text.raw.isEmpty else {
       throw ClientError.badRequest.saying("`text` is missing or empty; send the new text")
     }
-    try check(text, isRequest: false)
+    try check(text.characters, isRequest: false)
     var writer = JSONWriter()
     writer.object { writer in
       writer.write("text", text.string)

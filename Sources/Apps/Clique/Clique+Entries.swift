@@ -50,7 +50,7 @@ extension Clique {
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
     let (namespace, rest) = Self.parts(of: channel)
     switch namespace {
-    case "clique.receipts": return Self.isConversation(rest) ? try members(of: rest, view) : []
+    case "clique.receipts": return CliqueCommand.isConversation(rest) ? try members(of: rest, view) : []
     case "clique.crossings": return try met(by: rest, view)
     default: return []
     }
@@ -154,7 +154,7 @@ extension Clique {
 
   func preview(of publication: Publication) -> Preview {
     var (text, sent): (String, Int64?) = ("", nil)
-    if let arguments = try? CliqueArguments(publication.data) {
+    if let arguments = try? CommandFields(publication.data) {
       text = (try? arguments.string("text")) ?? ""
       sent = (try? arguments.number("sent")) ?? nil
     }

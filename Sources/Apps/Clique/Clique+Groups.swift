@@ -1,19 +1,22 @@
 import Wire
 
 extension Clique {
-  /// `{"members": [user, …], "name": …, "key": …}`: the caller, and people who have an open conversation with the caller.
+  /// The caller, and people who have an open conversation with the caller.
   func createGroup(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+    _ command: CliqueCommand.NewGroup, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    let users = try members(call, arguments)
-    let name = try arguments.string("name") ?? ""
+    let (users, name) = (command.members, command.name)
+    if users.count >= rules.groupSize {
+      throw ClientError.limitExceeded.counted(as: .cliqueGroupSize).saying(
+        "a group has at most \(rules.groupSize) members, yourself among them")
+    }
     if name.unicodeScalars.count > rules.previewCharacters {
       throw ClientError.limitExceeded.counted(as: .cliqueGroupName).saying(
         "the name of a group has at most \(rules.previewCharacters) characters")
     }
     let draft = CliqueDraft(view)
     let digest = CliqueIdentifier.hex([name, call.user] + users)
-    if let group = try founded(call, arguments, digest, draft) { return AppDecision(reply: Self.conversation(group)) }
+    if let group = try founded(command.key, call, digest, draft) { return AppDecision(reply: Self.conversation(group)) }
     let founded = try draft.person(call.user).groupsFounded
     let key = call.key.description
     let id = CliqueIdentifier.group(by: call.user, key: key.isEmpty ? "\(founded)" : "k" + key)
@@ -53,9 +56,9 @@ extension Clique {
     }
     group.hadBlocks = !group.blocks.isEmpty
     draft.write(Key.group(id), group)
-    if let own = try arguments.string("key"), !own.isEmpty {
+    if !command.key.isEmpty {
       let founding = Founding(group: id, digest: digest, ends: view.now + Self.foundingMemory)
-      draft.write(Key.founding(by: call.user, own), founding)
+      draft.write(Key.founding(by: call.user, command.key), founding)
     }
     return draft.decision(reply: Self.conversation(id))
   }
@@ -66,9 +69,8 @@ extension Clique {
   /// The group that the command's own key has founded; nil: none. A record says so rather than the group's id: a group
   /// that everybody has left must not be founded a second time over what was said in it.
   private func founded(
-    _ call: AppCall, _ arguments: CliqueArguments, _ digest: String, _ draft: CliqueDraft
+    _ own: String, _ call: AppCall, _ digest: String, _ draft: CliqueDraft
   ) throws(ClientError) -> String? {
-    let own = try messageKey(call, arguments).own
     if own.isEmpty { return nil }
     guard let founding = try draft.read(Founding.self, Key.founding(by: call.user, own)), founding.ends > draft.now
     else { return nil }
@@ -93,26 +95,8 @@ extension Clique {
     person.drawnMark = mark
   }
 
-  private func members(_ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> [String] {
-    var users: [String] = []
-    for user in try arguments.strings("members") ?? [] {
-      let user = try Self.checked(user: user)
-      if !user.hasSameBytes(as: call.user), !users.holds(user) { users.append(user) }
-    }
-    if users.isEmpty { throw ClientError.badRequest.saying("`members` is missing or empty; name who is to be in it") }
-    if users.count >= rules.groupSize {
-      throw ClientError.limitExceeded.counted(as: .cliqueGroupSize).saying(
-        "a group has at most \(rules.groupSize) members, yourself among them")
-    }
-    return users
-  }
-
-  /// `{"conversation": id}`
-  func leaveGroup(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
-  ) throws(ClientError) -> AppDecision {
-    guard let id = try conversation(arguments), var group = try view.record(Group.self, Key.group(id)),
-      let index = group.index(of: call.user)
+  func leaveGroup(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    guard var group = try view.record(Group.self, Key.group(id)), let index = group.index(of: call.user)
     else { throw Self.noConversation }
     let draft = CliqueDraft(view)
     group.members.remove(at: index)
@@ -144,18 +128,19 @@ extension Clique {
   }
 
   func sendToGroup(
-    _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+    _ conversation: CliqueConversation, _ message: CliqueMessage, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
+    let (id, channel) = (conversation.id, conversation.chat)
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
     else { throw Self.noConversation }
-    try check(text, isRequest: false)
-    let channel = try Channels.chat(id)
+    try check(message.characters, isRequest: false)
     let hidden = group.hidden(from: call.user)
     let publication = AppPublication(
-      channel: channel, data: Self.data(text, key), info: call.caller, tags: Self.tags(hiddenFrom: hidden),
-      idempotencyKey: key.published)
+      channel: channel, data: message.payload, info: call.caller, tags: Self.tags(hiddenFrom: hidden),
+      idempotencyKey: message.key.published)
     return AppDecision(
-      [.publish(publication), .touch(id)], reply: Self.sent(id, offset: try Self.offset(of: key, on: channel, view)))
+      [.publish(publication), .touch(id)],
+      reply: conversation.answer(offset: try Self.offset(of: message.key, on: channel, view)))
   }
 
   /// Each publication of a group has the tag, so that an audience can tell it from a join.

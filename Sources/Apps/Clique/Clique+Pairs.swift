@@ -1,11 +1,11 @@
 import Wire
 
 extension Clique {
-  /// Accept, decline and disconnect: `{"person": user | "conversation": id}`
+  /// Accept, decline and disconnect.
   func answer(
-    _ event: PairState.Event, _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+    _ event: PairState.Event, _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    var (pair, id, side, stored) = try pair(call, arguments, view)
+    var (pair, id, side, stored) = try pair(target, call, view)
     let draft = CliqueDraft(view)
     let step = pair.state.after(event, by: side)
     switch step.outcome {
@@ -21,9 +21,10 @@ extension Clique {
     return draft.decision(reply: Self.conversation(id))
   }
 
-  /// `{"person": user | "conversation": id}`
-  func block(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    var (pair, id, side, stored) = try pair(call, arguments, view)
+  func block(
+    _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    var (pair, id, side, stored) = try pair(target, call, view)
     let other = pair.user(side.other)
     let draft = CliqueDraft(view)
     let step = pair.state.after(.block, by: side)
@@ -57,9 +58,10 @@ extension Clique {
     return draft.decision()
   }
 
-  /// `{"person": user | "conversation": id}`
-  func unblock(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    var (pair, id, side, stored) = try pair(call, arguments, view)
+  func unblock(
+    _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    var (pair, id, side, stored) = try pair(target, call, view)
     let other = pair.user(side.other)
     let draft = CliqueDraft(view)
     let step = pair.state.after(.unblock, by: side)

@@ -1,10 +1,11 @@
 import Wire
 
 extension Clique {
-  /// `{"place": name, "token": …}`: the phone has come into a place, or says that it is still there.
-  func enter(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let name = try place(arguments)
-    try checkAttested(name, call, arguments)
+  /// The phone has come into a place, or says that it is still there.
+  func enter(
+    _ name: String, _ hasToken: Bool, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    try checkAttested(name, hasToken, call)
     let draft = CliqueDraft(view)
     if try draft.person(call.user).invisible { return AppDecision(reply: Self.visible(false)) }
     var visits = try visits(of: call.user, draft)
@@ -19,9 +20,7 @@ extension Clique {
     return draft.decision(reply: Self.visible(true))
   }
 
-  /// `{"place": name}`
-  func leave(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let name = try place(arguments)
+  func leave(_ name: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let draft = CliqueDraft(view)
     var visits = try visits(of: call.user, draft)
     let stored = visits
@@ -31,13 +30,8 @@ extension Clique {
     return draft.decision()
   }
 
-  /// `{"on": true}`: not seen in crossings, and seeing nobody there.
-  func setInvisible(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
-  ) throws(ClientError) -> AppDecision {
-    guard let on = try arguments.boolean("on") else {
-      throw ClientError.badRequest.saying("`on` is missing; send true to be invisible, false to be seen")
-    }
+  /// Not seen in crossings, and seeing nobody there; or again as everybody.
+  func setInvisible(_ on: Bool, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let draft = CliqueDraft(view)
     if try draft.person(call.user).invisible == on { return AppDecision(reply: Self.visible(!on)) }
     if on {
@@ -54,22 +48,8 @@ extension Clique {
     return draft.decision(reply: Self.visible(!on))
   }
 
-  private func place(_ arguments: CliqueArguments) throws(ClientError) -> String {
-    guard let name = try arguments.string("place"), !name.isEmpty else {
-      throw ClientError.badRequest.saying("`place` is missing or empty; name the geofence")
-    }
-    if name.utf8.count > 100 || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-      throw ClientError.badRequest.saying(
-        "`place` has at most 100 bytes and no control characters; choose another name")
-    }
-    return name
-  }
-
   /// Whether the caller may say that they are in the place: each time, also where they only say that they stay.
-  private func checkAttested(
-    _ name: String, _ call: AppCall, _ arguments: CliqueArguments
-  ) throws(ClientError) {
-    let hasToken = arguments.holds("token")
+  private func checkAttested(_ name: String, _ hasToken: Bool, _ call: AppCall) throws(ClientError) {
     if call.source == .service {
       guard hasToken else { return }
       throw ClientError.badRequest.saying("a service is believed without a token; leave `token` out")

@@ -1,29 +1,25 @@
 import Wire
 
 extension Clique {
-  /// `{"conversation": id, "offset": n}`: everything up to it was read.
-  func read(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    try mark(call, arguments, view) { mark, offset in
+  /// Everything up to an offset was read.
+  func read(_ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    try change(mark, call, view) { mark, offset in
       mark.read = max(mark.read, offset)
       mark.delivered = max(mark.delivered, offset)
     }
   }
 
-  /// `{"conversation": id, "offset": n}`: everything up to it has arrived on a device.
+  /// Everything up to an offset has arrived on a device.
   func delivered(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView
+    _ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    try mark(call, arguments, view) { mark, offset in mark.delivered = max(mark.delivered, offset) }
+    try change(mark, call, view) { mark, offset in mark.delivered = max(mark.delivered, offset) }
   }
 
-  private func mark(
-    _ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView, _ change: (inout Mark, UInt64) -> Void
+  private func change(
+    _ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView, _ change: (inout Mark, UInt64) -> Void
   ) throws(ClientError) -> AppDecision {
-    guard let id = try conversation(arguments) else { throw Self.conversationMissing }
-    guard let number = try arguments.number("offset") else {
-      throw ClientError.badRequest.saying("`offset` is missing; send that of the last message")
-    }
-    let offset = UInt64(number)
+    let (id, offset) = (mark.conversation, mark.offset)
     let write: AppEffect
     if Self.isGroup(id) {
       guard var group = try view.record(Group.self, Key.group(id)), let index = group.index(of: call.user)
@@ -47,9 +43,8 @@ extension Clique {
     ])
   }
 
-  /// `{"conversation": id}`: it stands for a few seconds.
-  func typing(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    guard let id = try conversation(arguments) else { throw Self.conversationMissing }
+  /// It stands for a few seconds.
+  func typing(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     if Self.isGroup(id) {
       guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
       else { throw Self.noConversation }
@@ -75,7 +70,4 @@ extension Clique {
       throw ClientError.badRequest.saying("`offset` is beyond the last message; send that of a message that you got")
     }
   }
-
-  private static let conversationMissing = ClientError.badRequest.saying(
-    "`conversation` is missing; take its id from your list")
 }

@@ -1,68 +1,66 @@
 import Wire
 
 extension Clique {
-  /// `{"to": user | "conversation": id, "text": …, "key": …}`
-  func send(_ call: AppCall, _ arguments: CliqueArguments, _ view: any AppView) throws(ClientError) -> AppDecision {
-    guard let text = try arguments.text("text"), !text.raw.isEmpty else {
-      throw ClientError.badRequest.saying("`text` is missing or empty; send what you want to say")
-    }
-    let key = try messageKey(call, arguments)
-    if let id = try conversation(arguments) {
-      if Self.isGroup(id) { return try sendToGroup(id, text, key, call, view) }
+  func send(_ command: CliqueCommand.Send, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let message = command.message
+    if case .conversation(let conversation) = command.target {
+      let id = conversation.id
+      if Self.isGroup(id) { return try sendToGroup(conversation, message, call, view) }
       // The way of nearly all messages: one record read, none written.
-      if !arguments.holds("to"), let pair = try view.record(Pair.self, Key.pair(id)),
-        pair.state == .unblocked(.active), pair.side(of: call.user) != nil
+      if let pair = try view.record(Pair.self, Key.pair(id)), pair.state == .unblocked(.active),
+        pair.side(of: call.user) != nil
       {
-        if let answer = openedBefore(pair, id, key, call, view) { return answer }
-        return try sendToActive(id, text, key, call, view)
+        if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
+        return try sendToActive(conversation, message, call, view)
       }
     }
-    let (pair, id, side, stored) = try pair(call, arguments, person: "to", view)
-    if let answer = openedBefore(pair, id, key, call, view) { return answer }
-    if pair.state == .unblocked(.active) { return try sendToActive(id, text, key, call, view) }
-    return try sendByTable(pair, id, side, stored, text, key, call, view)
+    let (pair, id, side, stored) = try pair(command.target, call, view)
+    if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
+    if pair.state == .unblocked(.active) { return try sendToActive(CliqueConversation(id), message, call, view) }
+    return try sendByTable(pair, id, side, stored, message, call, view)
   }
 
   /// The answer to a command that was done before its request was accepted, and is asked again after it; nil: it comes
   /// for the first time. Only without a key: with one, the channel knows the message by it.
   private func openedBefore(
-    _ pair: Pair, _ id: String, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+    _ pair: Pair, _ id: String, _ key: CliqueMessageKey, _ call: AppCall, _ view: any AppView
   ) -> AppDecision? {
     guard key.own.isEmpty, let opened = pair.opened, view.now < pair.openedAt.saturatingAdd(Pair.openedMemory) else {
       return nil
     }
     let origin = call.key.description
     guard let message = opened.first(where: { $0.origin.hasSameBytes(as: origin) }) else { return nil }
-    return AppDecision(reply: Self.sent(id, offset: message.offset))
+    return AppDecision(reply: CliqueConversation(id).answer(offset: message.offset))
   }
 
   private func sendToActive(
-    _ id: String, _ text: CliqueArguments.Text, _ key: MessageKey, _ call: AppCall, _ view: any AppView
+    _ conversation: CliqueConversation, _ message: CliqueMessage, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
-    try check(text, isRequest: false)
-    let channel = try Channels.chat(id)
-    let reply = Self.sent(id, offset: try Self.offset(of: key, on: channel, view))
+    try check(message.characters, isRequest: false)
+    let channel = conversation.chat
+    let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
     return AppDecision(
       [
         .publish(
           AppPublication(
-            channel: channel, data: Self.data(text, key), info: call.caller, idempotencyKey: key.published)),
-        .touch(id),
+            channel: channel, data: message.payload, info: call.caller, idempotencyKey: message.key.published)),
+        .touch(conversation.id),
       ], reply: reply)
   }
 
   /// Of a message that is published now, or was when it came before.
   static func offset(
-    of key: MessageKey, on channel: ChannelName, _ view: any AppView
+    of key: CliqueMessageKey, on channel: ChannelName, _ view: any AppView
   ) throws(ClientError) -> UInt64 {
     if let offset = try view.offset(ofRepeated: key.published, on: channel) { return offset }
     return try view.top(of: channel) + 1
   }
 
   private func sendByTable(
-    _ old: Pair, _ id: String, _ side: PairState.Side, _ stored: Pair?, _ text: CliqueArguments.Text,
-    _ key: MessageKey, _ call: AppCall, _ view: any AppView
+    _ old: Pair, _ id: String, _ side: PairState.Side, _ stored: Pair?, _ message: CliqueMessage, _ call: AppCall,
+    _ view: any AppView
   ) throws(ClientError) -> AppDecision {
+    let key = message.key
     let draft = CliqueDraft(view)
     var heard = true
     if old.state.sight(of: side) == .nothing, !old.state.isBlocked {
@@ -73,50 +71,54 @@ extension Clique {
     switch step.outcome {
     case .refused(let reason): throw refusal(reason)
     case .waits(let seen):
-      try check(text, isRequest: true)
+      try check(message.characters, isRequest: true)
       let origin = call.key.description
       if old.state.asker == side, old.waiting.contains(where: { $0.isSame(as: key.own, from: origin) }) {
         return AppDecision(reply: Self.waits(id, count: old.waiting.count))
       }
-      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
+      if let offset = try saidBefore(key, id, view) {
+        return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
+      }
       // It waited before, and what it waited in was taken back or has ended since.
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
       pair.take(step.state)
-      try wait(text, key, seen: seen, call, in: &pair, now: view.now)
+      try wait(message, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
       if !heard { decision.reached = .cliqueRequestsReceived }
       return decision
     case .delivered(let seen):
-      try check(text, isRequest: false)
+      try check(message.characters, isRequest: false)
       if !seen { pair.hasUnseen = true }
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
-      try publish(text, key, seen: seen, call, id: id, draft)
+      try publish(message, seen: seen, call, id: id, draft)
       try commit(stored, pair, id: id, draft)
       // Both lists, as with a message that is heard: the other's stays as it is.
       draft.touch(id)
-      return draft.decision(reply: Self.sent(id, offset: offset))
+      return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .openedAndDelivered(let seen):
-      try check(text, isRequest: false)
-      if let offset = try saidBefore(key, id, view) { return AppDecision(reply: Self.sent(id, offset: offset)) }
+      try check(message.characters, isRequest: false)
+      if let offset = try saidBefore(key, id, view) {
+        return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
+      }
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
       let offset = top + 1
-      try publish(text, key, seen: seen, call, id: id, draft)
-      pair[mark: side].last = preview(text.string, from: call.user, time: view.now, offset: offset)
+      try publish(message, seen: seen, call, id: id, draft)
+      pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
-      return draft.decision(reply: Self.sent(id, offset: offset))
+      return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .unchanged, .changed, .opened: return AppDecision()
     }
   }
 
   /// What was said before one of the two left, and is said again, neither waits nor answers a request.
-  private func saidBefore(_ key: MessageKey, _ id: String, _ view: any AppView) throws(ClientError) -> UInt64? {
+  private func saidBefore(_ key: CliqueMessageKey, _ id: String, _ view: any AppView) throws(ClientError) -> UInt64? {
     try view.offset(ofRepeated: key.published, on: Channels.chat(id))
   }
 
   private func wait(
-    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
+    _ message: CliqueMessage, seen: Bool, _ call: AppCall, in pair: inout Pair, now: Int64
   ) throws(ClientError) {
     if pair.waiting.count >= rules.requestMessages {
       throw ClientError.limitExceeded.counted(as: .cliqueRequestMessages).saying(
@@ -124,19 +126,19 @@ extension Clique {
     }
     pair.waiting.append(
       Waiting(
-        text: text.string, time: now, key: key.own, seen: seen, client: call.caller.client,
+        text: message.text, time: now, key: message.key.own, seen: seen, client: call.caller.client,
         about: call.caller.connectionInfo.map { String(decoding: $0, as: UTF8.self) },
         origin: call.key.description))
     pair.requestEnds = now + rules.requestLifetime
   }
 
   private func publish(
-    _ text: CliqueArguments.Text, _ key: MessageKey, seen: Bool, _ call: AppCall, id: String, _ draft: CliqueDraft
+    _ message: CliqueMessage, seen: Bool, _ call: AppCall, id: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     draft.publish(
       AppPublication(
-        channel: try Channels.chat(id), data: Self.data(text, key), info: call.caller,
-        tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: key.published))
+        channel: try Channels.chat(id), data: message.payload, info: call.caller,
+        tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: message.key.published))
   }
 
   /// Publishes what waited, in its order, and returns the offset of the last of it.
@@ -164,7 +166,7 @@ extension Clique {
       draft.publish(
         AppPublication(
           channel: channel, data: data.bytes, info: info, tags: message.seen ? [:] : [Tag.only: user],
-          idempotencyKey: MessageKey(own: message.key, user: user).published))
+          idempotencyKey: CliqueMessageKey(own: message.key, user: user).published))
       let last = preview(message.text, from: user, time: message.time, offset: top)
       pair[mark: asker].last = last
       if message.seen { pair[mark: side].last = last } else { pair.hasUnseen = true }
@@ -182,11 +184,8 @@ extension Clique {
 
   // MARK: Texts
 
-  func check(_ text: CliqueArguments.Text, isRequest: Bool) throws(ClientError) {
+  func check(_ count: Int, isRequest: Bool) throws(ClientError) {
     let limit = isRequest ? rules.requestCharacters : rules.messageCharacters
-    // A character has at least a byte between the quotes.
-    if text.raw.count <= limit { return }
-    let count = text.characters
     if count > limit {
       let name: AppLimit = isRequest ? .cliqueRequestCharacters : .cliqueMessageCharacters
       throw ClientError.limitExceeded.counted(as: name).saying(
@@ -201,29 +200,6 @@ extension Clique {
   func cut(_ text: String) -> String {
     if text.utf8.count <= rules.previewCharacters { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.prefix(rules.previewCharacters)))
-  }
-
-  /// The text goes in as it came where nothing in it is escaped.
-  static func data(_ text: CliqueArguments.Text, _ key: MessageKey) -> [UInt8] {
-    var writer = JSONWriter(capacity: text.raw.count + key.own.utf8.count + 32)
-    writer.object { writer in
-      if text.hasEscapes {
-        writer.write("text", text.string)
-      } else {
-        writer.write("text", quoting: text.raw)
-      }
-      if !key.own.isEmpty { writer.write("key", key.own) }
-    }
-    return writer.bytes
-  }
-
-  static func sent(_ id: String, offset: UInt64) -> [UInt8] {
-    var writer = JSONWriter(capacity: id.utf8.count + 64)
-    writer.object { writer in
-      writer.write("conversation", id)
-      writer.write("offset", offset)
-    }
-    return writer.bytes
   }
 
   private static func waits(_ id: String, count: Int) -> [UInt8] {
@@ -246,29 +222,5 @@ extension Clique {
     static let hidden = "hidden"
 
     static func bars(_ user: String) -> String { "|" + Key.plain(user) + "|" }
-  }
-
-  /// What tells a message that is sent again from a new one.
-  struct MessageKey {
-    /// The client's.
-    var own: String
-    /// Per user: nobody can take another's key before they do.
-    var published: String?
-
-    init(own: String, user: String) {
-      self.own = own
-      // Without one, the log knows a command that a gateway asks again.
-      if own.isEmpty { return }
-      let whole = "\(user.utf8.count):\(user):\(own)"
-      published = whole.utf8.count <= 255 ? whole : CliqueIdentifier.hex([user, own])
-    }
-  }
-
-  func messageKey(_ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> MessageKey {
-    let own = try arguments.string("key") ?? ""
-    if own.utf8.count > Self.maximumKeyBytes {
-      throw ClientError.badRequest.saying("`key` has at most \(Self.maximumKeyBytes) bytes; draw a shorter one")
-    }
-    return MessageKey(own: own, user: call.user)
   }
 }

@@ -64,27 +64,24 @@ public struct Clique: App {
   }
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    _ = try Self.checked(user: call.user)
-    let arguments = try CliqueArguments(call.data)
-    switch call.method {
-    case "clique.send": return try send(call, arguments, view)
-    case "clique.accept": return try answer(.accept, call, arguments, view)
-    case "clique.decline": return try answer(.decline, call, arguments, view)
-    case "clique.disconnect": return try answer(.disconnect, call, arguments, view)
-    case "clique.block": return try block(call, arguments, view)
-    case "clique.unblock": return try unblock(call, arguments, view)
-    case "clique.read": return try read(call, arguments, view)
-    case "clique.delivered": return try delivered(call, arguments, view)
-    case "clique.typing": return try typing(call, arguments, view)
-    case "clique.group.create": return try createGroup(call, arguments, view)
-    case "clique.group.leave": return try leaveGroup(call, arguments, view)
-    case "clique.search": return try search(call, arguments, view)
-    case "clique.enter": return try enter(call, arguments, view)
-    case "clique.leave": return try leave(call, arguments, view)
-    case "clique.invisible": return try setInvisible(call, arguments, view)
-    case "clique.crossings": return try crossings(call, arguments, view)
-    default:
-      throw ClientError.methodNotFound.saying("there is no such method; docs/CLIQUE.md lists those of clique")
+    guard case .clique(let command) = call.command else { throw .methodNotFound }
+    switch command {
+    case .send(let send): return try self.send(send, call, view)
+    case .accept(let target): return try answer(.accept, target, call, view)
+    case .decline(let target): return try answer(.decline, target, call, view)
+    case .disconnect(let target): return try answer(.disconnect, target, call, view)
+    case .block(let target): return try block(target, call, view)
+    case .unblock(let target): return try unblock(target, call, view)
+    case .read(let mark): return try read(mark, call, view)
+    case .delivered(let mark): return try delivered(mark, call, view)
+    case .typing(let id): return try typing(id, call, view)
+    case .createGroup(let group): return try createGroup(group, call, view)
+    case .leaveGroup(let id): return try leaveGroup(id, call, view)
+    case .search(let search): return try self.search(search, call, view)
+    case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
+    case .leave(let place): return try leave(place, call, view)
+    case .invisible(let on): return try setInvisible(on, call, view)
+    case .crossings(let crossings): return try self.crossings(crossings, call, view)
     }
   }
 
@@ -107,62 +104,25 @@ public struct Clique: App {
 
   // MARK: What commands name
 
-  /// Longest user id, so that its channels' names fit.
-  static let maximumUserBytes = 180
-  static let maximumKeyBytes = 64
+  static let noConversation = CliqueCommand.noConversation
 
-  static func checked(user: String) throws(ClientError) -> String {
-    try UserIdentifier.check(user, most: maximumUserBytes)
-    return user
-  }
-
-  /// The other person of a command.
-  func person(_ name: StaticString, _ call: AppCall, _ arguments: CliqueArguments) throws(ClientError) -> String? {
-    guard let user = try arguments.string(name) else { return nil }
-    if user.hasSameBytes(as: call.user) {
-      throw ClientError.badRequest.saying("`\(name)` is yourself; name another person")
-    }
-    return try Self.checked(user: user)
-  }
-
-  static func isGroup(_ id: String) -> Bool { id.utf8.first == UInt8(ascii: "g") }
-
-  /// Whether it has the form of a conversation's id: only then is it looked up, so that nobody can make the server
-  /// remember what they make up.
-  static func isConversation(_ id: some StringProtocol) -> Bool {
-    let bytes = id.utf8
-    guard bytes.count == 33, bytes.first == UInt8(ascii: "p") || bytes.first == UInt8(ascii: "g") else { return false }
-    return bytes.dropFirst().allSatisfy {
-      UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
-    }
-  }
-
-  /// The conversation of a command; nil where it names none.
-  func conversation(_ arguments: CliqueArguments) throws(ClientError) -> String? {
-    guard let id = try arguments.string("conversation") else { return nil }
-    guard Self.isConversation(id) else { throw Self.noConversation }
-    return id
-  }
-
-  /// The same for what does not exist and for what is somebody else's.
-  static let noConversation = ClientError.permissionDenied.saying(
-    "you have no such conversation; take its id from your list, or name the person")
+  static func isGroup(_ id: String) -> Bool { CliqueCommand.isGroup(id) }
 
   /// The pair of a command that names the person or the conversation; of the latter one only that the caller sees, so
   /// that ids cannot be tried out.
   func pair(
-    _ call: AppCall, _ arguments: CliqueArguments, person name: StaticString = "person", _ view: any AppView
+    _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> (pair: Pair, id: String, side: PairState.Side, stored: Pair?) {
-    if let user = try person(name, call, arguments) {
+    let id: String
+    switch target {
+    case .conversation(let conversation): id = conversation.id
+    case .person(let user):
       let blank = Pair(call.user, user)
       let id = blank.id
       let stored = try view.record(Pair.self, Key.pair(id))
       let pair = (stored ?? blank).settled(view.now)
       guard let side = pair.side(of: call.user) else { throw Self.noConversation }
       return (pair, id, side, stored)
-    }
-    guard let id = try conversation(arguments) else {
-      throw ClientError.badRequest.saying("name the other person in `\(name)`, or the conversation in `conversation`")
     }
     guard let stored = try view.record(Pair.self, Key.pair(id)), let side = stored.side(of: call.user)
     else { throw Self.noConversation }

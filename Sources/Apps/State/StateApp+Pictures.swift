@@ -1,30 +1,13 @@
 import Wire
 
-/// What an id of a picture may be: chosen by the client, at random, so that nobody guesses another's.
-public enum StatePictureID {
-  public static let shortest = 22
-  public static let longest = 64
-
-  /// Letters, digits, `-` and `_`: it names a file.
-  public static func isValid(_ id: String) -> Bool {
-    (shortest...longest).contains(id.utf8.count)
-      && id.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
-      }
-  }
-}
-
 /// What gateways say and ask of pictures. Clients cannot (``AppCall/source``).
 extension StateApp {
   /// A picture was taken in, or is being: its key is sealed, and it waits to be sent.
-  func addPicture(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StatePictureRequest.self, call.data)
-    guard StatePictureID.isValid(request.id), request.key.bytes.count == 32, request.bytes > 0,
-      request.upload?.bytes.count ?? 0 <= 64, request.type.map({ (1...64).contains($0.utf8.count) }) ?? true
+  func addPicture(
+    _ request: StateCommand.Picture, _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    guard StatePictureID.isValid(request.id), request.key.count == 32, request.bytes > 0,
+      request.upload?.count ?? 0 <= 64, request.type.map({ (1...64).contains($0.utf8.count) }) ?? true
     else { throw .badRequest }
     let recordKey = StateKeys.picture + request.id
     let earlier = try view.record(StatePicture.self, recordKey)
@@ -38,13 +21,13 @@ extension StateApp {
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let key: SealedKey
     do {
-      key = try vault.seal(request.key.bytes, at: view.now)
+      key = try vault.seal(request.key, at: view.now)
     } catch {
       throw StateError.vault(error)
     }
     let record = StatePicture(
       id: request.id, owner: call.user, type: request.type ?? "", bytes: request.bytes, key: key,
-      upload: request.upload, thread: nil, due: view.now.saturatingAdd(rules.pictureLifetime))
+      upload: request.upload.map(Bytes64.init), thread: nil, due: view.now.saturatingAdd(rules.pictureLifetime))
     var person = try person(call.user, view)
     if !person.unsent.contains(request.id) {
       guard person.unsent.count < rules.unsentPictures else {
@@ -65,11 +48,11 @@ extension StateApp {
   }
 
   /// The key of an upload that another gateway began, so that the picture can be gone on with wherever its owner asks.
-  func uploadKey(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StatePictureUploadRequest.self, call.data)
-    guard StatePictureID.isValid(request.id),
-      let picture = try view.record(StatePicture.self, StateKeys.picture + request.id),
-      picture.owner.hasSameBytes(as: call.user), picture.upload == request.upload, let key = picture.key,
+  func uploadKey(
+    _ id: String, _ upload: [UInt8], _ call: AppCall, _ view: any AppView
+  ) throws(ClientError) -> AppDecision {
+    guard StatePictureID.isValid(id), let picture = try view.record(StatePicture.self, StateKeys.picture + id),
+      picture.owner.hasSameBytes(as: call.user), picture.upload?.bytes == upload, let key = picture.key,
       picture.due ?? .min > view.now
     else { throw StateError.notRevealed }
     do {
@@ -82,18 +65,16 @@ extension StateApp {
   }
 
   /// The key of a picture, for somebody who may see it: one of the two, while it is revealed to them.
-  func pictureKey(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StatePictureKeyRequest.self, call.data)
+  func pictureKey(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     // One error for whatever is not to be seen: it must not tell which ids exist.
-    guard StatePictureID.isValid(request.id),
-      let picture = try view.record(StatePicture.self, StateKeys.picture + request.id),
+    guard StatePictureID.isValid(id), let picture = try view.record(StatePicture.self, StateKeys.picture + id),
       let threadKey = picture.thread, let stored = try view.record(StateThread.self, threadKey),
       let me = stored.people.side(of: call.user)
     else { throw StateError.notRevealed }
     let thread = settled(stored, view.now)
     guard thread.phase(of: me) == .revealed, case .revealed(let both) = thread.standing,
       let found = [both.low.front, both.low.rear, both.high.front, both.high.rear]
-        .first(where: { $0.id.hasSameBytes(as: request.id) })
+        .first(where: { $0.id.hasSameBytes(as: id) })
     else { throw StateError.notRevealed }
     guard view.latest < thread.until else {
       throw .internalError.saying("the server's clock waits to be confirmed; try again later")
@@ -109,10 +90,9 @@ extension StateApp {
   }
 
   /// Which of these pictures nobody can see ever again: a gateway asks that was not there when they were discarded.
-  func gonePictures(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StatePicturesRequest.self, call.data)
+  func gonePictures(_ ids: [String], _ view: any AppView) throws(ClientError) -> AppDecision {
     var gone: [String] = []
-    for id in request.ids where StatePictureID.isValid(id) {
+    for id in ids where StatePictureID.isValid(id) {
       if try view.record(StatePicture.self, StateKeys.picture + id) == nil { gone.append(id) }
     }
     return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))

@@ -2,9 +2,8 @@ import Wire
 
 extension StateApp {
   /// Seals what is sent; or, where the other's is waiting, releases both in the one record that makes them visible.
-  func send(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateSendRequest.self, call.data)
-    let key = try checkedKey(request) ?? call.key.description
+  func send(_ request: StateCommand.Send, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let key = request.key ?? call.key.description
     let visit = try visit(call.user, with: request.to, view)
     // Before anything else: it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
@@ -51,19 +50,6 @@ extension StateApp {
       reply: try StateJSON.encode(reply))
   }
 
-  /// The key that the client knows this send by; nil: it gave none. Looks at the form of all that the request names,
-  /// before anything is looked up.
-  private func checkedKey(_ request: StateSendRequest) throws(ClientError) -> String? {
-    guard StatePictureID.isValid(request.front), StatePictureID.isValid(request.rear) else {
-      throw StateError.unknownPicture
-    }
-    guard let key = request.key, !key.isEmpty else { return nil }
-    guard key.utf8.count <= rules.keyBytes else {
-      throw .badRequest.saying("\"key\" has at most \(rules.keyBytes) bytes; a random UUID is enough")
-    }
-    return key
-  }
-
   private static func sealed(by me: StateSide, _ shape: StateShape) -> StateShape {
     var shape = shape
     shape.standing = .sealed(by: me)
@@ -81,9 +67,9 @@ extension StateApp {
   }
 
   private func answerLimit(
-    _ request: StateSendRequest, to user: String, _ view: any AppView
+    _ request: StateCommand.Send, to user: String, _ view: any AppView
   ) throws(ClientError) -> Int64 {
-    if let limit = request.reply_limit { return try checked(limit) }
+    if let limit = request.replyLimit { return try checked(limit) }
     return try person(user, view).limit ?? rules.recordLimit
   }
 
@@ -112,7 +98,7 @@ extension StateApp {
   // MARK: What is sent
 
   private func contents(
-    of request: StateSendRequest, by user: String, _ view: any AppView
+    of request: StateCommand.Send, by user: String, _ view: any AppView
   ) throws(ClientError) -> (contents: SealedContents, records: [StatePicture]) {
     if request.front.hasSameBytes(as: request.rear) {
       throw .badRequest.saying("\"front\" and \"rear\" are one picture; upload two")
@@ -120,13 +106,13 @@ extension StateApp {
     let front = try unsent(request.front, of: user, view)
     let rear = try unsent(request.rear, of: user, view)
     var contents = SealedContents(front: front.picture, rear: rear.picture)
-    if let caption = request.caption, !caption.isEmpty {
-      guard caption.count <= rules.captionCharacters, caption.utf8.count <= rules.captionBytes else {
+    if let caption = request.caption {
+      guard caption.characters <= rules.captionCharacters, caption.text.utf8.count <= rules.captionBytes else {
         throw .badRequest.counted(as: .stateCaption).saying(
           "a caption has at most \(rules.captionCharacters) characters")
       }
       do {
-        contents.caption = try vault.encrypt(Array(caption.utf8), at: view.now)
+        contents.caption = try vault.encrypt(Array(caption.text.utf8), at: view.now)
       } catch {
         throw StateError.vault(error)
       }
@@ -137,7 +123,7 @@ extension StateApp {
   private func unsent(
     _ id: String, of user: String, _ view: any AppView
   ) throws(ClientError) -> (picture: SealedContents.Picture, record: StatePicture) {
-    guard StatePictureID.isValid(id), let record = try view.record(StatePicture.self, StateKeys.picture + id),
+    guard let record = try view.record(StatePicture.self, StateKeys.picture + id),
       record.owner.hasSameBytes(as: user), record.isWhole, let key = record.key, record.due ?? .min > view.now
     else { throw StateError.unknownPicture }
     return (.init(id: id, type: record.type, key: key), record)
@@ -146,7 +132,7 @@ extension StateApp {
 
 extension StateThread.Sent {
   /// The answer that this was given, where the request is the same again; nil: it is another.
-  fileprivate func reply(to request: StateSendRequest, key: String) throws(ClientError) -> StateSendReply? {
+  fileprivate func reply(to request: StateCommand.Send, key: String) throws(ClientError) -> StateSendReply? {
     // No picture is sent twice, so the same two are the same send, on whichever device and under whichever key.
     if front.hasSameBytes(as: request.front) && rear.hasSameBytes(as: request.rear) { return reply }
     if self.key.hasSameBytes(as: key) { throw .idempotencyConflict }

@@ -18,20 +18,19 @@ extension StateApp {
 
   // MARK: Commands
 
-  func begin(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateBeginRequest.self, call.data)
-    let visit = try visit(call.user, with: request.to, view)
+  func begin(with other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let visit = try visit(call.user, with: other, view)
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(.begin, by: visit.me) { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
     // Asked again, or on another device: the first counts, or one could have all the time in the world.
     let recording: StatePerson.Recording
-    if let open = person.recording(with: request.to), open.isOpen(at: view.now) {
+    if let open = person.recording(with: other), open.isOpen(at: view.now) {
       recording = open
     } else {
       let limit = recordLimit(visit, person)
       recording = StatePerson.Recording(
-        with: request.to, at: view.now, limit: limit,
+        with: other, at: view.now, limit: limit,
         deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
       try pay(&person, view)
       guard person.begin(recording, at: view.now, rules) else {
@@ -84,16 +83,14 @@ extension StateApp {
     return AppDecision([try change(of: user, to: try person(user, view), view)].compactMap(\.self))
   }
 
-  func see(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateWithRequest.self, call.data)
-    return try apply(.seen, try visit(call.user, with: request.with, view), view)
+  func see(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    try apply(.seen, try visit(call.user, with: other, view), view)
   }
 
-  func block(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateUserRequest.self, call.data)
-    let visit = try visit(call.user, with: request.user, view)
+  func block(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let visit = try visit(call.user, with: other, view)
     var person = try person(call.user, view)
-    person.close(with: request.user)
+    person.close(with: other)
     if !visit.now.blocks[visit.me] {
       guard person.blocks < rules.blocks else {
         throw .limitExceeded.counted(as: .stateBlocks).saying(
@@ -104,9 +101,8 @@ extension StateApp {
     return try apply(.block, visit, view, own: person)
   }
 
-  func unblock(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateUserRequest.self, call.data)
-    let visit = try visit(call.user, with: request.user, view)
+  func unblock(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
+    let visit = try visit(call.user, with: other, view)
     var person = try person(call.user, view)
     if visit.now.blocks[visit.me] { try pay(&person, view) }
     return try apply(.unblock, visit, view, own: person)
@@ -123,10 +119,9 @@ extension StateApp {
     return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
   }
 
-  func settings(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let request = try StateJSON.decode(StateSettingsRequest.self, call.data)
+  func settings(_ limit: Int64?, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     var person = try person(call.user, view)
-    guard let limit = request.limit else {
+    guard let limit else {
       return AppDecision(reply: try StateJSON.encode(StateSettingsReply(limit: person.limit ?? rules.recordLimit)))
     }
     let chosen = limit == 0 ? nil : try checked(limit)

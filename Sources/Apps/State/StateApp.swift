@@ -34,24 +34,22 @@ public struct StateApp: App {
   }
 
   public func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    try UserIdentifier.check(call.user, most: StatePair.maximumUserBytes)
-    if call.source == .gateway {
-      return switch call.method {
-      case "state.picture.added": try addPicture(call, view)
-      case "state.picture.upload": try uploadKey(call, view)
-      case "state.picture.key": try pictureKey(call, view)
-      case "state.picture.gone": try gonePictures(call, view)
-      default: throw .methodNotFound
-      }
+    guard case .state(let command) = call.command, command.isGateways == (call.source == .gateway) else {
+      throw .methodNotFound
     }
-    return switch call.method {
-    case "state.begin": try begin(call, view)
-    case "state.send": try send(call, view)
-    case "state.seen": try see(call, view)
-    case "state.settings": try settings(call, view)
-    case "state.block": try block(call, view)
-    case "state.unblock": try unblock(call, view)
-    default: throw .methodNotFound
+    // A gateway speaks for whoever a token names.
+    if command.isGateways { try UserIdentifier.check(call.user, most: StateCommand.maximumUserBytes) }
+    return switch command {
+    case .begin(let user): try begin(with: user, call, view)
+    case .send(let send): try self.send(send, call, view)
+    case .seen(let user): try see(user, call, view)
+    case .settings(let limit): try settings(limit, call, view)
+    case .block(let user): try block(user, call, view)
+    case .unblock(let user): try unblock(user, call, view)
+    case .addPicture(let picture): try addPicture(picture, call, view)
+    case .uploadKey(let id, let upload): try uploadKey(id, upload, call, view)
+    case .pictureKey(let id): try pictureKey(id, call, view)
+    case .gonePictures(let ids): try gonePictures(ids, view)
     }
   }
 

@@ -11,8 +11,7 @@ public enum StateError {
     code: 433, message: "nothing is being recorded; call state.begin before state.send")
   public static let tooLate = ClientError(
     code: 434, message: "this came after the time to record; nothing was sent, begin again")
-  public static let unknownPicture = ClientError(
-    code: 435, message: "a picture is unknown, somebody else's, or sent already; upload it under a new id")
+  public static let unknownPicture = StatePictureID.unknown
   public static let notRevealed = ClientError(
     code: 436, message: "there is no picture here that you can see; it may be sealed, or gone")
   public static let takenPicture = ClientError(

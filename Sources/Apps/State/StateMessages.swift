@@ -1,12 +1,8 @@
 import Foundation
 import Wire
 
-// What clients and gateways write, and what they are answered. Times in milliseconds since 1970, durations in
+// What clients and gateways are answered, and what they find in lists. Times in milliseconds since 1970, durations in
 // milliseconds, names as they stand in the JSON.
-
-struct StateBeginRequest: Decodable {
-  var to: String
-}
 
 struct StateBeginReply: Encodable, Equatable {
   var at: Int64
@@ -17,66 +13,18 @@ struct StateBeginReply: Encodable, Equatable {
   var now: Int64
 }
 
-struct StateSendRequest: Decodable {
-  var to: String
-  var front: String
-  var rear: String
-  var caption: String?
-  /// For the other, to record the answer.
-  var reply_limit: Int64?
-  var key: String?
-}
-
 public struct StateSendReply: Codable, Sendable, Equatable {
   public var phase: StatePhase
   public var since: Int64
   public var until: Int64
 }
 
-struct StateWithRequest: Decodable {
-  var with: String
-}
-
-struct StateUserRequest: Decodable {
-  var user: String
-}
-
-struct StateSettingsRequest: Decodable {
-  /// Nil changes nothing; 0 is the server's own.
-  var limit: Int64?
-}
-
 struct StateSettingsReply: Encodable {
   var limit: Int64
 }
 
-/// Of a gateway.
-struct StatePictureRequest: Decodable {
-  var id: String
-  /// Without it the picture is still to come.
-  var type: String?
-  var bytes: Int64
-  var key: Bytes64
-  /// Which upload this is, of those that there may have been under the id.
-  var upload: Bytes64?
-}
-
-/// Of a gateway that goes on with an upload.
-struct StatePictureUploadRequest: Decodable {
-  var id: String
-  var upload: Bytes64
-}
-
 struct StatePictureUploadReply: Encodable {
   var key: Bytes64
-}
-
-struct StatePictureKeyRequest: Decodable {
-  var id: String
-}
-
-struct StatePicturesRequest: Decodable {
-  var ids: [String]
 }
 
 struct StatePicturesReply: Encodable {
@@ -122,14 +70,8 @@ struct StateNotice: Encodable {
 }
 
 enum StateJSON {
-  static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) throws(ClientError) -> Value {
-    do {
-      return try JSONDecoder().decode(type, from: Data(data.isEmpty ? Array("{}".utf8) : data))
-    } catch DecodingError.keyNotFound(let key, _) {
-      throw .badRequest.saying("\"\(key.stringValue)\" is missing; docs/STATE.md says what this method takes")
-    } catch {
-      throw .badRequest.saying("this is not what the method takes; docs/STATE.md says what is")
-    }
+  static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) throws -> Value {
+    try JSONDecoder().decode(type, from: Data(data))
   }
 
   static func encode(_ value: some Encodable) throws(ClientError) -> [UInt8] {

@@ -7,15 +7,12 @@ public struct StatePair: Sendable, Codable {
 
   /// - Throws: where they are one, or one has not the form of a user id.
   public init(_ a: String, _ b: String) throws(ClientError) {
-    for user in [a, b] { try UserIdentifier.check(user, most: Self.maximumUserBytes) }
+    for user in [a, b] { try UserIdentifier.check(user, most: StateCommand.maximumUserBytes) }
     if a.hasSameBytes(as: b) { throw .badRequest.saying("a thread is between two people; name somebody else") }
     let isOrdered = a.utf8.lexicographicallyPrecedes(b.utf8)
     low = isOrdered ? a : b
     high = isOrdered ? b : a
   }
-
-  /// So that the names of channels stay below their limit.
-  public static let maximumUserBytes = 200
 
   public subscript(side: StateSide) -> String { side == .low ? low : high }
 

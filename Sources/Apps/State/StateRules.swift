@@ -23,8 +23,6 @@ public struct StateRules: Sendable, Equatable {
   public var captionCharacters = 280
   /// Of a caption, in UTF-8: one character can be made of very many.
   public var captionBytes = 2_048
-  /// Of the key that a client knows a send again by.
-  public var keyBytes = 128
   /// Recorders that one user has open at a time; those that were closed make room for others.
   public var openRecorders = 20
   /// Threads of one user that wait for the other's answer.

@@ -8,7 +8,9 @@ final class AppHost {
   /// What its methods begin with.
   let methodPrefix: String
   /// The channel of the records. It has options of its own and no place in the namespaces: nobody can name it.
-  let recordsState: ChannelState
+  private(set) var recordsState: ChannelState
+  /// Nothing may be asked of the app before.
+  private(set) var isLoaded = false
   var records: AppRecords
   /// The last decision of which something is not on disk yet. Answers to commands that change nothing wait for it: they
   /// may tell of what it changes.
@@ -30,11 +32,80 @@ final class AppHost {
   /// Who was let in upon what is not on disk yet.
   var doubtfulAdmissions = DoubtfulAdmissions()
 
-  init(app: any App, recordsState: ChannelState, cacheBytes: Int) {
+  /// Looks for records whose time has come, of each lane, and the records that were written since the first of them began:
+  /// those it may find as they were.
+  var looksUnderWay: Set<AppLane> = []
+  var writtenMeanwhile: Set<IdentifierKey> = []
+  /// Records whose time has come and whose decisions wait for the store.
+  var waking: Set<IdentifierKey> = []
+  /// Records that may still be woken in this turn.
+  var wakesLeft = BrokerCore.dueRecordsPerTurn
+
+  init(app: any App, store: any LogStore, cacheBytes: Int) {
     self.app = app
     methodPrefix = app.name + "."
-    self.recordsState = recordsState
-    records = AppRecords(channel: recordsState.name, bytesLimit: cacheBytes)
+    let name = Self.recordsChannel(of: app)
+    recordsState = Self.state(name, store, OpenedChannel(position: StreamPosition(epoch: "", offset: 0)))
+    records = AppRecords(channel: name, bytesLimit: cacheBytes)
+  }
+
+  var recordsQuestion: LogQuestion { .open(recordsState.name, .durable, withEntries: false, ifExists: false) }
+
+  /// The store has the records, as they are now.
+  func loaded(_ opened: OpenedChannel) {
+    recordsState = Self.state(recordsState.name, recordsState.store, opened)
+    records.forgetAll()
+    timetable.forget()
+    isLoaded = true
+  }
+
+  /// Somebody else has the records. What was to be done upon them is not done here.
+  func lost() {
+    isLoaded = false
+    records.forgetAll()
+    lastPending = nil
+    putAside = []
+    (looksUnderWay, writtenMeanwhile, waking) = ([], [], [])
+    doubtful = []
+    _ = doubtfulAdmissions.takeAll()
+  }
+
+  // MARK: Records whose time has come
+
+  /// Not one that is written now or was written since the look began, nor one that waits already.
+  func mayWake(_ key: String) -> Bool {
+    let identifier = IdentifierKey(key)
+    return !records.isUnderWay(key) && !writtenMeanwhile.contains(identifier) && !waking.contains(identifier)
+  }
+
+  func stillWaits(_ key: String) -> Bool {
+    let isWritten = writtenMeanwhile.contains(IdentifierKey(key))
+    if isWritten { hasWoken(key) }
+    return !isWritten
+  }
+
+  func hasWoken(_ key: String) {
+    if waking.isEmpty { return }
+    waking.remove(IdentifierKey(key))
+    forgetWritten()
+  }
+
+  func lookEnded(_ lane: AppLane) {
+    looksUnderWay.remove(lane)
+    forgetWritten()
+  }
+
+  /// A record is written: what a look finds of it may be what it was.
+  func noteWritten(_ key: String) {
+    if !looksUnderWay.isEmpty || !waking.isEmpty { writtenMeanwhile.insert(IdentifierKey(key)) }
+  }
+
+  private func forgetWritten() {
+    if looksUnderWay.isEmpty && waking.isEmpty { writtenMeanwhile = [] }
+  }
+
+  private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
+    ChannelState(name: name, options: recordsOptions, store: store, opened: opened, isHidden: true)
   }
 
   /// When a turn has something to do, in monotonic milliseconds, beside the records that are due.

@@ -3,21 +3,26 @@ import Log
 import Wire
 
 /// What an app sees of the broker during one decision.
+///
+/// What is not in memory is asked for, and the app is run again when it is there: it is pure, so the first run has done
+/// nothing. Whatever it concluded then counts for nothing, even where it took no notice of what was missing.
 final class AppLens: AppView {
   private unowned let core: BrokerCore
   private let host: AppHost
-  private let time: BrokerTime
   private let requester: Requester
+  /// What was known before, and what is missing.
+  fileprivate var turn: Turn
 
-  init(core: BrokerCore, host: AppHost, time: BrokerTime, requester: Requester = .broker) {
+  fileprivate init(core: BrokerCore, host: AppHost, requester: Requester, in turn: Turn) {
     self.core = core
     self.host = host
-    self.time = time
     self.requester = requester
+    self.turn = Turn(at: turn.time)
+    self.turn.known = turn.known
   }
 
-  var now: Int64 { time.wall }
-  var latest: Int64 { time.latest }
+  var now: Int64 { turn.time.wall }
+  var latest: Int64 { turn.time.latest }
 
   var isAskedAgain: Bool {
     let known = host.recordsState.recentOrigins
@@ -28,19 +33,23 @@ final class AppLens: AppView {
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
     // No record has such a key, whoever names one: nothing is looked up, and nothing remembered.
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
-    do { return try host.records.record(type, key, in: core.disk) } catch { throw core.clientError(for: error) }
+    if case .known(let record) = host.records.record(type, key) { return record }
+    let question = LogQuestion.entry(host.recordsState.name, IdentifierKey(key))
+    guard case .entry(let stored) = try core.ask(question, of: core.disk, in: &turn) else {
+      preconditionFailure("a store answers with an entry where it is asked for one")
+    }
+    do { return try host.records.load(type, key, from: stored) } catch { throw core.clientError(for: error) }
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 {
-    guard let state = try core.existing(channel, at: time) else { return 0 }
+    guard let state = try core.existing(channel, in: &turn) else { return 0 }
     guard let next = state.sequencer.peek() else { throw .draining }
     return next - 1
   }
 
   func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? {
-    guard let state = try core.existing(channel, at: time) else { return nil }
-    if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)]?.record, record.expires > time.wall
-    {
+    guard let state = try core.existing(channel, in: &turn) else { return nil }
+    if let key = idempotencyKey, let record = state.idempotency[IdentifierKey(key)]?.record, record.expires > now {
       return record.offset
     }
     guard let origin = requester.origin else { return nil }
@@ -48,10 +57,45 @@ final class AppLens: AppView {
   }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
-    guard let state = try core.existing(channel, at: time) else { return [] }
+    guard let state = try core.existing(channel, in: &turn) else { return [] }
     let range = LogRange(
       since: nil, through: state.sequencer.top.offset, limit: count, reverse: true,
-      notBefore: core.oldest(in: state, at: time))
-    return try core.read(range, of: state)
+      notBefore: core.oldest(in: state, at: turn.time))
+    return try core.read(range, of: state, in: &turn).publications
+  }
+
+  /// For one of many that are looked at: where something is missing, the others are looked at as well, so that all of it
+  /// is asked for together.
+  func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {
+    do throws(ClientError) { return try body() } catch {
+      if turn.missing.isEmpty { throw error }
+      return nil
+    }
+  }
+}
+
+extension BrokerCore {
+  /// Asks an app for something.
+  ///
+  /// - Throws: what the app throws; ``ClientError/waits`` where something was missing.
+  func consult<Result>(
+    _ host: AppHost, for requester: Requester = .broker, in turn: inout Turn,
+    _ body: (AppLens) throws(ClientError) -> Result
+  ) throws(ClientError) -> Result {
+    if !host.isLoaded {
+      turn.missing.append(host.recordsQuestion)
+      throw .waits
+    }
+    let lens = AppLens(core: self, host: host, requester: requester, in: turn)
+    var refusal: ClientError?
+    var result: Result?
+    do throws(ClientError) { result = try body(lens) } catch { refusal = error }
+    if !lens.turn.missing.isEmpty {
+      turn.missing += lens.turn.missing
+      throw .waits
+    }
+    if let refusal { throw refusal }
+    guard let result else { preconditionFailure("an app answers, or throws") }
+    return result
   }
 }

@@ -70,23 +70,29 @@ struct AppRecords {
 
   func isUnderWay(_ key: String) -> Bool { !underWay.isEmpty && underWay[IdentifierKey(key)] != nil }
 
-  mutating func record<Record: AppRecord>(
-    _ type: Record.Type, _ key: String, in store: any TransactionalStore
-  ) throws(LogError) -> Record? {
-    let identifier = IdentifierKey(key)
-    if !underWay.isEmpty, let waiting = underWay[identifier] { return cast(waiting.known, key) }
-    if let known = young[identifier] { return cast(known, key) }
-    if !old.isEmpty, let known = old[identifier] {
-      keep(known, key)
-      return cast(known, key)
-    }
-    return try load(type, key, from: store)
+  enum Look<Record> {
+    case known(Record?)
+    /// It is not in memory.
+    case unknown
   }
 
-  private mutating func load<Record: AppRecord>(
-    _ type: Record.Type, _ key: String, from store: any TransactionalStore
+  mutating func record<Record: AppRecord>(_ type: Record.Type, _ key: String) -> Look<Record> {
+    let identifier = IdentifierKey(key)
+    if !underWay.isEmpty, let waiting = underWay[identifier] { return .known(cast(waiting.known, key)) }
+    if let known = young[identifier] { return .known(cast(known, key)) }
+    if !old.isEmpty, let known = old[identifier] {
+      keep(known, key)
+      return .known(cast(known, key))
+    }
+    return .unknown
+  }
+
+  /// Keeps in memory what the log holds of a record that was unknown.
+  ///
+  /// - Throws: where it is of another version.
+  mutating func load<Record: AppRecord>(
+    _ type: Record.Type, _ key: String, from stored: Publication?
   ) throws(LogError) -> Record? {
-    let stored = try store.entry(key, of: channel)
     var record: Record?
     if let stored {
       do { record = try JSONDecoder().decode(Record.self, from: Data(stored.data)) } catch {

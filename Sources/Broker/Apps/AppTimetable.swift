@@ -1,4 +1,5 @@
 import Apps
+import Wire
 
 /// When an app's records are due, as far as is known, and which of them wait because they failed.
 ///

@@ -6,46 +6,58 @@ import Wire
 extension BrokerCore {
   /// Lets apps look at the records whose time has come. Bounded: the rest comes with the next turn, so that ten thousand
   /// that end together hold up nobody's messages. Lane by lane: what ends never waits behind what is tidied up.
-  func wakeApps(at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func wakeApps(in turn: inout Turn) {
     for host in hosts {
       host.refreshesLeft = Self.refreshesPerTurn
-      refresh(host, at: time, into: &effects)
-      scrub(host, at: time)
-      let most = Self.dueRecordsPerTurn
-      let ended = wake(.endings, atMost: most, of: host, at: time, into: &effects)
-      // One at least: what is tidied up waits for its time, not for ever.
-      _ = wake(.upkeep, atMost: max(1, most - ended), of: host, at: time, into: &effects)
+      refresh(host, in: &turn)
+      scrub(host, at: turn.time)
+      host.wakesLeft = Self.dueRecordsPerTurn
+      for lane in AppLane.allCases { look(for: lane, of: host, in: &turn) }
     }
   }
 
-  /// - Returns: how many records the app was asked about.
-  private func wake(
-    _ lane: AppLane, atMost most: Int, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) -> Int {
-    guard host.timetable.isDue(lane, at: time.wall), host.recordsState.sequencer.peek() != nil else { return 0 }
-    var woken = 0
-    do throws(LogError) {
-      // Those that are suspended must not stand in the way of the others.
-      let limit = Self.dueRecordsUnderWay + host.timetable.suspendedCount
-      let due = try disk.keys(
-        of: host.recordsState.name, score: lane.rawValue, expiringBy: .max, limit: limit)
-      host.timetable.set(.max, of: lane)
-      for expiring in due where !host.records.isUnderWay(expiring.key) {
-        guard expiring.expires <= time.wall else {
-          host.timetable.note(expiring.expires, in: lane)
-          break
-        }
-        if wake(expiring.key, of: host, at: time, into: &effects) { woken += 1 }
-        if woken == most { break }
+  private func look(for lane: AppLane, of host: AppHost, in turn: inout Turn) {
+    guard host.isLoaded, host.timetable.isDue(lane, at: turn.time.wall), host.recordsState.sequencer.peek() != nil,
+      host.looksUnderWay.insert(lane).inserted
+    else { return }
+    // What is noted from here on counts.
+    host.timetable.set(.max, of: lane)
+    // Those that are suspended must not stand in the way of the others.
+    let limit = Self.dueRecordsUnderWay + host.timetable.suspendedCount
+    run(.look(host, AppLaneLook(lane: lane, limit: limit)), in: &turn)
+  }
+
+  func look(_ look: AppLaneLook, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    let question = LogQuestion.ending(host.recordsState.name, score: look.lane.rawValue, limit: look.limit)
+    do throws(ClientError) {
+      guard case .ending(let found) = try ask(question, of: disk, in: &turn) else {
+        preconditionFailure("a store answers with keys where it is asked for them")
       }
-      // Those under way are looked at again when they are on disk.
-      if due.contains(where: { $0.expires <= time.wall }) {
-        host.timetable.set(time.wall + Self.dueInterval, of: lane)
-      }
+      wake(found, in: look.lane, of: host, in: &turn)
     } catch {
-      host.timetable.set(time.wall + 1000, of: lane)
+      if !turn.missing.isEmpty { return park(waiting, .look(host, look), in: &turn) }
+      host.timetable.note(turn.time.wall + 1000, in: look.lane)
     }
-    return woken
+    host.lookEnded(look.lane)
+  }
+
+  private func wake(_ found: [ExpiringKey], in lane: AppLane, of host: AppHost, in turn: inout Turn) {
+    // One at least: what is tidied up waits for its time, not for ever.
+    var left = lane == .endings ? host.wakesLeft : max(1, host.wakesLeft)
+    for expiring in found where left > 0 && host.mayWake(expiring.key) {
+      guard expiring.expires <= turn.time.wall else {
+        host.timetable.note(expiring.expires, in: lane)
+        break
+      }
+      if host.timetable.isSuspended(expiring.key, at: turn.time.wall) { continue }
+      left -= 1
+      host.wakesLeft -= 1
+      run(.due(host, key: expiring.key), in: &turn)
+    }
+    // Those under way are looked at again when they are on disk.
+    if found.contains(where: { $0.expires <= turn.time.wall }) {
+      host.timetable.note(turn.time.wall + Self.dueInterval, in: lane)
+    }
   }
 
   /// A turn is over within a millisecond or two: a decision takes some 0.2 ms, and as much again when it is on disk.
@@ -55,34 +67,42 @@ extension BrokerCore {
   /// Milliseconds until more records are looked at where there are more.
   static let dueInterval: Int64 = 5
 
-  /// - Returns: whether the app was asked.
-  private func wake(
-    _ key: String, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) -> Bool {
-    if host.timetable.isSuspended(key, at: time.wall) { return false }
+  func wake(_ key: String, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    // Written while it waited, it has another time.
+    if waiting != nil, !host.stillWaits(key) { return }
     do throws(ClientError) {
       if key.utf8.starts(with: DiscardedPictures.prefix.utf8) {
-        try discardAgain(key, of: host, at: time, into: &effects)
-        return true
+        try discardAgain(key, of: host, in: &turn)
+      } else {
+        let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.due(key, lens) }
+        try perform(decision, of: host, for: .broker, in: &turn)
       }
-      let decision = try host.app.due(key, AppLens(core: self, host: host, time: time))
-      try perform(decision, of: host, for: .broker, at: time, into: &effects)
-      if host.records.isUnderWay(key) { return true }
+      if host.records.isUnderWay(key) { return host.hasWoken(key) }
     } catch {
+      if !turn.missing.isEmpty {
+        host.waking.insert(IdentifierKey(key))
+        return park(waiting, .due(host, key: key), in: &turn)
+      }
       counters.refused += 1
     }
+    host.hasWoken(key)
     // It failed, or changed nothing: not again and again without a breath.
-    host.timetable.suspend(key, at: time.wall)
-    return true
+    host.timetable.suspend(key, at: turn.time.wall)
   }
 
-  private func discardAgain(
-    _ key: String, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]
-  ) throws(ClientError) {
-    let record = try AppLens(core: self, host: host, time: time).record(DiscardedPictures.self, key)
-    discard(record?.pictures ?? [], at: time, into: &effects)
-    try perform(AppDecision([.erase(key: key)]), of: host, for: .broker, at: time, into: &effects)
+  private func discardAgain(_ key: String, of host: AppHost, in turn: inout Turn) throws(ClientError) {
+    let record = try consult(host, in: &turn) { (lens) throws(ClientError) in
+      try lens.record(DiscardedPictures.self, key)
+    }
+    discard(record?.pictures ?? [], in: &turn)
+    try perform(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
   }
+}
+
+/// A look for the records of a lane whose time comes first.
+struct AppLaneLook: Hashable {
+  var lane: AppLane
+  var limit: Int
 }
 
 /// Pictures that gateways were told to delete.

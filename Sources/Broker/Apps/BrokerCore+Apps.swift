@@ -5,24 +5,23 @@ import Wire
 /// Commands for apps, and who may see their channels.
 extension BrokerCore {
   func call(
-    _ request: BrokerRequest.CallRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.CallRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
-    guard let host = host(of: request.method) else {
-      throw .methodNotFound.saying("there is no method \"\(request.method.prefix(64))\"")
+    guard let host = host(of: request.command) else {
+      throw .methodNotFound.saying("there is no method \"\(request.command.method.prefix(64))\"")
     }
-    guard !request.caller.user.isEmpty else {
-      throw .permissionDenied.saying("\(request.method) is for people; connect with a token that names a user")
-    }
+    guard !request.caller.user.isEmpty else { throw AppCommand.refusal(ofNobody: request.command.method) }
     let call = AppCall(
-      method: request.method, data: request.data, caller: request.caller,
+      request.command, caller: request.caller,
       source: source(of: request, requester), attestedPlace: request.attestedPlace,
       key: requester.key(of: configuration.instance))
     var decision: AppDecision
     do {
-      decision = try host.app.call(call, AppLens(core: self, host: host, time: time, requester: requester))
+      decision = try consult(host, for: requester, in: &turn) { (lens) throws(ClientError) in
+        try host.app.call(call, lens)
+      }
     } catch {
-      noteLimit(of: error, by: call.user)
+      if turn.missing.isEmpty { noteLimit(of: error, by: call.user) }
       throw error
     }
     if let limit = decision.reached { note(limit, by: call.user) }
@@ -31,7 +30,7 @@ extension BrokerCore {
       search.user = call.user
       decision.answer = .search(search)
     }
-    try perform(decision, of: host, for: requester, at: time, into: &effects)
+    try perform(decision, of: host, for: requester, in: &turn)
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
@@ -57,24 +56,28 @@ extension BrokerCore {
   ///
   /// - Parameter error: why what they wait for will not come; nil: it is there.
   public func resume(
-    _ app: String, error: ClientError? = nil, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ app: String, error: ClientError? = nil, in turn: inout Turn
   ) {
     guard let host = apps[app] else { return }
     let calls = host.putAside
     host.putAside = []
     for (request, requester) in calls {
-      do throws(ClientError) {
-        if let error { throw error }
-        try call(request, for: requester, at: time, into: &effects)
-      } catch {
-        refuse(.call(request), error, for: requester, isResync: false, at: time, into: &effects)
+      if let error {
+        refuse(.call(request), error, for: requester, isResync: false, in: &turn)
+      } else {
+        perform(.call(request), for: requester, isResync: false, in: &turn)
       }
     }
   }
 
-  /// The app whose name stands before the method's first dot. ASCII, where equal text is equal bytes.
-  func host(of method: String) -> AppHost? {
-    hosts.first { method.hasPrefix($0.methodPrefix) }
+  /// The app that a command is for, where it is switched on.
+  func host(of command: AppCommand) -> AppHost? {
+    // ASCII, where equal text is equal bytes.
+    switch command {
+    case .clique: hosts.first { $0.methodPrefix == "clique." }
+    case .state: hosts.first { $0.methodPrefix == "state." }
+    case .other(let other): hosts.first { other.method.hasPrefix($0.methodPrefix) }
+    }
   }
 
   /// The app that a channel belongs to, where it is switched on.
@@ -89,13 +92,15 @@ extension BrokerCore {
   ///   - user: nil for services, and for gateways about themselves.
   ///   - isThere: is subscribed already, and asks only whether that may go on.
   func admit(
-    _ user: String?, to channel: ChannelName, _ options: ChannelOptions, isThere: Bool = false, at time: BrokerTime
+    _ user: String?, to channel: ChannelName, _ options: ChannelOptions, isThere: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> TagFilter? {
     guard let name = options.app, let user else { return nil }
     guard let host = host(of: options) else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
     }
-    let admission = try host.app.admit(user, to: channel, AppLens(core: self, host: host, time: time))
+    let admission = try consult(host, in: &turn) { (lens) throws(ClientError) in
+      try host.app.admit(user, to: channel, lens)
+    }
     let records = host.recordsState.sequencer
     if !records.isIdle { host.doubtfulAdmissions.add(user, to: channel, upon: records) }
     if let refusal = admission.refusal, !isThere { throw refusal }
@@ -108,32 +113,33 @@ extension BrokerCore {
   }
 
   private func readmit(
-    _ user: String, to name: ChannelName, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ user: String, to name: ChannelName, in turn: inout Turn
   ) {
     // Also those that have named their members and are about to ask for what they missed.
     let gateways = links.sorted.filter { $0.state == .open && $0.channels.contains(name) }.map(\.gateway)
     guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
     do throws(ClientError) {
-      change.audience = try admit(user, to: name, state.options, isThere: true, at: time)
+      change.audience = try admit(user, to: name, state.options, isThere: true, in: &turn)
       change.isAdmitted = true
     } catch {
       // Refused, or not to be found out now: either way nothing more may reach them.
+      turn.missing = []
     }
-    broadcast(.audience(change), to: gateways, at: time, into: &effects)
+    broadcast(.audience(change), to: gateways, in: &turn)
   }
 
   // MARK: After a decision
 
   /// One of a decision's entries came back from the log.
   func advance(
-    _ decision: PendingDecision, error: LogError?, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ decision: PendingDecision, error: LogError?, in turn: inout Turn
   ) {
     decision.remaining -= 1
     if let error, decision.error == nil || decision.error == .notContiguous { decision.error = error }
     let host = decision.host
     // Decisions upon this one fail too; when the last is back, everything is read anew.
-    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, at: time, into: &effects) }
+    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, in: &turn) }
     guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
@@ -141,58 +147,59 @@ extension BrokerCore {
       host.timetable.forget()
       host.failures += 1
       host.lastFailure = error
-      settle(decision.requester, .failed(clientError(for: error)), at: time, into: &effects)
-      return answerWaiting(decision, at: time, into: &effects)
+      settle(decision.requester, .failed(clientError(for: error)), in: &turn)
+      return answerWaiting(decision, in: &turn)
     }
     for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
-    decision.following.forEach { follow($0, of: host, at: time, into: &effects) }
-    refresh(host, at: time, into: &effects)
-    if let answer = decision.answer { settle(decision.requester, answer, at: time, into: &effects) }
-    answerWaiting(decision, at: time, into: &effects)
+    decision.following.forEach { follow($0, of: host, in: &turn) }
+    refresh(host, in: &turn)
+    if let answer = decision.answer { settle(decision.requester, answer, in: &turn) }
+    answerWaiting(decision, in: &turn)
   }
 
   /// Those who waited for a decision, and with it for all that were under way when they asked: the log answers for
   /// entries in the order in which it took them.
   private func answerWaiting(
-    _ decision: PendingDecision, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ decision: PendingDecision, in turn: inout Turn
   ) {
     let host = decision.host
     for waiting in decision.waiting {
       if waiting.failures != host.failures, let error = host.lastFailure {
-        settle(waiting.requester, .failed(clientError(for: error)), at: time, into: &effects)
+        settle(waiting.requester, .failed(clientError(for: error)), in: &turn)
         continue
       }
       switch waiting.answer {
-      case .response(let response): settle(waiting.requester, response, at: time, into: &effects)
-      case .search(let search): effects.append(.search(search, waiting.requester))
+      case .response(let response): settle(waiting.requester, response, in: &turn)
+      case .search(let search): turn.effects.append(.search(search, waiting.requester))
       }
     }
   }
 
   /// Nothing of the records is on its way to the disk any more.
-  private func settled(_ host: AppHost, failed: Bool, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  private func settled(_ host: AppHost, failed: Bool, in turn: inout Turn) {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
-      for place in host.doubtful { refreshLater(place, of: host, at: time.monotonic) }
+      for place in host.doubtful { refreshLater(place, of: host, at: turn.time.monotonic) }
       for admission in admissions {
-        readmit(admission.user.string, to: admission.channel, at: time, into: &effects)
+        readmit(admission.user.string, to: admission.channel, in: &turn)
       }
     }
     host.doubtful = []
   }
 
-  func follow(_ effect: AppEffect, of host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func follow(_ effect: AppEffect, of host: AppHost, in turn: inout Turn) {
     switch effect {
     case .refresh(let channel, let key, .soon):
-      refreshLater(.init(channel: channel, key: key), of: host, at: time.monotonic)
+      refreshLater(.init(channel: channel, key: key), of: host, at: turn.time.monotonic)
     case .touch(let subject):
-      host.refreshes.add(.init(channel: host.recordsState.name, key: subject), isWatched: true, now: time.monotonic)
-    case .readmit(let user, let channel): readmit(user, to: channel, at: time, into: &effects)
+      host.refreshes.add(
+        .init(channel: host.recordsState.name, key: subject), isWatched: true, now: turn.time.monotonic)
+    case .readmit(let user, let channel): readmit(user, to: channel, in: &turn)
     case .scrub:
       host.wantsScrub = true
-      scrub(host, at: time)
-    case .discardPictures(let pictures): discard(pictures, at: time, into: &effects)
+      scrub(host, at: turn.time)
+    case .discardPictures(let pictures): discard(pictures, in: &turn)
     case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
     }
   }
@@ -209,44 +216,55 @@ extension BrokerCore {
   private static let scrubInterval: Int64 = 1000
 
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.
-  func discard(_ pictures: [String], at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func discard(_ pictures: [String], in turn: inout Turn) {
     let body = LinkBody.discard(LinkDiscard(pictures: pictures))
     for link in links.sorted where link.state == .open {
-      send(body, to: link.gateway, at: time, into: &effects)
+      send(body, to: link.gateway, in: &turn)
     }
   }
 
   // MARK: Lists
 
-  /// Works out entries that are due. Bounded: the rest comes with the next turn (``wakeApps(at:into:)``).
-  func refresh(_ host: AppHost, at time: BrokerTime, into effects: inout [BrokerEffect]) {
-    while host.refreshesLeft > 0 {
-      guard let place = host.refreshes.next(upTo: time.monotonic) else { return }
+  /// Works out entries that are due. Bounded: the rest comes with the next turn (``wakeApps(in:)``).
+  func refresh(_ host: AppHost, in turn: inout Turn) {
+    while host.refreshesLeft > 0, let place = host.refreshes.next(upTo: turn.time.monotonic) {
       host.refreshesLeft -= 1
-      do throws(ClientError) {
-        if place.channel == host.recordsState.name {
-          let entries = try host.app.entries(
-            showing: place.key.string, AppLens(core: self, host: host, time: time))
-          for entry in entries {
-            refreshLater(.init(channel: entry.channel, key: entry.key), of: host, at: time.monotonic)
-          }
-          continue
-        }
-        let state = try channel(place.channel, at: time)
-        guard let publication = try publication(of: place.key.string, in: state, of: host, at: time) else { continue }
-        let isSettled = host.recordsState.sequencer.isIdle
-        if isSettled || state.options.durability != .durable {
-          if !isSettled { host.doubtful.insert(place) }
-          try append(publication, nil, edit: nil, of: state, for: .broker, at: time, into: &effects)
-        } else {
-          // It shows what is not on disk yet, and must fail with it.
-          let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
-          try perform(decision, of: host, for: .broker, at: time, into: &effects)
-        }
-      } catch {
-        counters.refused += 1
-        refreshLater(place, of: host, at: time.monotonic + Self.refreshAgain)
+      run(.refresh(host, place), in: &turn)
+    }
+  }
+
+  func refresh(
+    _ place: RefreshQueue.Place, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn
+  ) {
+    do throws(ClientError) { try refresh(place, of: host, in: &turn) } catch {
+      if !turn.missing.isEmpty { return park(waiting, .refresh(host, place), in: &turn) }
+      counters.refused += 1
+      refreshLater(place, of: host, at: turn.time.monotonic + Self.refreshAgain)
+    }
+  }
+
+  private func refresh(
+    _ place: RefreshQueue.Place, of host: AppHost, in turn: inout Turn
+  ) throws(ClientError) {
+    if place.channel == host.recordsState.name {
+      let entries = try consult(host, in: &turn) { (lens) throws(ClientError) in
+        try host.app.entries(showing: place.key.string, lens)
       }
+      for entry in entries {
+        refreshLater(.init(channel: entry.channel, key: entry.key), of: host, at: turn.time.monotonic)
+      }
+      return
+    }
+    let state = try channel(place.channel, in: &turn)
+    guard let publication = try publication(of: place.key.string, in: state, of: host, in: &turn) else { return }
+    let isSettled = host.recordsState.sequencer.isIdle
+    if isSettled || state.options.durability != .durable {
+      if !isSettled { host.doubtful.insert(place) }
+      try append(publication, nil, edit: nil, of: state, for: .broker, in: &turn)
+    } else {
+      // It shows what is not on disk yet, and must fail with it.
+      let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
+      try perform(decision, of: host, for: .broker, in: &turn)
     }
   }
 
@@ -287,10 +305,12 @@ extension BrokerCore {
 
   /// The change of a list that brings an entry up to date; nil where it is. Without its offset where the channel drains.
   func publication(
-    of key: String, in state: ChannelState, of host: AppHost, at time: BrokerTime
+    of key: String, in state: ChannelState, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) -> Publication? {
     guard let map = state.map else { preconditionFailure("apps refresh map channels alone, not \(state.name)") }
-    let entry = try host.app.entry(key, of: state.name, AppLens(core: self, host: host, time: time))
+    let entry = try consult(host, in: &turn) { (lens) throws(ClientError) in
+      try host.app.entry(key, of: state.name, lens)
+    }
     let before = map.latest(key)
     // What is on its way to the disk may fail: then this must fail with it, and so is written in any case.
     let isUnderWay = map.isUnderWay(key)
@@ -298,14 +318,14 @@ extension BrokerCore {
     guard let entry else {
       if before == nil && !isUnderWay { return nil }
       return Publication(
-        offset: offset, time: time.wall, data: Self.noData, tags: audienceTags(of: before),
+        offset: offset, time: turn.time.wall, data: Self.noData, tags: audienceTags(of: before),
         change: KeyChange(key: key, removed: true))
     }
     let change = KeyChange(key: key, score: entry.score, expires: entry.expires, kept: entry.kept)
     if let before, !isUnderWay, before.data == entry.data, before.change == change, before.tags == entry.tags {
       return nil
     }
-    return Publication(offset: offset, time: time.wall, data: entry.data, tags: entry.tags, change: change)
+    return Publication(offset: offset, time: turn.time.wall, data: entry.data, tags: entry.tags, change: change)
   }
 
   /// Whoever could not see an entry must not hear that it goes.
@@ -316,15 +336,20 @@ extension BrokerCore {
 
   /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker
   /// was killed; one that is in memory alone is empty each time.
-  func refreshOpened(_ state: ChannelState, at time: BrokerTime) {
+  func refreshOpened(_ state: ChannelState, in turn: inout Turn) {
     guard let host = host(of: state), let map = state.map else { return }
-    var keys: [String] = []
-    if state.options.mapMode != .persistent {
-      // What cannot be found out now is, with the next change.
-      keys = (try? host.app.keys(of: state.name, AppLens(core: self, host: host, time: time))) ?? []
-    } else if refreshedLists.insert(state.name) {
-      keys = Array(map.keys)
+    if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
+    guard refreshedLists.insert(state.name) else { return }
+    for key in map.keys { refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic) }
+  }
+
+  func fill(_ name: ChannelName, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    do throws(ClientError) {
+      let keys = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.keys(of: name, lens) }
+      for key in keys { refreshLater(.init(channel: name, key: key), of: host, at: turn.time.monotonic) }
+    } catch {
+      // What cannot be found out at all is, with the next change.
+      if !turn.missing.isEmpty { park(waiting, .fill(host, name), in: &turn) }
     }
-    for key in keys { refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic) }
   }
 }

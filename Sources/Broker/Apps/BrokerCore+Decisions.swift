@@ -31,23 +31,22 @@ extension BrokerCore {
   }
 
   func perform(
-    _ decision: AppDecision, of host: AppHost, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     if let index = decision.onlyEntry, case .publish(let publication) = decision.effects[index],
       host.recordsState.sequencer.isIdle
     {
-      return try publish(publication, by: decision, of: host, for: requester, at: time, into: &effects)
+      return try publish(publication, by: decision, of: host, for: requester, in: &turn)
     }
     var parts = Assembly(requester: requester)
     do throws(ClientError) {
-      try assemble(decision, &parts, of: host, at: time)
+      try assemble(decision, &parts, of: host, in: &turn)
       if let repeated = parts.repeated {
         host.records.restore(parts.undo)
-        return answer(decision, for: requester, with: repeated.underWay, at: time, into: &effects)
+        return answer(decision, for: requester, with: repeated.underWay, in: &turn)
       }
-      if parts.entries.isEmpty { return finish(decision, for: requester, of: host, at: time, into: &effects) }
-      try commit(decision, parts, of: host, at: time, into: &effects)
+      if parts.entries.isEmpty { return finish(decision, for: requester, of: host, in: &turn) }
+      try commit(decision, parts, of: host, in: &turn)
     } catch {
       host.records.restore(parts.undo)
       throw error
@@ -57,50 +56,50 @@ extension BrokerCore {
   /// The way of nearly all decisions: one publication, upon nothing that is still on its way to the disk.
   private func publish(
     _ publication: AppPublication, by decision: AppDecision, of host: AppHost, for requester: Requester,
-    at time: BrokerTime, into effects: inout [BrokerEffect]
+    in turn: inout Turn
   ) throws(ClientError) {
-    let state = try channel(publication.channel, at: time)
-    var (record, repeated) = try check(publication, on: state, for: requester, at: time)
-    if let repeated { return answer(decision, for: requester, with: repeated.underWay, at: time, into: &effects) }
+    let state = try channel(publication.channel, in: &turn)
+    var (record, repeated) = try check(publication, on: state, for: requester, in: &turn)
+    if let repeated { return answer(decision, for: requester, with: repeated.underWay, in: &turn) }
     guard let offset = state.sequencer.peek() else { throw .draining }
     record?.offset = offset
     let entry = entry(
       Publication(
-        offset: offset, time: time.wall, data: publication.data, info: publication.info, tags: publication.tags),
+        offset: offset, time: turn.time.wall, data: publication.data, info: publication.info, tags: publication.tags),
       record, edit: nil, of: state, for: requester)
-    let outcome = disk.append(entry)
+    let outcome = disk.append(.one(entry))
     let pendingDecision = try pendingDecision(decision, count: 1, [], outcome, of: host, for: requester)
-    took(entry, on: state, outcome, by: pendingDecision, at: time, into: &effects)
+    took(entry, on: state, outcome, by: pendingDecision, in: &turn)
   }
 
   private func assemble(
-    _ decision: AppDecision, _ parts: inout Assembly, of host: AppHost, at time: BrokerTime
+    _ decision: AppDecision, _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     // Records first: lists are worked out from them.
     var discarded: [String] = []
     for effect in decision.effects {
       switch effect {
-      case .write(let key, let record): try add(record, key, &parts, of: host, at: time)
-      case .erase(let key): try add(nil, key, &parts, of: host, at: time)
+      case .write(let key, let record): try add(record, key, &parts, of: host, in: &turn)
+      case .erase(let key): try add(nil, key, &parts, of: host, in: &turn)
       case .discardPictures(let pictures): discarded += pictures
       default: break
       }
     }
     for effect in decision.effects {
       switch effect {
-      case .publish(let publication): try add(publication, &parts, at: time)
+      case .publish(let publication): try add(publication, &parts, in: &turn)
       case .edit(let channel, let offset, let data, let concealment):
-        try add(edit: offset, of: channel, data, from: concealment, &parts, at: time)
+        try add(edit: offset, of: channel, data, from: concealment, &parts, in: &turn)
       case .refresh(let channel, let key, .atomically):
-        let state = try self.channel(channel, at: time)
-        if let change = try publication(of: key, in: state, of: host, at: time) { try add(change, nil, state, &parts) }
+        let state = try self.channel(channel, in: &turn)
+        if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: break
       }
     }
-    try note(discarded, &parts, of: host, at: time)
+    try note(discarded, &parts, of: host, in: &turn)
     // What was decided upon something that is not on disk must fail with it.
     if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
-      let nothing = Publication(time: time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
+      let nothing = Publication(time: turn.time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
     }
   }
@@ -108,11 +107,11 @@ extension BrokerCore {
   /// Pictures are deleted by gateways, which may be away, and the broker may be killed before it has told them: so they
   /// are told again, until a record says that it was done.
   private func note(
-    _ pictures: [String], _ parts: inout Assembly, of host: AppHost, at time: BrokerTime
+    _ pictures: [String], _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     guard let first = pictures.first else { return }
-    let record = DiscardedPictures(pictures: pictures, due: time.wall + Self.discardInterval)
-    try add(record, DiscardedPictures.prefix + first, &parts, of: host, at: time)
+    let record = DiscardedPictures(pictures: pictures, due: turn.time.wall + Self.discardInterval)
+    try add(record, DiscardedPictures.prefix + first, &parts, of: host, in: &turn)
   }
 
   /// Milliseconds until gateways are told again what to delete.
@@ -122,7 +121,7 @@ extension BrokerCore {
   private static let chainKey = " "
 
   private func add(
-    _ record: (any AppRecord)?, _ key: String, _ parts: inout Assembly, of host: AppHost, at time: BrokerTime
+    _ record: (any AppRecord)?, _ key: String, _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     guard key.utf8.count <= AppRecords.maximumKeyBytes else {
       throw .limitExceeded.saying("what the command names is too long to be kept; use a shorter name")
@@ -136,27 +135,31 @@ extension BrokerCore {
     let due = record?.due
     let lane = record?.lane ?? .endings
     let change = KeyChange(key: key, removed: record == nil, score: lane.rawValue, expires: due ?? .max)
-    let publication = Publication(time: time.wall, data: data, change: change)
+    let publication = Publication(time: turn.time.wall, data: data, change: change)
     let offset = try add(publication, nil, host.recordsState, &parts)
     parts.records.append((key, offset))
+    // Whoever is reading it may read what it was.
+    if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
+    host.noteWritten(key)
     parts.undo.append(host.records.set(record, key, bytes: data.count, offset: offset))
     if let due { host.timetable.note(due, in: lane) }
   }
 
   private func add(
-    _ publication: AppPublication, _ parts: inout Assembly, at time: BrokerTime
+    _ publication: AppPublication, _ parts: inout Assembly, in turn: inout Turn
   ) throws(ClientError) {
-    let state = try channel(publication.channel, at: time)
-    let (record, repeated) = try check(publication, on: state, for: parts.requester, at: time)
+    let state = try channel(publication.channel, in: &turn)
+    let (record, repeated) = try check(publication, on: state, for: parts.requester, in: &turn)
     if let repeated { parts.repeated = repeated }
     try add(
-      Publication(time: time.wall, data: publication.data, info: publication.info, tags: publication.tags), nil, state,
+      Publication(time: turn.time.wall, data: publication.data, info: publication.info, tags: publication.tags), nil,
+      state,
       &parts, record)
   }
 
   /// Whether it was published before, and what is to be remembered of it, without its offset.
   private func check(
-    _ publication: AppPublication, on state: ChannelState, for requester: Requester, at time: BrokerTime
+    _ publication: AppPublication, on state: ChannelState, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> (record: IdempotencyRecord?, repeated: Repeated?) {
     guard state.options.durability == .durable else {
       preconditionFailure("apps publish on durable channels alone, not on \(state.name)")
@@ -166,13 +169,13 @@ extension BrokerCore {
     if let key = publication.idempotencyKey {
       let digest = digest(of: publication.data)
       let held = state.idempotency[IdentifierKey(key)]
-      switch decideIdempotency(held?.record, digest: digest, now: time.wall) {
+      switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
       case .publish: try checkKeys(publication.info?.user, in: state)
       case .conflict: throw .idempotencyConflict
       case .alreadyPublished: repeated = Repeated(underWay: held?.ticket.flatMap { pending[$0]?.decision })
       }
       record = IdempotencyRecord(
-        key: key, offset: 0, digest: digest, expires: time.wall + configuration.idempotencyWindow)
+        key: key, offset: 0, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
     }
     // A gateway whose broker was killed asks again, and this broker knows what the log tells it.
     if !state.recentOrigins.isEmpty, let origin = requester.origin, state.recentOrigins[origin] != nil {
@@ -183,11 +186,11 @@ extension BrokerCore {
 
   private func add(
     edit offset: UInt64, of name: ChannelName, _ data: [UInt8]?, from concealment: AppConcealment?,
-    _ parts: inout Assembly, at time: BrokerTime
+    _ parts: inout Assembly, in turn: inout Turn
   ) throws(ClientError) {
-    let state = try channel(name, at: time)
-    let original = try kept(offset, in: state, at: time)
-    let plan = EditPlan(original: original, data: data, editor: nil, at: time.wall, from: concealment)
+    let state = try channel(name, in: &turn)
+    let original = try kept(offset, in: state, in: &turn)
+    let plan = EditPlan(original: original, data: data, editor: nil, at: turn.time.wall, from: concealment)
     try add(plan.notice, plan.edit, state, &parts)
   }
 
@@ -209,16 +212,15 @@ extension BrokerCore {
   // MARK: The log
 
   private func commit(
-    _ decision: AppDecision, _ parts: Assembly, of host: AppHost, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ decision: AppDecision, _ parts: Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
     let isShownOtherwise = parts.entries.contains { $0.publication.change?.kept != nil }
     let entries = isShownOtherwise ? parts.entries.map(\.asKept) : parts.entries
-    let outcome = entries.count == 1 ? disk.append(entries[0]) : disk.append(entries)
+    let outcome = disk.append(entries.count == 1 ? .one(entries[0]) : .together(entries))
     let pendingDecision = try pendingDecision(
       decision, count: parts.entries.count, parts.records, outcome, of: host, for: parts.requester)
     for index in parts.entries.indices {
-      took(parts.entries[index], on: parts.states[index], outcome, by: pendingDecision, at: time, into: &effects)
+      took(parts.entries[index], on: parts.states[index], outcome, by: pendingDecision, in: &turn)
     }
   }
 
@@ -242,17 +244,17 @@ extension BrokerCore {
   /// The log took an entry: as kept, or to be completed.
   private func took(
     _ entry: LogEntry, on state: ChannelState, _ outcome: AppendOutcome, by decision: PendingDecision,
-    at time: BrokerTime, into effects: inout [BrokerEffect]
+    in turn: inout Turn
   ) {
     if let record = entry.idempotency {
       let ticket = outcome == .kept ? nil : entry.ticket
-      hold(record, upon: ticket, of: entry.publication.info?.user, in: state, at: time)
+      hold(record, upon: ticket, of: entry.publication.info?.user, in: state, at: turn.time)
     }
     if outcome == .kept {
       state.map?.taken(entry.publication, ticket: entry.ticket)
       state.sequencer.kept()
-      deliver(entry.publication, on: state, at: time, into: &effects)
-      advance(decision, error: nil, at: time, into: &effects)
+      deliver(entry.publication, on: state, in: &turn)
+      advance(decision, error: nil, in: &turn)
     } else {
       state.sequencer.taken()
       noteUnderWay(entry, on: state)
@@ -264,22 +266,20 @@ extension BrokerCore {
 
   /// Nothing for the log: the answer comes at once, unless it may tell of what is not on disk yet.
   private func finish(
-    _ decision: AppDecision, for requester: Requester, of host: AppHost, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ decision: AppDecision, for requester: Requester, of host: AppHost, in turn: inout Turn
   ) {
-    for effect in decision.effects { follow(effect, of: host, at: time, into: &effects) }
-    answer(decision, for: requester, with: host.lastPending, at: time, into: &effects)
+    for effect in decision.effects { follow(effect, of: host, in: &turn) }
+    answer(decision, for: requester, with: host.lastPending, in: &turn)
   }
 
   /// - Parameter other: what the answer must not come before, and fails with.
   private func answer(
-    _ decision: AppDecision, for requester: Requester, with other: PendingDecision?, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ decision: AppDecision, for requester: Requester, with other: PendingDecision?, in turn: inout Turn
   ) {
     guard let other else {
       switch decision.answer {
-      case .search(let search): effects.append(.search(search, requester))
-      case .reply(let reply): settle(requester, .result(reply), at: time, into: &effects)
+      case .search(let search): turn.effects.append(.search(search, requester))
+      case .reply(let reply): settle(requester, .result(reply), in: &turn)
       case .later: preconditionFailure("what is to be done later is put aside before it is performed")
       }
       return

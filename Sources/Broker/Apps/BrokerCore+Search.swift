@@ -1,6 +1,5 @@
-import Apps
 public import Log
-import Wire
+public import Wire
 
 /// Answers to searches, which the index of messages finds on a thread of its own.
 extension BrokerCore {
@@ -8,8 +7,8 @@ extension BrokerCore {
   ///   - found: newest first; nil where this broker has no index.
   ///   - user: who searched, for the operator where that was too often; "" for a service.
   public func searched(
-    _ found: Result<[MessageIndex.Found], LogError>?, of user: String = "", for requester: Requester,
-    at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ found: Result<[FoundMessage], LogError>?, of user: String = "", for requester: Requester,
+    in turn: inout Turn
   ) {
     if case .failure(.backlog) = found {
       counters.limited += 1
@@ -25,14 +24,14 @@ extension BrokerCore {
       case nil:
         .failed(.notAvailable.saying("this server keeps no index of messages; ask whoever runs it to look at its log"))
       }
-    settle(requester, response, at: time, into: &effects)
+    settle(requester, response, in: &turn)
   }
 
   /// After so many bytes no more is told: whoever needs it searches for more words.
   static let searchReplyBytes = 256 << 10
 
   /// Without tags: whom a message is kept from is nobody else's business.
-  private static func json(of found: [MessageIndex.Found]) -> [UInt8] {
+  private static func json(of found: [FoundMessage]) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
       writer.list("messages") { writer in
@@ -50,13 +49,5 @@ extension BrokerCore {
       }
     }
     return writer.bytes
-  }
-}
-
-extension MessageIndex.Query {
-  init(_ search: MessageSearch) {
-    self.init(
-      channels: search.channels, text: search.text, publisher: search.publisher, audience: search.audience,
-      reader: search.reader, limit: search.limit, user: search.user)
   }
 }

@@ -38,6 +38,9 @@ final class PeerLink {
   var backlog = LinkBacklog()
   /// Answers to publications, calls and their like, which were done a while ago and found no room.
   private(set) var lateReplies: [LinkReply] = []
+  /// Requests that wait for a store, and the bytes of their answers, for which room is held back.
+  private(set) var waiting = 0
+  private var reserved = 0
   /// Channels in whose interest set the gateway stands, or which hold members of it.
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
@@ -70,6 +73,7 @@ final class PeerLink {
 
   /// The session is over: the gateway asks again for what was not answered.
   func forgetWaiting() {
+    (waiting, reserved) = (0, 0)
     backlog = LinkBacklog()
     lateReplies = []
   }
@@ -82,7 +86,21 @@ final class PeerLink {
   func hasRoom(for cost: Int, window: UInt64) -> Bool { underWay == 0 || underWay + UInt64(cost) <= window }
 
   /// Whether something may be begun whose answer holds up to so many bytes.
-  func hasRoom(forAnswerOf bytes: Int, window: UInt64) -> Bool { underWay + UInt64(bytes) <= window / 2 }
+  func hasRoom(forAnswerOf bytes: Int, window: UInt64) -> Bool {
+    underWay + UInt64(reserved) + UInt64(bytes) <= window / 2
+  }
+
+  /// A request waits for a store; its answer finds room when it comes.
+  func holdBack(_ bytes: Int) {
+    waiting += 1
+    reserved += bytes
+  }
+
+  /// It is answered, or will not be.
+  func giveBack(_ bytes: Int) {
+    waiting -= 1
+    reserved -= bytes
+  }
 
   func reply(later reply: LinkReply) { lateReplies.append(reply) }
 
@@ -118,6 +136,8 @@ final class PeerLink {
   func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
   func forgetResults(before request: UInt64) { results.forget(before: request) }
   func startedPublish(_ request: UInt64) { results.started(request) }
+  /// What was to be done was not: it is done when it is asked for again.
+  func neverStarted(_ request: UInt64) { results.neverStarted(request) }
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
 

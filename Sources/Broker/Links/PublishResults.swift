@@ -32,6 +32,8 @@ struct PublishResults {
 
   mutating func started(_ request: UInt64) { set(.underWay, for: request) }
 
+  mutating func neverStarted(_ request: UInt64) { set(.nothing, for: request) }
+
   mutating func remember(_ response: BrokerResponse, for request: UInt64) { set(.answered(response), for: request) }
 
   private mutating func set(_ known: Known, for request: UInt64) {

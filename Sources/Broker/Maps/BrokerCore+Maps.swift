@@ -34,15 +34,12 @@ extension BrokerCore {
     return KeyChange(key: write.key, score: score, expires: ttl > 0 ? time.wall + ttl : .max)
   }
 
-  /// Loads what a persistent channel holds, and sees to what has run out meanwhile.
-  func openMap(of state: ChannelState, at time: BrokerTime) throws(ClientError) {
+  /// - Parameter stored: what a persistent channel holds.
+  func openMap(of state: ChannelState, _ stored: [Publication], at time: BrokerTime) {
     guard state.options.kind == .map else { return }
-    var stored: [Publication] = []
-    if state.options.mapMode == .persistent {
-      do { stored = try disk.entries(of: state.name) } catch { throw clientError(for: error) }
-      if let host = host(of: state) {
-        for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
-      }
+    var stored = stored
+    if let host = host(of: state) {
+      for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
     }
     state.map = MapState(order: state.options.mapOrder, entries: stored)
     state.map?.lastWrite = time.monotonic
@@ -56,39 +53,31 @@ extension BrokerCore {
   }
 
   /// Removes the entries whose time has come. Bounded: the rest goes with the next turn.
-  func expireEntries(at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func expireEntries(in turn: inout Turn) {
     var left = Self.expiriesPerTurn
-    while left > 0, let name = mapEnds.next(upTo: time.wall) {
+    while left > 0, let name = mapEnds.next(upTo: turn.time.wall) {
       guard let state = channels[name], let map = state.map else { continue }
       map.scheduledEnd = nil
-      while left > 0, let key = map.nextEnding(upTo: time.wall) {
+      while left > 0, let key = map.nextEnding(upTo: turn.time.wall) {
         left -= 1
-        expire(key, of: map, in: state, at: time, into: &effects)
+        expire(key, of: map, in: state, in: &turn)
       }
       noteEnds(of: state)
     }
   }
 
-  /// Entries of maps that nobody opens end, too: the map is opened, and forgotten when they are gone.
-  func openDueMaps(at time: BrokerTime) {
-    for name in disk.takeDueMaps() {
-      guard let options = configuration.namespaces.options(for: name), options.kind == .map else { continue }
-      _ = try? channel(name, at: time)
-    }
-  }
-
   private func expire(
-    _ key: String, of map: MapState, in state: ChannelState, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ key: String, of map: MapState, in state: ChannelState, in turn: inout Turn
   ) {
     // What is on its way to the disk takes the entry's place, or leaves it as it is and says so (`changeFailed`).
     guard let entry = map.entry(key), map.latest(key)?.offset == entry.offset else { return }
     let removal = BrokerRequest.PublishRequest(
       channel: state.name, data: Self.noData, write: MapWrite(key: key, removed: true))
     do throws(ClientError) {
-      try publish(removal, for: .broker, at: time, into: &effects)
+      try publish(removal, for: .broker, in: &turn)
     } catch {
       // The disk is full, for example. A second later it may not be.
-      map.end(key, at: time.wall + 1000)
+      map.end(key, at: turn.time.wall + 1000)
     }
   }
 
@@ -109,7 +98,7 @@ extension BrokerCore {
   }
 
   func read(
-    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState, at time: BrokerTime
+    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState, in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let since = request.since
     guard let map = state.map else {
@@ -120,7 +109,7 @@ extension BrokerCore {
       let top = state.sequencer.top
       var page = try page(read, of: map, state.name, state.options, within: request.answer)
       if page.isCut && request.answer.isTry { return .tooLarge }
-      page.entries = withheld(page.entries, of: state.name, state.options, at: time)
+      page.entries = withheld(page.entries, of: state.name, state.options, at: turn.time)
       if read.cursor.isEmpty && page.cursor.isEmpty { return .live(.init(position: top, entries: page.entries)) }
       // Every page goes by the position of the first: what changed since then comes with the stream.
       let position = read.cursor.isEmpty ? top : since ?? top
@@ -132,7 +121,7 @@ extension BrokerCore {
       if state.options.app != nil, state.options.mapMode == .ephemeral {
         throw .unrecoverablePosition.saying("this map is kept in memory alone; read it from its start")
       }
-      return try stream(since: since, read, for: request, of: state, at: time)
+      return try stream(since: since, read, for: request, of: state, in: &turn)
     }
   }
 
@@ -155,7 +144,7 @@ extension BrokerCore {
 
   private func stream(
     since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState,
-    at time: BrokerTime
+    in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let top = state.sequencer.top
     let most = min(request.recoveryLimit, configuration.maximumPageSize)
@@ -164,11 +153,9 @@ extension BrokerCore {
     case .impossible:
       throw .unrecoverablePosition.saying("what changed since cannot be had; read the map from its start")
     case .upToDate: return .live(.init(position: top, recovered: true))
-    case .read(let offset, let count):
-      let range = LogRange(
-        since: offset, through: top.offset, limit: Int(min(count, UInt64(size))), notBefore: oldest(in: state, at: time)
-      )
-      let read = try self.read(range, within: request.answer, of: state)
+    case .read(let offset, _):
+      let read = try readUpToNow(
+        since: offset, limit: Int(size), within: request.answer, of: state, in: &turn)
       if read.isCut && request.answer.isTry { return .tooLarge }
       let found = read.publications
       guard let last = found.last, isWhole(found, after: offset, through: last.offset) else {
@@ -181,25 +168,25 @@ extension BrokerCore {
   }
 
   /// Reads without subscribing: one key, or a page.
-  func readMap(_ request: BrokerRequest.MapRequest, at time: BrokerTime) throws(ClientError) -> BrokerResponse {
+  func readMap(_ request: BrokerRequest.MapRequest, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     let options = try options(of: request.channel)
-    let audience = try admit(request.viewer, to: request.channel, options, at: time)
+    let audience = try admit(request.viewer, to: request.channel, options, in: &turn)
     let viewer = request.viewer.map { ClientInfo(user: $0, client: "") }
     guard options.kind == .map else { throw .badRequest.saying("\"\(request.channel)\" is not a map channel") }
-    let (map, position) = try map(request.channel, options, only: request.key, at: time)
+    let (map, position) = try map(request.channel, options, only: request.key, in: &turn)
     if let key = request.key {
       return .mapPage(
         MapPage(
           phase: .state, position: position,
           entries: shown(
-            withheld(map.entry(key).map { [$0] } ?? [], of: request.channel, options, at: time), of: options,
+            withheld(map.entry(key).map { [$0] } ?? [], of: request.channel, options, at: turn.time), of: options,
             to: viewer,
             audience)))
     }
     let page = try page(request.read, of: map, request.channel, options, within: request.answer)
     if page.isCut && request.answer.isTry { return .tooLarge }
     let entries = shown(
-      withheld(page.entries, of: request.channel, options, at: time), of: options, to: viewer, audience)
+      withheld(page.entries, of: request.channel, options, at: turn.time), of: options, to: viewer, audience)
     return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: page.cursor))
   }
 
@@ -222,17 +209,20 @@ extension BrokerCore {
   ///
   /// - Parameter only: the one key that is looked for; nil: all.
   func map(
-    _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, at time: BrokerTime
+    _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, in turn: inout Turn
   ) throws(ClientError) -> (map: MapState, top: StreamPosition) {
-    let (state, top) = try existing(name, options, at: time)
+    let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
     let map = MapState(order: options.mapOrder, entries: [])
     guard options.mapMode != .persistent, let host = host(of: options) else { return (map, top) }
-    let lens = AppLens(core: self, host: host, time: time)
-    for key in try host.app.keys(of: name, lens) {
-      guard wanted?.hasSameBytes(as: key) ?? true, let entry = try host.app.entry(key, of: name, lens) else { continue }
-      let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
-      map.apply(Publication(time: time.wall, data: entry.data, change: change))
+    try consult(host, in: &turn) { (lens) throws(ClientError) in
+      for key in try host.app.keys(of: name, lens) where wanted?.hasSameBytes(as: key) ?? true {
+        // Whatever else is missing is asked for together.
+        guard let entry = try lens.unlessMissing({ () throws(ClientError) in try host.app.entry(key, of: name, lens) })
+        else { continue }
+        let change = KeyChange(key: key, score: entry.score, expires: entry.expires)
+        map.apply(Publication(time: lens.now, data: entry.data, change: change))
+      }
     }
     return (map, top)
   }

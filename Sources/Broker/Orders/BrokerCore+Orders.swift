@@ -5,43 +5,41 @@ extension BrokerCore {
   /// Tells every gateway. The requester is answered when all of them have carried it out: what is published from then on
   /// reaches nobody whom the order meant.
   func issue(
-    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     guard orders.count < PendingOrders.limit else {
       throw .tooManyRequests.saying("too many orders wait for gateways to carry them out; try again later")
     }
     counters.orders += 1
-    tellGateways(order, then: response, for: requester, at: time, into: &effects)
+    tellGateways(order, then: response, for: requester, in: &turn)
   }
 
   func tellGateways(
-    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) {
     let links = links.sorted
     let id = orders.add(
       order, then: response, for: requester, waiting: Set(links.map(\.gateway)),
-      deadline: time.monotonic + configuration.gatewayTimeout)
+      deadline: turn.time.monotonic + configuration.gatewayTimeout)
     let open = links.filter { $0.state == .open }.map(\.gateway)
-    if !open.isEmpty { broadcast(.order(LinkOrder(id: id, order: order)), to: open, at: time, into: &effects) }
-    settleOrders(id, at: time, into: &effects)
+    if !open.isEmpty { broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
+    settleOrders(id, in: &turn)
   }
 
-  func obeyed(_ id: UInt64, by gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func obeyed(_ id: UInt64, by gateway: UInt64, in turn: inout Turn) {
     orders.confirm(id, by: gateway)
-    settleOrders(id, at: time, into: &effects)
+    settleOrders(id, in: &turn)
   }
 
   /// The gateway has a new session: whatever it had not confirmed may have been lost with the old one.
-  func repeatOrders(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func repeatOrders(to gateway: UInt64, in turn: inout Turn) {
     for order in orders.waiting(for: gateway) {
-      send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, at: time, into: &effects)
+      send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, in: &turn)
     }
   }
 
   /// - Parameter only: the one of which something has changed; nil: all of them.
-  func settleOrders(_ only: UInt64? = nil, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func settleOrders(_ only: UInt64? = nil, in turn: inout Turn) {
     if orders.isEmpty { return }
     let carriedOut = orders.takeCarriedOut(only) { gateway in
       switch links[gateway]?.state {
@@ -50,17 +48,17 @@ extension BrokerCore {
       }
     }
     for order in carriedOut {
-      if let requester = order.requester { answer(requester, order.response, at: time, into: &effects) }
+      if let requester = order.requester { answer(requester, order.response, in: &turn) }
     }
   }
 
-  func watchOrders(at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func watchOrders(in turn: inout Turn) {
     if orders.isEmpty { return }
-    for requester in orders.takeLate(at: time.monotonic) {
+    for requester in orders.takeLate(at: turn.time.monotonic) {
       counters.ordersLate += 1
       let late = ClientError.internalError.saying(
         "a gateway has not confirmed this within broker.gateway_timeout; it is told again as soon as it answers")
-      answer(requester, .failed(late), at: time, into: &effects)
+      answer(requester, .failed(late), in: &turn)
     }
   }
 }

@@ -1,33 +1,42 @@
-public import Log
+import Log
 import Wire
 
 /// Tokens that are revoked: kept on disk, told to every gateway when they are made and after each welcome.
 extension BrokerCore {
-  /// Loads what was revoked before. Call it before anything else; without it nothing can be revoked.
-  public func openRevocations() throws(LogError) {
-    let opened = try disk.open(RevocationLog.channel, durability: .durable)
-    let state = ChannelState(
-      name: RevocationLog.channel, options: AppHost.recordsOptions, store: disk, opened: opened, isHidden: true)
-    var table = RevocationTable()
-    for entry in try disk.entries(of: RevocationLog.channel) {
-      guard let revocation = try? Revocation(bytes: entry.data) else {
-        throw .failed("the revocation \"\(entry.change?.key ?? "")\" is of another version of Fanfare")
+  /// Switches revocations on: what was revoked before is loaded (``isStarting``). Call it before anything else; without it
+  /// nothing can be revoked.
+  public func openRevocations(in turn: inout Turn) {
+    revocations = RevocationLog(store: disk)
+    run(.loadRevocations, in: &turn)
+  }
+
+  func loadRevocations(waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    guard let log = revocations else { return }
+    do throws(ClientError) {
+      let opened = try loadHidden(RevocationLog.question, in: &turn)
+      var table = RevocationTable()
+      for entry in opened.entries {
+        guard let revocation = try? Revocation(bytes: entry.data) else {
+          return fail("the revocation \"\(entry.change?.key ?? "")\" is of another version of Fanfare")
+        }
+        table.insert(revocation)
       }
-      table.insert(revocation)
+      log.loaded(opened, table)
+      for link in links.sorted where link.state == .open { tellRevocations(to: link.gateway, in: &turn) }
+    } catch {
+      if !turn.missing.isEmpty { park(waiting, .loadRevocations, in: &turn) }
     }
-    revocations = RevocationLog(state: state, table: table)
   }
 
   /// In force from here on, whatever becomes of it on disk; acknowledged when it is there and no gateway lets such a
   /// token in any more.
   func revoke(
-    _ request: BrokerRequest.RevokeRequest, for requester: Requester, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ request: BrokerRequest.RevokeRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     guard let log = revocations else {
       throw .notAvailable.saying("this broker keeps no revocations")
     }
-    let asked = try revocation(request, at: time)
+    let asked = try revocation(request, at: turn.time)
     guard log.table.contains(asked) || log.table.count < configuration.maximumRevocations else {
       throw .limitExceeded.saying(
         "\(configuration.maximumRevocations) revocations are in force, as many as token.max_revocations allows; give "
@@ -40,9 +49,9 @@ extension BrokerCore {
     let merged = log.table.insert(asked)
     log.underWay += 1
     let change = KeyChange(key: merged.key, expires: Self.milliseconds(ofEnd: merged))
-    let publication = Publication(offset: offset, time: time.wall, data: merged.bytes, change: change)
+    let publication = Publication(offset: offset, time: turn.time.wall, data: merged.bytes, change: change)
     let revocation = PendingRevocation(revocation: merged, requester: requester)
-    write(publication, keeping: revocation, at: time, into: &effects)
+    write(publication, keeping: revocation, in: &turn)
   }
 
   /// The end in milliseconds since 1970, as the log counts.
@@ -52,28 +61,27 @@ extension BrokerCore {
   }
 
   private func write(
-    _ publication: Publication, keeping revocation: PendingRevocation?, at time: BrokerTime,
-    into effects: inout [BrokerEffect]
+    _ publication: Publication, keeping revocation: PendingRevocation?, in turn: inout Turn
   ) {
     guard let state = revocations?.state else { return }
     let entry = entry(publication, nil, edit: nil, of: state, for: .broker)
-    switch state.store.append(entry) {
+    switch state.store.append(.one(entry)) {
     case .kept:
       state.sequencer.kept()
-      if let revocation { enforce(revocation, error: nil, at: time, into: &effects) }
+      if let revocation { enforce(revocation, error: nil, in: &turn) }
     case .pending:
       state.sequencer.taken()
       pending[entry.ticket] = PendingPublish(
         state: state, publication: publication, requester: .broker, revocation: revocation)
     case .refused(let error):
       counters.refused += 1
-      if let revocation { enforce(revocation, error: error, at: time, into: &effects) }
+      if let revocation { enforce(revocation, error: error, in: &turn) }
     }
   }
 
   /// - Parameter error: why it is not on disk. A full disk is no reason to let somebody stay.
   func enforce(
-    _ pending: PendingRevocation, error: LogError?, at time: BrokerTime, into effects: inout [BrokerEffect]
+    _ pending: PendingRevocation, error: LogError?, in turn: inout Turn
   ) {
     revocations?.underWay -= 1
     counters.revocations += 1
@@ -85,7 +93,7 @@ extension BrokerCore {
             + "broker; ask again when the disk has room"))
     }
     let order = SessionOrder.revoke([pending.revocation], replacesAll: false, isComplete: true)
-    tellGateways(order, then: response, for: pending.requester, at: time, into: &effects)
+    tellGateways(order, then: response, for: pending.requester, in: &turn)
   }
 
   private func revocation(
@@ -124,7 +132,7 @@ extension BrokerCore {
   static let revocationsPerMessage = 2000
 
   /// All that is in force, in as many messages as it takes.
-  func tellRevocations(to gateway: UInt64, at time: BrokerTime, into effects: inout [BrokerEffect]) {
+  func tellRevocations(to gateway: UInt64, in turn: inout Turn) {
     guard let table = revocations?.table else { return }
     var rest = table.all.sorted { $0.key < $1.key }[...]
     var isFirst = true
@@ -132,22 +140,23 @@ extension BrokerCore {
       let part = rest.prefix(Self.revocationsPerMessage)
       rest = rest.dropFirst(part.count)
       let order = SessionOrder.revoke(Array(part), replacesAll: isFirst, isComplete: rest.isEmpty)
-      send(.order(LinkOrder(id: 0, order: order)), to: gateway, at: time, into: &effects)
+      send(.order(LinkOrder(id: 0, order: order)), to: gateway, in: &turn)
       isFirst = false
     } while !rest.isEmpty
   }
 
   /// Gateways drop those whose end has come by themselves; here they are taken off the disk, too, some at a time.
-  func forgetRevocations(at time: BrokerTime) {
-    guard let log = revocations, log.lastSweep.map({ time.monotonic - $0 >= 10_000 }) ?? true else { return }
-    log.lastSweep = time.monotonic
-    var effects: [BrokerEffect] = []
-    for revocation in log.table.expired(at: time.wall / 1000, limit: Self.expiriesPerTurn) {
+  func forgetRevocations(in turn: inout Turn) {
+    guard let log = revocations, log.isLoaded, log.lastSweep.map({ turn.time.monotonic - $0 >= 10_000 }) ?? true else {
+      return
+    }
+    log.lastSweep = turn.time.monotonic
+    for revocation in log.table.expired(at: turn.time.wall / 1000, limit: Self.expiriesPerTurn) {
       guard let offset = log.state.sequencer.peek() else { return }
       log.table.remove(revocation)
       let change = KeyChange(key: revocation.key, removed: true)
-      let removal = Publication(offset: offset, time: time.wall, data: Self.noData, change: change)
-      write(removal, keeping: nil, at: time, into: &effects)
+      let removal = Publication(offset: offset, time: turn.time.wall, data: Self.noData, change: change)
+      write(removal, keeping: nil, in: &turn)
     }
   }
 }

@@ -11,16 +11,35 @@ final class RevocationLog {
     return name
   }()
 
-  let state: ChannelState
-  var table: RevocationTable
+  private(set) var state: ChannelState
+  var table = RevocationTable()
+  /// What is on disk is in the table. Before that no gateway is taken in.
+  private(set) var isLoaded = false
   /// Revocations that wait for the disk.
   var underWay = 0
   /// When expired ones were last looked for, in monotonic milliseconds.
   var lastSweep: Int64?
 
-  init(state: ChannelState, table: RevocationTable) {
-    self.state = state
+  init(store: any LogStore) {
+    state = Self.state(store, OpenedChannel(position: StreamPosition(epoch: "", offset: 0)))
+  }
+
+  static let question = LogQuestion.open(channel, .durable, withEntries: true, ifExists: false)
+
+  func loaded(_ opened: OpenedChannel, _ table: RevocationTable) {
+    state = Self.state(state.store, opened)
     self.table = table
+    isLoaded = true
+  }
+
+  /// Somebody else has them; those in the table are in force here all the same.
+  func lost() {
+    isLoaded = false
+    underWay = 0
+  }
+
+  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
+    ChannelState(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
   }
 }
 

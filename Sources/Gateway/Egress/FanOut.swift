@@ -216,7 +216,7 @@ final class FanOut {
   }
 
   private func closeSlow(_ outlet: Outlet) {
-    outlet.closeSlow()
+    if outlet.isOpen { outlet.closeSlow() }
     for lag in outlet.lags {
       if let place = lag.tape.place(of: outlet.id) { lag.tape.skip(place, outlet) }
     }
@@ -225,7 +225,10 @@ final class FanOut {
   /// The kernel took a part of it, nothing, or failed.
   private func incomplete(_ outlet: Outlet, _ tape: Tape, start: UInt64, count: Int, result: Int) {
     guard let place = tape.place(of: outlet.id) else { return }
-    guard result >= 0 else { return outlet.abandon() }
+    guard result >= 0 else {
+      if outlet.isOpen { outlet.abandon() }
+      return
+    }
     let end = start + UInt64(count)
     let position = start + UInt64(result)
     // The frame that was cut is completed behind the connection's own queue, and that queue's end is what tells us to

@@ -69,29 +69,25 @@ package final class FanOutProbe {
 }
 
 /// What a subscriber is to the fan-out: an outlet, and a session that is never spoken to.
-private final class Member: SessionTransport, OutletOwner {
-  let id: UInt64
+private final class Member: Outlet, SessionTransport {
   let eventLoop: any EventLoop
   let format = WireFormat.json
-  let outlet: Outlet
-  private let descriptor: Int32
+  private let socket: Int32
   private let tls: TLSHandler?
 
   init(id: UInt64, descriptor: Int32, tls: TLSHandler?, loop: any EventLoop) {
-    self.id = id
     eventLoop = loop
-    self.descriptor = descriptor
+    socket = descriptor
     self.tls = tls
-    outlet = Outlet(id: id, descriptor: tls == nil ? descriptor : -1)
-    outlet.attach(self)
+    super.init(id: id, descriptor: tls == nil ? descriptor : -1)
   }
 
-  func transmit(_ bytes: UnsafeRawBufferPointer) {
-    if let tls, case .sent = unsafe tls.transmit(bytes, on: descriptor) { return }
+  override func transmit(_ bytes: UnsafeRawBufferPointer) {
+    if let tls, case .sent = unsafe tls.transmit(bytes, on: socket) { return }
     preconditionFailure("a datagram socket took a part of a frame")
   }
-  func closeSlow() { preconditionFailure("nobody is slow here") }
-  func abandon() { preconditionFailure("a datagram socket failed") }
+  override func closeSlow() { preconditionFailure("nobody is slow here") }
+  override func abandon() { preconditionFailure("a datagram socket failed") }
   func send(_ frame: [UInt8]) {}
   func close(_ code: DisconnectCode) {}
   func pauseReading() {}

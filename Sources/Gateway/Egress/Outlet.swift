@@ -1,44 +1,32 @@
-/// What an ``Outlet`` needs of its connection where the short way ends. Everything happens on its event loop.
-protocol OutletOwner: AnyObject {
-  /// Sends the bytes behind everything that was sent before, in whatever way; keeps what the kernel does not take.
-  func transmit(_ bytes: UnsafeRawBufferPointer)
-  /// The reader is too slow: it is told 3008. Calls nobody back before it returns.
-  func closeSlow()
-  /// A write failed: the connection is gone. Calls nobody back before it returns.
-  func abandon()
-}
-
-/// One connection's way out as the fan-out sees it: what it may write to, and what the connection is behind with.
+/// A client's connection as the fan-out sees it: what it may write to, and what the connection is behind with.
 ///
-/// Bound to its event loop, and deliberately not Sendable. A class of its own and not a part of the connection's
-/// interface, because the fan-out looks at nothing else of a connection, once for every delivery.
-final class Outlet {
-  /// The connection's.
-  let id: UInt64
-  /// Where to write straight to; -1: not now (something waits before it), or never (TLS, where the connection encrypts, or it has ended).
-  private(set) var descriptor: Int32 {
+/// Bound to its event loop, and deliberately not Sendable. What stands above ``Connection``, and above what tests put in
+/// its place: the fan-out knows no more of a connection than this, and a connection needs no second object for it.
+class Outlet {
+  /// Unique in this process.
+  final let id: UInt64
+  /// Where to write straight to; -1: not now (something waits before it), or never (TLS, where the connection encrypts, or
+  /// it has ended).
+  final private(set) var descriptor: Int32 {
     didSet { directory?.set(place, descriptor) }
   }
   /// False from the moment at which either side began to close: whatever is handed in then is dropped.
-  private(set) var isOpen = true
-  /// Bytes that the connection accepted and the kernel has not.
-  private(set) var queuedBytes = 0
+  final private(set) var isOpen = true
+  /// Bytes that the connection accepted and the kernel has not. At most the answer limit and one frame.
+  final private(set) var queuedBytes = 0
   /// Of ``queuedBytes``, what the client asked for, pings among it. It does not make the client slow.
-  private(set) var askedBytes = 0
+  final private(set) var askedBytes = 0
   /// So much of ``askedBytes`` waits that the client should ask for more only later. Set by the connection.
-  var isFull = false
+  final var isFull = false
   /// Bytes that wait on tapes for this connection to take more.
-  var laggingBytes = 0
+  final var laggingBytes = 0
   /// The tapes on which it lags.
-  var lags: [Lag] = []
+  final var lags: [Lag] = []
   /// Seats on tapes.
-  private(set) var seats = 0
+  final private(set) var seats = 0
   private unowned var directory: OutletDirectory?
-  private(set) var place: UInt32 = 0
-
+  final private(set) var place: UInt32 = 0
   private let directDescriptor: Int32
-  /// Ends us before it goes; from then on it is not asked again.
-  private unowned var owner: (any OutletOwner)?
 
   /// - Parameter descriptor: -1 where the connection must always be asked, as with TLS.
   init(id: UInt64, descriptor: Int32) {
@@ -47,62 +35,58 @@ final class Outlet {
     directDescriptor = descriptor
   }
 
-  func attach(_ owner: any OutletOwner) { self.owner = owner }
+  // MARK: What a connection does for the fan-out
+
+  /// Sends the bytes behind everything that was sent before, in whatever way; keeps what the kernel does not take. Does
+  /// nothing once it is not open any more.
+  func transmit(_ bytes: UnsafeRawBufferPointer) { preconditionFailure("a connection says how it sends") }
+
+  /// The reader is too slow: it is told 3008. Calls nobody back before it returns.
+  func closeSlow() { preconditionFailure("a connection says how it closes") }
+
+  /// A write failed: the connection is gone. Calls nobody back before it returns.
+  func abandon() { preconditionFailure("a connection says how it ends") }
+
+  // MARK: What waits
 
   /// What waits here and on tapes that nobody asked for: beyond a limit the reader is too slow.
-  var unaskedBytes: Int { laggingBytes + queuedBytes - askedBytes }
+  final var unaskedBytes: Int { laggingBytes + queuedBytes - askedBytes }
 
   /// Whether the next byte would go out at once.
-  var isClear: Bool { isOpen && queuedBytes == 0 }
+  final var isClear: Bool { isOpen && queuedBytes == 0 }
 
-  // MARK: From the connection
-
-  func queued(_ bytes: Int, isAsked: Bool = false) {
+  final func queued(_ bytes: Int, isAsked: Bool = false) {
     queuedBytes += bytes
     if isAsked { askedBytes += bytes }
     descriptor = -1
   }
 
-  func dequeued(_ bytes: Int, isAsked: Bool = false) {
+  final func dequeued(_ bytes: Int, isAsked: Bool = false) {
     queuedBytes -= bytes
     if isAsked { askedBytes -= bytes }
     if isClear { descriptor = directDescriptor }
   }
 
   /// Nothing is sent from here on but what closes it.
-  func end() {
+  final func end() {
     isOpen = false
     descriptor = -1
   }
 
-  // MARK: From the fan-out
+  // MARK: Seats
 
-  func sat(in directory: OutletDirectory) {
+  final func sat(in directory: OutletDirectory) {
     seats += 1
     guard seats == 1 else { return }
     place = directory.enter(self, descriptor)
     self.directory = directory
   }
 
-  func stoodUp() {
+  final func stoodUp() {
     seats -= 1
     guard seats == 0 else { return }
     directory?.leave(place)
     directory = nil
-  }
-
-  /// The ordinary way, which keeps what the kernel does not take.
-  func transmit(_ bytes: UnsafeRawBufferPointer) {
-    guard isOpen else { return }
-    unsafe owner?.transmit(bytes)
-  }
-
-  func closeSlow() {
-    if isOpen { owner?.closeSlow() }
-  }
-
-  func abandon() {
-    if isOpen { owner?.abandon() }
   }
 }
 

@@ -37,7 +37,7 @@ extension GatewayLink {
     of response: BrokerResponse, to subscribe: BrokerRequest.SubscribeRequest
   ) throws(MalformedMessage) {
     guard case .subscribed(let subscribed) = response, let position = channels[subscribe.channel]?.position,
-      !channelsBehind.contains(subscribe.channel)
+      !isBehind(subscribe.channel)
     else { return }
     if position != subscribed.position { throw MalformedMessage() }
   }
@@ -67,9 +67,16 @@ extension GatewayLink {
   func catchUp(
     _ name: ChannelName, _ channel: LinkChannel, with position: StreamPosition, into effects: inout [GatewayLinkEffect]
   ) {
-    guard channelsBehind.remove(name) != nil else { return }
+    guard isBehind(name) else { return }
+    whileOpen { _ = $0.channelsBehind.remove(name) }
     if let old = channel.position, old != position { lose(name, channel, into: &effects) }
   }
+
+  private func isBehind(_ name: ChannelName) -> Bool {
+    if case .open(let open) = state { open.channelsBehind.contains(name) } else { false }
+  }
+
+  private func noteBehind(_ name: ChannelName) { whileOpen { _ = $0.channelsBehind.insert(name) } }
 
   func lose(_ name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]) {
     counters.channelsLost += 1
@@ -128,11 +135,11 @@ extension GatewayLink {
         channel.position = nil
         lose(subscribe.channel, channel, into: &effects)
       } else {
-        channelsBehind.insert(subscribe.channel)
+        noteBehind(subscribe.channel)
       }
       return
     }
-    if channelsBehind.contains(subscribe.channel) { return }
+    if isBehind(subscribe.channel) { return }
     channel.position = subscribed.position
     if subscribed.recovered {
       counters.channelsRefilled += 1
@@ -157,7 +164,7 @@ extension GatewayLink {
       changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
     default:
       // Nobody knows what they may see now: what was missed has to wait until somebody does.
-      channelsBehind.insert(channel)
+      noteBehind(channel)
     }
   }
 }

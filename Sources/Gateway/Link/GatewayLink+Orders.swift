@@ -6,15 +6,16 @@ extension GatewayLink {
     switch order.order {
     case .disconnect, .unsubscribe: effects.append(.sessionOrder(order.id, order.order))
     case .revoke(let revocations, let replacesAll, let isComplete):
-      guard replacesAll || incomingRevocations != nil else {
+      guard case .open(let open) = state else { return }
+      guard replacesAll || open.incomingRevocations != nil else {
         for revocation in revocations { self.revocations.insert(revocation) }
         let news = RevocationTable(revocations)
         return effects.append(.revoked(order.id, news: news, all: self.revocations))
       }
       // What a new session begins with. Until all of it is here, what was known before counts.
-      var incoming = replacesAll ? RevocationTable() : incomingRevocations ?? RevocationTable()
+      var incoming = replacesAll ? RevocationTable() : open.incomingRevocations ?? RevocationTable()
       for revocation in revocations { incoming.insert(revocation) }
-      incomingRevocations = isComplete ? nil : incoming
+      whileOpen { $0.incomingRevocations = isComplete ? nil : incoming }
       guard isComplete else { return }
       self.revocations = incoming
       effects.append(.revoked(order.id, news: incoming, all: incoming))
@@ -23,7 +24,7 @@ extension GatewayLink {
 
   /// Every event loop has carried the order out.
   public func obeyed(_ id: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    guard id != 0, state == .open else { return }
+    guard id != 0, isOpen else { return }
     send(.obeyed(LinkObeyed(id: id)), at: now, into: &effects)
   }
 

@@ -4,10 +4,8 @@ import Wire
 extension GatewayLink {
   func reopen(at now: Int64, into effects: inout [GatewayLinkEffect]) {
     session += 1
-    state = .opening
+    close()
     for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
-    channelsBehind = []
-    incomingRevocations = nil
     sayHello(at: now, into: &effects)
   }
 
@@ -15,7 +13,6 @@ extension GatewayLink {
     nextSent = 0
     nextReceived = 0
     receivedBytes = 0
-    acknowledgedBytes = 0
     lastHeard = now
     send(.hello(LinkHello(gateway: configuration.gateway)), at: now, into: &effects)
   }

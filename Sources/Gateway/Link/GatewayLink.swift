@@ -38,20 +38,30 @@ public struct GatewayLinkConfiguration: Sendable {
 /// and asks again what was not answered. What was missed goes to the subscribers as if it came live, so a broker that
 /// restarts is a pause and nothing else; what cannot be had any more is said to be lost, never passed over.
 public final class GatewayLink {
-  enum State: Equatable { case opening, open }
+  enum State {
+    /// A hello is on its way, and is said again after so many milliseconds without an answer.
+    case opening(patience: Int64)
+    case open(OpenLink)
+  }
+
+  /// What counts between a welcome and the end of its session.
+  struct OpenLink {
+    /// So much is worth a message: often enough for the broker's window never to wait for it.
+    let acknowledgeBytes: UInt64
+    var acknowledgedBytes: UInt64 = 0
+    /// All revoked tokens, while they come in parts.
+    var incomingRevocations: RevocationTable?
+    /// Channels that the broker refused to bring up to date: asked again with the next tick.
+    var channelsBehind: Set<ChannelName> = []
+  }
 
   public let configuration: GatewayLinkConfiguration
   public internal(set) var counters = GatewayLinkCounters()
-  var state = State.opening
-  /// Milliseconds after which an unanswered hello is said again.
-  var helloPatience: Int64
+  private(set) var state: State
   var session: UInt64
   var nextSent: UInt64 = 0
   var nextReceived: UInt64 = 0
   var receivedBytes: UInt64 = 0
-  var acknowledgedBytes: UInt64 = 0
-  /// So much is worth a message: often enough for the broker's window never to wait for it.
-  private var acknowledgeBytes: UInt64
   var lastHeard: Int64 = 0
   var lastSent: Int64 = 0
   var isHolding = false
@@ -59,10 +69,6 @@ public final class GatewayLink {
   var channels: [ChannelName: LinkChannel] = [:]
   /// Tokens that are revoked, as the broker said.
   var revocations = RevocationTable()
-  /// All of them, while they come in parts.
-  var incomingRevocations: RevocationTable?
-  /// Channels that the broker refused to bring up to date: asked again with the next tick.
-  var channelsBehind: Set<ChannelName> = []
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -70,11 +76,23 @@ public final class GatewayLink {
   public init(configuration: GatewayLinkConfiguration, firstSession: UInt64 = 1) {
     self.configuration = configuration
     session = firstSession
-    acknowledgeBytes = configuration.acknowledgeBytes
-    helloPatience = configuration.heartbeatInterval
+    state = .opening(patience: configuration.heartbeatInterval)
   }
 
-  public var isOpen: Bool { state == .open }
+  public var isOpen: Bool { if case .open = state { true } else { false } }
+
+  /// Changes what an open link knows; nothing where it is not open.
+  @discardableResult
+  func whileOpen<Result>(_ body: (inout OpenLink) -> Result) -> Result? {
+    guard case .open(var open) = state else { return nil }
+    defer { state = .open(open) }
+    return body(&open)
+  }
+
+  /// No session holds any more. Whoever waited for a welcome goes on waiting as patiently.
+  func close() {
+    if isOpen { state = .opening(patience: configuration.heartbeatInterval) }
+  }
 
   /// Says hello. Call once, first.
   public func start(at now: Int64, into effects: inout [GatewayLinkEffect]) {
@@ -84,7 +102,7 @@ public final class GatewayLink {
 
   /// The gateway ends, its sessions are closed.
   public func stop(at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    if state == .open { send(.goodbye, at: now, into: &effects) }
+    if isOpen { send(.goodbye, at: now, into: &effects) }
   }
 
   // MARK: Requests
@@ -137,7 +155,7 @@ public final class GatewayLink {
     into effects: inout [GatewayLinkEffect]
   ) {
     let deadline = now + configuration.requestTimeout
-    let isOpen = state == .open
+    let isOpen = isOpen
     if isOpen {
       let message = LinkRequest(
         id: pending.nextID, oldestPending: pending.oldest, isResync: purpose == .resync, request: copy request)
@@ -170,7 +188,7 @@ public final class GatewayLink {
       counters.resets += 1
       return reopen(at: now, into: &effects)
     }
-    guard message.sequence == nextReceived, (kind == .welcome) == (state == .opening) else {
+    guard message.sequence == nextReceived, (kind == .welcome) != isOpen else {
       counters.gaps += 1
       return reopen(at: now, into: &effects)
     }
@@ -189,9 +207,8 @@ public final class GatewayLink {
   ) throws(MalformedMessage) {
     switch message.body {
     case .welcome(let welcome):
-      acknowledgeBytes = min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))
-      helloPatience = configuration.heartbeatInterval
-      state = .open
+      state = .open(
+        OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1
       resync(at: now, into: &effects)
     case .reply(let reply): try settle(reply, at: now, into: &effects)
@@ -251,16 +268,18 @@ public final class GatewayLink {
     for request in pending.expired(at: now) { giveUp(request, into: &effects) }
     releaseClients(into: &effects)
     switch state {
-    case .opening:
-      guard now - lastSent >= helloPatience else { break }
+    case .opening(let patience):
+      guard now - lastSent >= patience else { break }
       // Longer each time: a welcome that takes longer than one interval must find its session still open. And where no
       // broker is, hellos wait in the pipe for one.
-      helloPatience = min(2 * helloPatience, max(6 * configuration.brokerTimeout, configuration.heartbeatInterval))
+      let most = max(6 * configuration.brokerTimeout, configuration.heartbeatInterval)
+      state = .opening(patience: min(2 * patience, most))
       reopen(at: now, into: &effects)
-    case .open:
+    case .open(var open):
       if now - lastHeard > configuration.brokerTimeout { return reopen(at: now, into: &effects) }
-      let behind = channelsBehind
-      channelsBehind = []
+      let behind = open.channelsBehind
+      open.channelsBehind = []
+      state = .open(open)
       // Sorted, so that a seed replays to the same end.
       for name in behind.sorted() {
         if let channel = channels[name], channel.position != nil { resync(name, channel, at: now, into: &effects) }
@@ -271,18 +290,21 @@ public final class GatewayLink {
 
   /// Tells the broker what the event loops have worked off, once it is worth a message.
   public func acknowledge(queuedBytes: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    guard state == .open, consumedBytes(queuedBytes) >= acknowledgedBytes + acknowledgeBytes else {
-      return
-    }
+    guard case .open(let open) = state,
+      consumedBytes(queuedBytes) >= open.acknowledgedBytes + open.acknowledgeBytes
+    else { return }
     sendHeartbeat(queuedBytes, at: now, into: &effects)
   }
 
   func consumedBytes(_ queued: UInt64) -> UInt64 { receivedBytes > queued ? receivedBytes - queued : 0 }
 
   func sendHeartbeat(_ queued: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
-    acknowledgedBytes = max(acknowledgedBytes, consumedBytes(queued))
-    let heartbeat = GatewayHeartbeat(consumedBytes: acknowledgedBytes)
-    send(.gatewayHeartbeat(heartbeat), at: now, into: &effects)
+    let consumed = whileOpen { open in
+      open.acknowledgedBytes = max(open.acknowledgedBytes, consumedBytes(queued))
+      return open.acknowledgedBytes
+    }
+    guard let consumed else { return }
+    send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: consumed)), at: now, into: &effects)
   }
 
   /// The session is told; what the broker makes of the request later is undone or ignored.

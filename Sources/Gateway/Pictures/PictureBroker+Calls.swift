@@ -2,35 +2,28 @@ import Foundation
 public import Wire
 
 extension PictureBroker {
-  /// A call of an app's method in a user's name, as a gateway and not as a client; answered once, on any thread.
+  /// A command in a user's name, as a gateway says it and no client can; answered once, on any thread.
   public typealias Call =
     @Sendable (
-      _ method: String, _ data: [UInt8], _ user: String,
-      _ answer: @escaping @Sendable (Result<[UInt8], ClientError>) -> Void
+      _ command: StateCommand, _ user: String, _ answer: @escaping @Sendable (Result<[UInt8], ClientError>) -> Void
     ) -> Void
 
-  /// The broker behind calls of `state.picture.added`, `state.picture.key` and `state.picture.gone`.
+  /// The broker behind commands about pictures.
   public init(call: @escaping Call) {
     self.init(
       register: { picture, answer in
-        let request = Registration(
-          id: picture.id, type: picture.type, bytes: picture.bytes, key: Data(picture.key).base64EncodedString(),
-          upload: Data(picture.upload).base64EncodedString())
-        guard let data = Self.encode(request) else { return answer(.failure(.internalError)) }
-        call("state.picture.added", data, picture.user) { result in answer(result.map { _ in () }) }
+        let command = StateCommand.addPicture(
+          .init(
+            id: picture.id, type: picture.type, bytes: Int64(picture.bytes), key: picture.key, upload: picture.upload))
+        call(command, picture.user) { result in answer(result.map { _ in () }) }
       },
       begin: { picture, answer in
-        let request = Registration(
-          id: picture.id, type: nil, bytes: picture.bytes, key: Data(picture.key).base64EncodedString(),
-          upload: Data(picture.upload).base64EncodedString())
-        guard let data = Self.encode(request) else { return answer(.failure(.internalError)) }
-        call("state.picture.added", data, picture.user) { result in answer(result.map { _ in () }) }
+        let command = StateCommand.addPicture(
+          .init(id: picture.id, type: nil, bytes: Int64(picture.bytes), key: picture.key, upload: picture.upload))
+        call(command, picture.user) { result in answer(result.map { _ in () }) }
       },
       uploadKey: { id, upload, user, answer in
-        guard let data = Self.encode(["id": id, "upload": Data(upload).base64EncodedString()]) else {
-          return answer(.failure(.internalError))
-        }
-        call("state.picture.upload", data, user) { result in
+        call(.uploadKey(id: id, upload: upload), user) { result in
           answer(
             result.flatMap { reply in
               guard let reply = try? JSONDecoder().decode(UploadKeyReply.self, from: Data(reply)),
@@ -41,8 +34,7 @@ extension PictureBroker {
         }
       },
       key: { id, user, answer in
-        guard let data = Self.encode(["id": id]) else { return answer(.failure(.internalError)) }
-        call("state.picture.key", data, user) { result in
+        call(.pictureKey(id: id), user) { result in
           answer(
             result.flatMap { reply in
               guard let reply = try? JSONDecoder().decode(KeyReply.self, from: Data(reply)),
@@ -53,8 +45,7 @@ extension PictureBroker {
         }
       },
       gone: { ids, answer in
-        guard let data = Self.encode(["ids": ids]) else { return answer(.failure(.internalError)) }
-        call("state.picture.gone", data, Self.nobody) { result in
+        call(.gonePictures(ids), Self.nobody) { result in
           answer(
             result.flatMap { reply in
               guard let reply = try? JSONDecoder().decode([String: [String]].self, from: Data(reply)),
@@ -69,14 +60,6 @@ extension PictureBroker {
   /// The gateway asks for itself; the app does not look at who it is.
   private static let nobody = "-"
 
-  private struct Registration: Encodable {
-    var id: String
-    var type: String?
-    var bytes: Int
-    var key: String
-    var upload: String
-  }
-
   private struct UploadKeyReply: Decodable {
     var key: String
   }
@@ -84,11 +67,5 @@ extension PictureBroker {
   private struct KeyReply: Decodable {
     var type: String
     var key: String
-  }
-
-  private static func encode(_ value: some Encodable) -> [UInt8]? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(value)).map(Array.init)
   }
 }

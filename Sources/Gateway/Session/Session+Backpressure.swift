@@ -1,3 +1,4 @@
+import DequeModule
 import Wire
 
 /// What a client has read later instead of refused: commands wait in their order until there is room for them.
@@ -27,7 +28,7 @@ extension Session {
     // They are no requests: a pong that waited behind others would come too late.
     case .pong, .send: perform(command)
     default:
-      if waiting.isEmpty && !isOutputFull && !isInputHeld && !isResting {
+      if !hasWaiting && !isOutputFull && !isInputHeld && !isResting {
         perform(command)
       } else {
         waiting.append(command)
@@ -41,11 +42,13 @@ extension Session {
       waiting.removeFirst()
       perform(command)
     }
+    // An idle connection holds no memory for what it does not do.
+    if !hasWaiting { waiting = [] }
   }
 
   /// The server takes nothing from the client just now, and that is not the client's fault. Where it does not take its
   /// answers, it is.
-  var isUnread: Bool { isInputHeld || isDraining || isResting || (!waiting.isEmpty && !isOutputFull) }
+  var isUnread: Bool { isInputHeld || isDraining || isResting || (hasWaiting && !isOutputFull) }
 
   // MARK: What the peer takes
 

@@ -23,13 +23,21 @@ extension Session {
       if format == .protobuf && !data.isEmpty && !JSONSyntax.isValid(data) {
         return fail(id, .badRequest.saying("the data of \(excerpt(of: method)) must be valid JSON"))
       }
-      let request = BrokerRequest.CallRequest(method: method, data: data, caller: memberInfo(nil))
-      if PlaceCall.isOne(method) { return enterPlace(id, request) }
-      ask(.call(request), then: .call(id: id, .result))
-      return
+      return PlaceCall.isOne(method) ? enterPlace(id, data) : callApp(id, method, data)
     }
     do throws(ClientError) {
       try perform(call, id, CallParameters(data))
+    } catch {
+      fail(id, error)
+    }
+  }
+
+  /// What the command alone makes wrong is refused here.
+  mutating func callApp(_ id: UInt32, _ method: String, _ data: [UInt8], attestedPlace: String? = nil) {
+    do throws(ClientError) {
+      let command = try AppCommand(method, data, by: user)
+      ask(
+        .call(.init(command, caller: memberInfo(nil), attestedPlace: attestedPlace)), then: .call(id: id, .result))
     } catch {
       fail(id, error)
     }

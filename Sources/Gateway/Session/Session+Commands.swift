@@ -1,4 +1,5 @@
 import Auth
+import DequeModule
 import Wire
 
 /// Which command may come when, and to whom it goes.

@@ -1,4 +1,5 @@
 import Auth
+import DequeModule
 import Wire
 
 /// How sessions and subscriptions end from the server's side.
@@ -9,7 +10,7 @@ extension Session {
     phase = .closed
     let holdsFrames = attempt?.subs.isEmpty == false
     attempt = nil
-    waiting = WaitingCommands()
+    waiting = []
     publishPaced(endingWith: code)
     releaseEverything()
     if holdsFrames { out.append(.discardHeld) }

@@ -3,7 +3,7 @@ import Wire
 /// How fast one client may go (``SessionConfiguration/rates``).
 ///
 /// Whoever is too fast waits and loses nothing: commands that were read are begun later, in their order
-/// (``WaitingCommands``), the socket fills, and the client's own sends begin to wait.
+/// (``waiting``), the socket fills, and the client's own sends begin to wait.
 ///
 /// An object, so that a session pays one pointer for it; nobody but its session has it.
 final class SessionRates {

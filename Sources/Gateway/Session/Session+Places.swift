@@ -16,16 +16,15 @@ enum PlaceCall {
 extension Session {
   /// Without a token the call goes its way. While one is checked, the calls of the app that the client sends behind it
   /// wait: a `clique.leave` must not come before the `clique.enter` that it follows.
-  mutating func enterPlace(_ id: UInt32, _ request: BrokerRequest.CallRequest) {
+  mutating func enterPlace(_ id: UInt32, _ data: [UInt8]) {
     do throws(ClientError) {
-      guard let token = try JSONArguments(request.data).string("token") else {
-        ask(.call(request), then: .call(id: id, .result))
-        return
+      guard let token = try JSONArguments(data).string("token") else {
+        return callApp(id, PlaceCall.method, data)
       }
       guard token.utf8.count <= PlaceCall.longestToken else {
         throw .badRequest.saying("`token` has more than \(PlaceCall.longestToken) bytes; that is no place token")
       }
-      let tag = remember(.placeToken(id: id, request))
+      let tag = remember(.placeToken(id: id, data))
       isCheckingPlace = true
       out.append(.checkPlaceToken(tag: tag, token))
     } catch {
@@ -34,7 +33,7 @@ extension Session {
   }
 
   mutating func placeTokenChecked(_ tag: UInt64, _ result: Result<PlaceClaims, TokenError>) {
-    guard case .placeToken(let id, var request) = pending.removeValue(forKey: tag) else { return }
+    guard case .placeToken(let id, let data) = pending.removeValue(forKey: tag) else { return }
     isCheckingPlace = false
     switch result {
     case .failure(.expired): fail(id, .placeTokenExpired)
@@ -46,8 +45,7 @@ extension Session {
         return fail(id, .permissionDenied.saying("the place token is for another user; ask for one of your own"))
       }
       guard claims.expiresAt > time.wall else { return fail(id, .placeTokenExpired) }
-      request.attestedPlace = claims.place
-      ask(.call(request), then: .call(id: id, .result))
+      callApp(id, PlaceCall.method, data, attestedPlace: claims.place)
     }
   }
 }

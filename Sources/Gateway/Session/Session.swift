@@ -1,3 +1,4 @@
+import DequeModule
 public import Wire
 
 /// What one client connection may do: a pure machine. Inputs go in with the time, actions come out; a ``SessionDriver``
@@ -58,8 +59,8 @@ public struct Session {
   var reads: Set<UInt64> = []
   /// What `publish_interval` keeps back.
   var paced = PacedPublishes()
-  /// Commands that wait for room.
-  var waiting = WaitingCommands()
+  /// Commands that wait for room, at most those of one message: while some wait, the socket is not read.
+  var waiting: Deque<ClientCommand> = []
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
   /// As it was when the last ping was sent, or when a pong was last due; nil: not known yet.
@@ -102,7 +103,7 @@ public struct Session {
   /// rests because it was too fast.
   @inline(__always)
   public var wantsInput: Bool {
-    phase != .connecting && waiting.isEmpty && !isOutputFull && !isDraining && !isResting
+    phase != .connecting && !hasWaiting && !isOutputFull && !isDraining && !isResting
   }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
@@ -111,7 +112,11 @@ public struct Session {
 
   /// True while a command is under way whose answer the client should still get.
   @inline(__always)
-  public var awaitsAnswers: Bool { phase != .closed && !(pending.isEmpty && waiting.isEmpty) }
+  public var awaitsAnswers: Bool { phase != .closed && (!pending.isEmpty || hasWaiting) }
+
+  /// Commands wait for room.
+  @inline(__always)
+  var hasWaiting: Bool { !waiting.isEmpty }
 
   func isPending(_ tag: UInt64) -> Bool { pending[tag] != nil }
 
@@ -125,7 +130,7 @@ public struct Session {
     self.time = time
     let wasUnread = isUnread
     defer {
-      if !waiting.isEmpty { beginWaiting() }
+      if hasWaiting { beginWaiting() }
       if isUnread != wasUnread { awaitFromClient() }
     }
     switch input {
@@ -184,7 +189,7 @@ enum PendingOperation {
   case presence(id: UInt32)
   case presenceStats(id: UInt32)
   case call(id: UInt32, CallAnswer)
-  indirect case placeToken(id: UInt32, BrokerRequest.CallRequest)
+  case placeToken(id: UInt32, [UInt8])
   case refresh(id: UInt32)
   indirect case subRefresh(id: UInt32, ChannelName)
 }

@@ -12,7 +12,7 @@ extension SessionDriver {
 
   private func start(_ check: TokenCheck) {
     guard case .connection = check, session.phase == .connecting else { return run(check, with: host.otherVerifier) }
-    guard let delay = transport?.signInDelay() else {
+    guard let delay = isGone ? nil : transport.signInDelay() else {
       host.note(.signIns, from: self)
       checkEnded()
       return disconnect(.tooManyRequests)

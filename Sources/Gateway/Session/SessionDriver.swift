@@ -4,20 +4,11 @@ import Wire
 /// Performs what a ``Session`` decides: between a client's connection and the host that knows broker and hub.
 ///
 /// Bound to its connection's event loop, and deliberately not Sendable.
-final class SessionDriver {
+final class SessionDriver: ConnectionDelegate {
   var session: Session
-  /// Nil once it is closed.
-  private(set) var transport: (any SessionTransport)?
+  /// Kept when it is gone: what waits for it on tapes still counts, until the session has left them.
+  let transport: any SessionTransport
   let host: any SessionHost
-  /// Of the connection: what the host knows this session by.
-  let id: UInt64
-  let eventLoop: any EventLoop
-  let format: WireFormat
-  /// Where the fan-out writes. Outlives the connection, and is then closed.
-  let outlet: Outlet
-  let client: String
-  let sessionID: String
-  private let mostCommands: Int
 
   /// Replies of the read burst in hand: they leave as one frame.
   private var outbox: [ClientReply] = []
@@ -38,6 +29,8 @@ final class SessionDriver {
   /// Counts for somebody, and no longer among those that anybody may open.
   private var isSignedIn = false
   private var isPaused = false
+  /// The connection is gone.
+  private(set) var isGone = false
   private var hasEnded = false
   /// The one scheduled task. It may fire early: commands move deadlines back all the time, and leaving the task alone
   /// is cheaper than moving it along.
@@ -52,23 +45,24 @@ final class SessionDriver {
   ) {
     self.transport = transport
     self.host = host
-    id = transport.id
-    eventLoop = transport.eventLoop
-    format = transport.format
-    outlet = transport.outlet
-    client = identity.client
-    sessionID = identity.session
     checks = TokenChecks(most: rules.configuration.maximumTokenChecks)
-    mostCommands = rules.configuration.maximumCommandsPerMessage
     session = Session(
       rules: rules, identity: identity, format: transport.format,
       firstPingDelayMilliseconds: firstPingDelayMilliseconds)
   }
 
+  /// Of the connection: what the host knows this session by.
+  var id: UInt64 { transport.id }
+  /// Where the fan-out writes.
+  var outlet: Outlet { transport }
+  var eventLoop: any EventLoop { transport.eventLoop }
+  var format: WireFormat { session.format }
+  var client: String { session.identity.client }
+  var sessionID: String { session.identity.session }
   /// Empty: anonymous, or not connected yet.
   var user: String { session.user }
   /// The client's, without a port.
-  var address: String { transport?.remoteAddress ?? "" }
+  var address: String { transport.remoteAddress }
   var phase: Session.Phase { session.phase }
 
   // MARK: From the connection
@@ -88,6 +82,7 @@ final class SessionDriver {
     }
     do throws(CommandError) {
       try decode(message, into: &commands)
+      let mostCommands = session.configuration.maximumCommandsPerMessage
       guard commands.count <= mostCommands else {
         return feed(.malformed("more than \(mostCommands) commands in one message; send them in several"))
       }
@@ -127,14 +122,22 @@ final class SessionDriver {
     if outlet.isFull != session.isOutputFull && session.phase != .closed { feed(.outputFull(outlet.isFull)) }
   }
 
+  func drained() { host.drained(self) }
+
+  func relieved() {
+    outputChanged()
+    host.relieved(self)
+  }
+
   /// The connection is gone, whoever ended it.
   func closed() {
-    transport = nil
+    isGone = true
     checks.forgetWaiting()
     if let account = session.leaveAccount() { host.closeAccount(account) }
     outbox = []
     isInReadBurst = false
     feed(.transportClosed)
+    host.closed(self)
   }
 
   // MARK: From the host
@@ -226,12 +229,12 @@ final class SessionDriver {
     synchronizeTimer()
     if !isSignedIn && session.phase == .live {
       isSignedIn = true
-      transport?.signedIn()
+      transport.signedIn()
     }
     endIfAnswered()
     // What was just sent may be more than the client takes at once. Ends at once: only its taking undoes this.
     if outlet.isFull && !session.isOutputFull { outputChanged() }
-    if transport == nil && session.isDrained && !hasEnded {
+    if isGone && session.isDrained && !hasEnded {
       hasEnded = true
       host.sessionEnded(self)
     }
@@ -250,11 +253,11 @@ final class SessionDriver {
   /// gets to write anything that a reply has to come before.
   private func perform(_ action: SessionAction) {
     switch action {
-    case .send(let reply): if transport != nil { outbox.append(reply) }
+    case .send(let reply): if !isGone { outbox.append(reply) }
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
-      transport?.close(code)
+      if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):
       host.request(.subscribe(request), tag: tag, filter: filter, from: self)
@@ -274,7 +277,7 @@ final class SessionDriver {
   }
 
   private func flush() {
-    guard !outbox.isEmpty, let transport else { return }
+    guard !outbox.isEmpty, !isGone else { return }
     let replies = outbox
     outbox = []
     transport.send(ClientCodec.frame(for: replies, format: format))
@@ -284,7 +287,7 @@ final class SessionDriver {
     let pauses = isInputHeld || !session.wantsInput
     guard pauses != isPaused, session.phase != .closed else { return }
     isPaused = pauses
-    if pauses { transport?.pauseReading() } else { transport?.resumeReading() }
+    if pauses { transport.pauseReading() } else { transport.resumeReading() }
   }
 
   // MARK: Time
@@ -309,7 +312,7 @@ final class SessionDriver {
     timer = nil
     timerDue = .max
     if let due = session.nextDeadline, due <= host.time.monotonic {
-      if session.wantsProgress(at: host.time.monotonic), let progress = transport?.progress {
+      if session.wantsProgress(at: host.time.monotonic), !isGone, let progress = transport.progress {
         feed(.peerTook(progress))
       }
       feed(.deadline)

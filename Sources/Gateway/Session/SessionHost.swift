@@ -3,12 +3,9 @@ import NIOCore
 import Wire
 
 /// What a driver needs of the client's connection. Everything happens on its event loop.
-protocol SessionTransport: AnyObject {
-  var id: UInt64 { get }
+protocol SessionTransport: Outlet {
   var eventLoop: any EventLoop { get }
   var format: WireFormat { get }
-  /// Where the fan-out writes.
-  var outlet: Outlet { get }
   /// - Parameter frame: one whole WebSocket frame, or what another transport makes of the same replies.
   func send(_ frame: [UInt8])
   /// Ends the connection after what was sent before. Calls the delegate's "closed" at once or later, once.
@@ -65,6 +62,12 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
+  /// The connection took what had waited for it.
+  func drained(_ driver: SessionDriver)
+  /// The connection has taken most of the answers that it got: it may have more.
+  func relieved(_ driver: SessionDriver)
+  /// The connection is gone: nobody waits any longer for what it asked for.
+  func closed(_ driver: SessionDriver)
   /// The driver's last word: the transport is closed, and no answer that matters is under way. Comes once.
   func sessionEnded(_ driver: SessionDriver)
 }
@@ -84,4 +87,7 @@ extension SessionHost {
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
+  func drained(_ driver: SessionDriver) {}
+  func relieved(_ driver: SessionDriver) {}
+  func closed(_ driver: SessionDriver) {}
 }

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// A token that is to be checked, and under which tag the session waits for it.
 enum TokenCheck: Sendable {
   case connection(tag: UInt64, token: String)
@@ -18,7 +20,7 @@ enum TokenCheck: Sendable {
 struct TokenChecks {
   let most: Int
   private(set) var running = 0
-  private var waiting = FirstInFirstOut<TokenCheck>()
+  private var waiting: Deque<TokenCheck> = []
 
   init(most: Int) { self.most = max(most, 1) }
 
@@ -50,5 +52,5 @@ struct TokenChecks {
     return nil
   }
 
-  mutating func forgetWaiting() { waiting = FirstInFirstOut() }
+  mutating func forgetWaiting() { waiting = [] }
 }

@@ -96,7 +96,7 @@ struct AgeSweep {
     if count == limit { expires = .min }  // There may be more: due again at once.
     if let stale {
       if let quota { try quotas.willDelete(through: stale, of: id, in: quota, db) }
-      try CommitBatch.delete(db, channel: id, through: stale)
+      try TableWriter(db).delete(id, through: stale)
     }
     let update = try RowStatement(db, "UPDATE channels SET expires = ?2 WHERE id = ?1")
     update.bind(id, at: 1)

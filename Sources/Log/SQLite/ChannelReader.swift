@@ -1,7 +1,8 @@
 import GRDB
 import Wire
 
-/// Reads on the broker thread's own connection. A read sees everything that was committed before it began.
+/// Reads on a connection of its own. A read sees everything that was committed before it began: what the journal still has
+/// comes from memory, and is asked for before the tables are (``UnfoldedJournal``).
 struct ChannelReader {
   /// A channel's row.
   struct Row {
@@ -13,8 +14,23 @@ struct ChannelReader {
   }
 
   let queue: DatabaseQueue
+  let journal: UnfoldedJournal
 
   func row(of channel: ChannelName) throws -> Row? {
+    while true {
+      let folds = journal.folds
+      guard var row = try storedRow(of: channel) else { return nil }
+      if let newest = journal.entries(of: row.id).last {
+        row.top = max(row.top, newest.publication.offset)
+        row.ttl = newest.ttl
+        return row
+      }
+      // A fold may have come in between: what was not in the table yet is not in the journal any more.
+      if journal.folds == folds { return row }
+    }
+  }
+
+  private func storedRow(of channel: ChannelName) throws -> Row? {
     try queue.inDatabase { db in
       let statement = try RowStatement(
         db, "SELECT id, epoch, top, durability, history_ttl FROM channels WHERE name = ?1")
@@ -43,6 +59,12 @@ struct ChannelReader {
 
   /// Keys that have not expired, in the order of their offsets.
   func keys(of id: Int64, at now: Int64) throws -> [IdempotencyRecord] {
+    let unfolded = journal.entries(of: id).compactMap(\.idempotency).filter { $0.expires > now }
+    let stored = try storedKeys(of: id, at: now)
+    return unfolded.isEmpty ? stored : (stored + unfolded).newestPerKey()
+  }
+
+  private func storedKeys(of id: Int64, at now: Int64) throws -> [IdempotencyRecord] {
     try queue.inDatabase { db in
       let statement = try RowStatement(
         db,
@@ -62,7 +84,16 @@ struct ChannelReader {
 
   func origins(of id: Int64, at now: Int64) throws -> [RequestOrigin: UInt64] {
     let oldest = now.minus(ttl: RequestTraces.originLifetime)
-    return try queue.inDatabase { db in
+    let unfolded = journal.entries(of: id)
+    var origins = try storedOrigins(of: id, since: oldest)
+    for entry in unfolded where entry.publication.time >= oldest {
+      if let origin = entry.origin { origins[origin] = entry.publication.offset }
+    }
+    return origins
+  }
+
+  private func storedOrigins(of id: Int64, since oldest: Int64) throws -> [RequestOrigin: UInt64] {
+    try queue.inDatabase { db in
       var origins: [RequestOrigin: UInt64] = [:]
       let unkept = try RowStatement(
         db, "SELECT gateway, request, offset FROM origins WHERE channel_id = ?1 AND time >= ?2")
@@ -97,6 +128,46 @@ struct ChannelReader {
     of id: Int64, in span: ClosedRange<UInt64>, limit: Int, reverse: Bool, notBefore: Int64,
     _ body: (Publication) -> Bool
   ) throws {
+    let unfolded = journal.entries(of: id)
+    guard let first = unfolded.first, let last = unfolded.last else {
+      return try stored(of: id, in: span, limit: limit, reverse: reverse, notBefore: notBefore, body)
+    }
+    // What stands before the journal's first entry is in the tables, and from there on the journal has all.
+    let low = max(span.lowerBound, last.floor &+ 1)
+    guard low <= span.upperBound else { return }
+    let (border, high) = (first.publication.offset, span.upperBound)
+    let found = low < border ? low...min(high, border - 1) : nil
+    let rest = unfolded.lazy.map(\.publication).filter {
+      $0.offset >= low && $0.offset <= high && $0.time >= notBefore
+    }
+    var left = limit
+    if reverse {
+      for publication in rest.reversed() {
+        guard left > 0, body(publication) else { return }
+        left -= 1
+      }
+    }
+    if let found {
+      var goesOn = true
+      try stored(of: id, in: found, limit: left, reverse: reverse, notBefore: notBefore) {
+        left -= 1
+        goesOn = body($0)
+        return goesOn
+      }
+      if !goesOn { return }
+    }
+    if reverse { return }
+    for publication in rest {
+      guard left > 0, body(publication) else { return }
+      left -= 1
+    }
+  }
+
+  /// As ``publications(of:in:limit:reverse:notBefore:_:)``, of the tables alone.
+  private func stored(
+    of id: Int64, in span: ClosedRange<UInt64>, limit: Int, reverse: Bool, notBefore: Int64,
+    _ body: (Publication) -> Bool
+  ) throws {
     guard span.lowerBound <= UInt64(Int64.max), limit > 0 else { return }
     try queue.inDatabase { db in
       let statement = try RowStatement(db, reverse ? Self.newestFirst : Self.oldestFirst)
@@ -127,6 +198,16 @@ struct ChannelReader {
     SELECT offset, time, data, info, tags, change FROM publications
     WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3 AND time >= ?4 ORDER BY offset DESC LIMIT ?5
     """
+
+  /// The offset of the oldest publication that is kept.
+  func oldest(of id: Int64) throws -> UInt64? {
+    var oldest: UInt64?
+    try publications(of: id, in: 1...UInt64(Int64.max), limit: 1, reverse: false, notBefore: .min) {
+      oldest = $0.offset
+      return false
+    }
+    return oldest
+  }
 
   // MARK: Maps
 

@@ -101,13 +101,18 @@ struct ChannelUpkeep {
 
   var phase = Phase.resting
   var next: Int64 = 0
-  /// Maps to be opened, so that what is over in them ends.
-  var due: [ChannelName] = []
+  /// How many are over.
+  private(set) var deletions = 0
 
   var isDeleting: Bool { if case .deleting = phase { true } else { false } }
 
   func isLeaving(_ id: Int64) -> Bool {
     if case .deleting(let ids) = phase { ids.contains(id) } else { false }
+  }
+
+  mutating func deleted() {
+    phase = .resting
+    deletions += 1
   }
 
   mutating func opened(_ name: ChannelName) {
@@ -126,12 +131,16 @@ extension LogWriter {
         found = try sweep.look(db)
         return false
       }
+      found.stale.removeAll { journal.holds($0.id) }
     }
     inbox.post([.looked(found)], freeing: 0)
   }
 
   func delete(_ ids: [Int64]) {
-    if refusal == nil {
+    // No row of the journal may speak of a channel that is gone: another one may get its row in the table, or itself begin
+    // anew at offset 0.
+    account.mustEmpty = true
+    if refusal == nil, foldAll() == nil {
       _ = attempt { db in
         try db.inTransaction(.immediate) {
           try ChannelSweep.delete(ids, db)

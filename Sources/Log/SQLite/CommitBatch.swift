@@ -5,6 +5,10 @@ import Wire
 ///
 /// `init` decides, on the channels' working states, which entries may go in; `write` performs it; `settle` or `revert`
 /// tells the channels how it ended.
+///
+/// What only adds a publication to a channel that has a row goes into the journal (``JournalEntry``). The rest goes into
+/// the tables: first publications, entries of maps, edits, and what is counted for a quota, so that none of these is ever
+/// in two places. What stands in the journal of such a channel is folded with it.
 struct CommitBatch {
   let entries: ArraySlice<QueuedEntry>
   /// For each entry, whether its offset follows the one before it.
@@ -31,11 +35,13 @@ struct CommitBatch {
     let entry = queued.entry
     if !channel.isTouched {
       channel.isTouched = true
+      channel.isStored = channel.working.id == nil || channel.working.isRenewed || channel.quota != nil
       channel.expires = nil
       channel.entryCount = 0
       channels.append(channel)
     }
     channel.entryCount += 1
+    if entry.isNotForJournal { channel.isStored = true }
     // A relaxed entry after one that was rejected: what was delivered goes on, and its history begins anew.
     if entry.publication.offset - 1 > channel.working.top {
       channel.working.floor = max(channel.working.floor, entry.publication.offset - 1)
@@ -53,13 +59,43 @@ struct CommitBatch {
   var isEmpty: Bool { channels.isEmpty }
 
   /// To be called within a transaction.
-  func write(_ db: Database, sequence: UInt64, _ quotas: inout QuotaChanges) throws {
-    try writeChannels(db)
-    try writeEntries(db, &quotas)
-    try trim(db, &quotas)
-    let statement = try RowStatement(db, "UPDATE meta SET value = ?1 WHERE key = 'sequence'")
-    statement.bind(sequence, at: 1)
-    try statement.run()
+  ///
+  /// - Returns: what becomes of the journal with it.
+  func write(
+    _ db: Database, sequence: UInt64, _ quotas: inout QuotaChanges, _ journal: UnfoldedJournal
+  ) throws -> JournalChange {
+    var change = JournalChange()
+    let stored = channels.filter(\.isStored)
+    if !stored.isEmpty {
+      let tables = try TableWriter(db)
+      change.folded = try fold(stored, journal, tables, db)
+      try writeChannels(stored, db)
+      try writeEntries(tables, db, &quotas)
+      try trim(stored, tables, db, &quotas)
+    }
+    if stored.count < channels.count {
+      change.entries = zip(entries, isContiguous).compactMap { $1 ? $0.journalled : nil }
+      let bytes = JournalCodec.encode(change.entries)
+      change.bytes = bytes.count
+      try JournalRow.insert(bytes, as: sequence, db)
+    } else {
+      let statement = try RowStatement(db, "UPDATE meta SET value = ?1 WHERE key = 'sequence'")
+      statement.bind(sequence, at: 1)
+      try statement.run()
+    }
+    return change
+  }
+
+  /// - Returns: the rows of channels of which something was folded.
+  private func fold(
+    _ channels: [WriterChannel], _ journal: UnfoldedJournal, _ tables: TableWriter, _ db: Database
+  ) throws -> [Int64] {
+    guard let now = entries.last?.entry.publication.time else { return [] }
+    let plans = channels.compactMap { channel in
+      channel.working.id.flatMap { FoldPlan(journal.entries(of: $0), now: now) }
+    }
+    for plan in plans { try plan.write(db, tables, now: now) }
+    return plans.map(\.channel)
   }
 
   /// The transaction is on disk.
@@ -79,7 +115,7 @@ struct CommitBatch {
     }
   }
 
-  private func writeChannels(_ db: Database) throws {
+  private func writeChannels(_ channels: [WriterChannel], _ db: Database) throws {
     for channel in channels {
       guard let id = channel.working.id else {
         try insert(channel, db)
@@ -131,36 +167,21 @@ struct CommitBatch {
     try statement.run()
   }
 
-  private func writeEntries(_ db: Database, _ quotas: inout QuotaChanges) throws {
-    let insert = try RowStatement(
-      db,
-      """
-      INSERT INTO publications (channel_id, offset, time, data, info, tags, origin_gateway, origin_request, change)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      """)
-    for (queued, follows) in zip(entries, isContiguous) where follows {
+  private func writeEntries(_ tables: TableWriter, _ db: Database, _ quotas: inout QuotaChanges) throws {
+    for (queued, follows) in zip(entries, isContiguous) where follows && queued.channel.isStored {
       guard let id = queued.channel.working.id else { continue }
       let entry = queued.entry
       let publication = entry.publication
-      if let key = entry.idempotency { try write(key, channel: id, db) }
+      if let key = entry.idempotency { try tables.write(key, channel: id) }
       if let scope = queued.channel.quota { try note(entry, channel: id, in: scope, &quotas, db) }
       if entry.writesMap, let change = publication.change { try write(change, by: publication, channel: id, db) }
       if let edit = entry.edit { try write(edit, channel: id, db) }
       // What the same transaction trims need not be written; who asked for it must be.
       guard publication.offset > queued.channel.working.floor else {
-        if let origin = entry.origin { try write(origin, of: publication, channel: id, db) }
+        if let origin = entry.origin { try tables.write(origin, of: publication, channel: id) }
         continue
       }
-      insert.bind(id, at: 1)
-      insert.bind(publication.offset, at: 2)
-      insert.bind(publication.time, at: 3)
-      insert.bind(publication.data, at: 4)
-      insert.bind(publication.info.map { RowCodec.encode($0) }, at: 5)
-      insert.bind(publication.tags.isEmpty ? nil : RowCodec.encode(publication.tags), at: 6)
-      insert.bind(entry.origin.map { Int64(bitPattern: $0.gateway) }, at: 7)
-      insert.bind(entry.origin.map { Int64(bitPattern: $0.request) }, at: 8)
-      insert.bind(publication.change.map { RowCodec.encode($0) }, at: 9)
-      try insert.run()
+      try tables.write(publication, by: entry.origin, channel: id)
       if let scope = queued.channel.quota { quotas.add(publication.keptInHistory, of: publication.info, in: scope) }
     }
   }
@@ -216,62 +237,43 @@ struct CommitBatch {
     try statement.run()
   }
 
-  private func write(_ key: IdempotencyRecord, channel: Int64, _ db: Database) throws {
-    let statement = try RowStatement(
-      db,
-      "INSERT OR REPLACE INTO idempotency (channel_id, key, offset, digest, expires) VALUES (?1, ?2, ?3, ?4, ?5)")
-    statement.bind(channel, at: 1)
-    statement.bind(key.key, at: 2)
-    statement.bind(key.offset, at: 3)
-    statement.bind(key.digest, at: 4)
-    statement.bind(key.expires, at: 5)
-    try statement.run()
-  }
-
-  private func write(_ origin: RequestOrigin, of publication: Publication, channel: Int64, _ db: Database) throws {
-    let statement = try RowStatement(
-      db, "INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time) VALUES (?1, ?2, ?3, ?4, ?5)")
-    statement.bind(channel, at: 1)
-    statement.bind(origin.gateway, at: 2)
-    statement.bind(origin.request, at: 3)
-    statement.bind(publication.offset, at: 4)
-    statement.bind(publication.time, at: 5)
-    try statement.run()
-  }
-
   /// One ranged delete for each channel whose floor rose over something that was written before.
-  private func trim(_ db: Database, _ quotas: inout QuotaChanges) throws {
+  private func trim(
+    _ channels: [WriterChannel], _ tables: TableWriter, _ db: Database, _ quotas: inout QuotaChanges
+  ) throws {
     for channel in channels {
       guard let id = channel.committed.id, channel.working.floor > channel.committed.floor else { continue }
       // The newest publication of the batch tells the time.
       guard let now = entries.last?.entry.publication.time else { return }
-      try Self.keepOrigins(db, of: id, through: channel.working.floor, now: now)
       if let scope = channel.quota { try quotas.willDelete(through: channel.working.floor, of: id, in: scope, db) }
-      try Self.delete(db, channel: id, through: channel.working.floor)
+      try tables.trim(id, through: channel.working.floor, now: now)
     }
   }
+}
 
-  /// A short history drops a publication within moments, and a history that is removed all of them; who asked for them
-  /// is still needed for a minute, or a retry after a crash would publish them twice.
-  static func keepOrigins(_ db: Database, of channel: Int64, through offset: UInt64, now: Int64) throws {
-    let statement = try RowStatement(
-      db,
-      """
-      INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time)
-      SELECT channel_id, origin_gateway, origin_request, offset, time FROM publications
-      WHERE channel_id = ?1 AND offset <= ?2 AND origin_gateway IS NOT NULL AND time >= ?3
-      """)
-    statement.bind(channel, at: 1)
-    statement.bind(Int64(clamping: offset), at: 2)
-    statement.bind(now.minus(ttl: RequestTraces.originLifetime), at: 3)
-    try statement.run()
+/// What a transaction does to the journal, to be told to those who read once it is committed.
+struct JournalChange {
+  /// Appended.
+  var entries: [JournalEntry] = []
+  /// Bytes of the row that they make.
+  var bytes = 0
+  /// Channels of which all that stood in the journal is in the tables now.
+  var folded: [Int64] = []
+}
+
+extension LogEntry {
+  fileprivate var isNotForJournal: Bool {
+    writesMap || edit != nil || publication.data.count > JournalEntry.largestData
   }
+}
 
-  static func delete(_ db: Database, channel: Int64, through offset: UInt64) throws {
-    let statement = try RowStatement(db, "DELETE FROM publications WHERE channel_id = ?1 AND offset <= ?2")
-    statement.bind(channel, at: 1)
-    statement.bind(Int64(clamping: offset), at: 2)
-    try statement.run()
+extension QueuedEntry {
+  /// Nil where it goes into the tables.
+  fileprivate var journalled: JournalEntry? {
+    guard !channel.isStored, let id = channel.working.id else { return nil }
+    return JournalEntry(
+      channel: id, publication: entry.publication, floor: channel.working.floor, ttl: channel.ttl,
+      idempotency: entry.idempotency, origin: entry.origin)
   }
 }
 

@@ -22,10 +22,10 @@ final class HotChannel {
   /// Nothing at or below it is kept.
   var floor: UInt64 = 0
   var tail = KeptPublications()
-  /// The tail was filled from disk: nothing older fits into it.
-  var isWarm = false
-  /// Row in `channels`, once it is known.
-  var rowID: Int64?
+  /// The tail was filled from disk, or is about to be: nothing older fits into it.
+  private var isWarm = false
+  /// The broker has it open.
+  var isHeld = false
   var ttl: Int64 = 0
   var historySize = HotChannel.tailLimit
   /// Keys and origins of relaxed entries that are not on disk yet.
@@ -40,6 +40,10 @@ final class HotChannel {
   private var edits: [(offset: UInt64, edit: LogEdit)] = []
   /// Of a relaxed channel, by the offset of what they change: they show at once, also in what only the disk holds.
   private var shownEdits: [UInt64: (offset: UInt64, edit: LogEdit)] = [:]
+  /// Pages that are being read.
+  private var readsUnderWay = 0
+  /// What became of publications since the oldest of those reads began, by their offsets: the readers may not see it.
+  private var changedMeanwhile: [UInt64: Publication] = [:]
 
   var isDurable: Bool { writer.durability == .durable }
 
@@ -96,17 +100,16 @@ final class HotChannel {
     self.floor = max(self.floor, floor)
     if isDurable { self.top = max(self.top, top) } else { traces.drop(through: top) }
     while let first = edits.first, first.offset <= top {
-      tail.replace(with: first.edit.replacement)
+      let replacement = first.edit.replacement
+      tail.replace(with: replacement)
+      if readsUnderWay > 0 { changedMeanwhile[replacement.offset] = replacement }
       edits.removeFirst()
     }
-    if !shownEdits.isEmpty { shownEdits = shownEdits.filter { $0.value.offset > top } }
+    if !shownEdits.isEmpty {
+      if readsUnderWay > 0 { for (offset, shown) in shownEdits { changedMeanwhile[offset] = shown.edit.replacement } }
+      shownEdits = shownEdits.filter { $0.value.offset > top }
+    }
     trimTail()
-  }
-
-  /// What the disk holds, with the changes that are on their way there.
-  func shown(_ stored: Publication) -> Publication {
-    if shownEdits.isEmpty { return stored }
-    return shownEdits[stored.offset]?.edit.replacement ?? stored
   }
 
   /// - Parameter isStale: the channel does not stand where it was thought to.
@@ -134,5 +137,73 @@ final class HotChannel {
     } else {
       tail.drop(through: committed)
     }
+  }
+
+  // MARK: Reading
+
+  /// Whether the tail has all of the span that is kept.
+  func holds(_ span: ClosedRange<UInt64>) -> Bool {
+    guard let first = tail.firstOffset, let last = tail.lastOffset else { return false }
+    return first <= span.lowerBound && last >= span.upperBound
+  }
+
+  func readBegan() { readsUnderWay += 1 }
+
+  func readEnded() {
+    readsUnderWay -= 1
+    if readsUnderWay == 0 { changedMeanwhile = [:] }
+  }
+
+  /// What is to be read for the tail beside a page, once, so that the next reads need no disk.
+  func takeWarmth() -> ReadJob.Warmth? {
+    guard !isWarm else { return nil }
+    isWarm = true
+    let top = tail.firstOffset.map { $0 - 1 } ?? committed
+    let room = Self.tailLimit - tail.count
+    guard top > floor, room > 0, tail.bytes < Self.tailBytesLimit else { return nil }
+    return ReadJob.Warmth(span: floor + 1...top, count: room, bytes: Self.tailBytesLimit - tail.bytes)
+  }
+
+  /// Fills the tail with what is on disk below it, where it still stands there.
+  func warm(_ warm: ReadJob.WarmPublications) {
+    let top = tail.firstOffset.map { $0 - 1 } ?? committed
+    if let newest = warm.publications.first, newest.offset != top { return }
+    for publication in warm.publications where publication.offset > floor { tail.prepend(asNow(publication)) }
+    // Everything that is left on disk is in the tail now.
+    if warm.isAll { floor = max(floor, (warm.publications.last?.offset ?? top + 1) - 1) }
+    trimTail()
+  }
+
+  /// Puts a page together: what was read from disk as it is now, and what the tail holds beyond.
+  ///
+  /// - Parameters:
+  ///   - stored: in the order of reading.
+  ///   - rest: what was not on disk yet when the page was asked for.
+  /// - Returns: false where the tail has not all of the rest any more: it got to the disk meanwhile.
+  func add(_ stored: [Publication], and rest: ClosedRange<UInt64>?, to found: inout FoundPublications) -> Bool {
+    if found.range.reverse {
+      if let rest, !holds(rest) { return false }
+      if let rest { tail.read(rest, into: &found) }
+      addKept(stored, to: &found)
+    } else {
+      addKept(stored, to: &found)
+      guard let rest, !found.isFull else { return true }
+      if !holds(rest) { return false }
+      tail.read(rest, into: &found)
+    }
+    return true
+  }
+
+  private func addKept(_ stored: [Publication], to found: inout FoundPublications) {
+    for publication in stored where publication.offset > floor && !found.isFull {
+      let now = asNow(publication)
+      found.add(now, cost: now.cost)
+    }
+  }
+
+  /// What the disk holds, with the changes that are on their way there or came there since it was read.
+  private func asNow(_ stored: Publication) -> Publication {
+    if shownEdits.isEmpty && changedMeanwhile.isEmpty { return stored }
+    return shownEdits[stored.offset]?.edit.replacement ?? changedMeanwhile[stored.offset] ?? stored
   }
 }

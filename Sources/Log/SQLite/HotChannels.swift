@@ -74,14 +74,13 @@ struct HotChannels {
     }
   }
 
-  /// Drops what is too old from the tails, and channels that nobody used for a while.
+  /// Drops what is too old from the tails.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - clock: as ``clock``.
-  mutating func sweep(now: Int64, clock: Int64, idle: Int64) {
+  mutating func sweep(now: Int64, clock: Int64) {
     self.clock = max(self.clock, clock)
-    let idleBefore = self.clock.minus(ttl: idle)
     for _ in 0..<min(slots.count, Self.channelsPerSweep) {
       if cursor >= slots.count { cursor = 0 }
       defer { cursor += 1 }
@@ -91,7 +90,6 @@ struct HotChannels {
           channel.floor = max(channel.floor, dropped)
         }
       }
-      if channel.lastUse < idleBefore, channel.isSettled { remove(channel) }
     }
   }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 import GRDBSQLite
+import Wire
 
 /// What the writer is to go on with beside entries, and when.
 struct Upkeep {
@@ -25,18 +26,19 @@ extension LogWriter {
     var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
       try db.inTransaction(.immediate) {
-        if let newest = try Self.newestTime(of: id, db) {
-          try CommitBatch.keepOrigins(db, of: id, through: top, now: newest)
-        }
+        let tables = try TableWriter(db)
+        let now = journal.entries(of: id).last?.publication.time ?? 0
+        try FoldPlan(journal.entries(of: id), now: now)?.write(db, tables, now: now)
         if let scope = channel.quota { try quotas.willDelete(through: top, of: id, in: scope, db) }
         totals = try quotas.write(db)
-        try CommitBatch.delete(db, channel: id, through: top)
+        if let newest = try Self.newestTime(of: id, db) { try tables.trim(id, through: top, now: newest) }
         return .commit
       }
       return true
     }
     switch result {
     case .success:
+      journal.drop([id])
       channel.committed.floor = max(channel.committed.floor, top)
       channel.working = channel.committed
       tell(totals)
@@ -61,6 +63,7 @@ extension LogWriter {
     let now = DispatchTime.now()
     if let sweep = upkeep.sweep, isStepped || sweep.next <= now { self.sweep(sweep.now) }
     if let scrub = upkeep.scrub, isStepped || scrub.next <= now { self.scrub() }
+    foldOn(isStepped: isStepped)
   }
 
   /// One portion: what is left follows after what came meanwhile.
@@ -89,14 +92,14 @@ extension LogWriter {
     if !totals.isEmpty { inbox.post([.quotas(QuotaNews(totals: totals))], freeing: 0) }
   }
 
-  /// Pages in the database are overwritten as they are changed (`secure_delete`); the journal still holds what they
-  /// were before, until it is written from its beginning again. Somebody who reads needs it as it is: then, and while
-  /// the disk refuses, it is tried again until it is done.
+  /// Pages in the database are overwritten as they are changed (`secure_delete`), and rows of the journal as they go; the
+  /// WAL still holds what they were before, until it is written from its beginning again. Somebody who reads needs it as it
+  /// is: then, and while the disk refuses, it is tried again until it is done.
   func scrub() {
     var isDone = false
-    if refusal == nil {
+    if refusal == nil, foldAll() == nil {
       _ = attempt { db in
-        isDone = try Self.emptyJournal(db)
+        isDone = try Self.emptyWAL(db)
         return isDone
       }
     }
@@ -105,7 +108,7 @@ extension LogWriter {
   }
 
   /// - Returns: false where a reader is in the way.
-  private static func emptyJournal(_ db: Database) throws -> Bool {
+  private static func emptyWAL(_ db: Database) throws -> Bool {
     // Publications do not wait until a reader is through.
     setBusyTimeout(db, 0)
     defer { setBusyTimeout(db, Schema.busyTimeoutMilliseconds) }

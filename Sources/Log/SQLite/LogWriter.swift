@@ -27,7 +27,12 @@ final class LogWriter: @unchecked Sendable {
   let transactionCount = Atomic<Int>(0)
 
   private var queue: DatabaseQueue
+  /// What the connection does at the end of a transaction; nil: it is not known.
+  private var isSynced: Bool? = true
   private var sequence: UInt64
+  let journal: UnfoldedJournal
+  var account = JournalAccount()
+  let journalLimits: JournalLimits
   /// Relaxed entries that were delivered and are still to be written: they are tried again, in order.
   private var stranded: [QueuedEntry] = []
   /// Entries of the round that are next to be written.
@@ -50,12 +55,14 @@ final class LogWriter: @unchecked Sendable {
   var folderPath: String { folder.path }
 
   init(
-    queue: DatabaseQueue, sequence: UInt64, folder: DataFolder, inbox: WriterInbox, limits: DiskLimits,
+    opened: OpenedDatabase, inbox: WriterInbox, limits: DiskLimits, journalLimits: JournalLimits,
     quotaNamespaces: Set<String>, logger: Logger, onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
-    self.queue = queue
-    self.sequence = sequence
-    self.folder = folder
+    queue = opened.writer
+    sequence = opened.meta.sequence
+    folder = opened.folder
+    journal = opened.journal
+    self.journalLimits = journalLimits
     self.inbox = inbox
     diskLimits = limits
     self.quotaNamespaces = quotaNamespaces
@@ -85,7 +92,8 @@ final class LogWriter: @unchecked Sendable {
     var work: [WriterWork] = []
     while true {
       let stranding: DispatchTime? = stranded.isEmpty ? nil : .now() + .seconds(1)
-      let retry = [stranding, upkeep.next].compactMap { $0 }.min()
+      let folding = account.cycle == nil ? nil : account.next
+      let retry = [stranding, upkeep.next, folding].compactMap { $0 }.min()
       let isClosed = inbox.take(into: &work, retry: retry)
       round(work)
       watchRoom()
@@ -112,11 +120,12 @@ final class LogWriter: @unchecked Sendable {
     for item in work {
       switch item {
       case .append(let queued): run.append(queued)
-      case .remove(let channel, let reply):
+      case .remove(let channel, let question):
         commitRun()
-        reply.send(remove(channel))
+        inbox.post([.removed(question, remove(channel))], freeing: 0)
       case .sweep(let now):
         commitRun()
+        beginFold()
         sweep(now)
       case .look(let sweep):
         commitRun()
@@ -181,12 +190,14 @@ final class LogWriter: @unchecked Sendable {
   private func write(_ batch: CommitBatch) -> LogError? {
     if let refusal { return refusal }
     if batch.isEmpty { return nil }
+    if let error = makeRoom() { return error }
     let next = sequence &+ 1
+    var change = JournalChange()
     var quotas = QuotaChanges()
     var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
       try db.inTransaction(.immediate) {
-        try batch.write(db, sequence: next, &quotas)
+        change = try batch.write(db, sequence: next, &quotas, journal)
         totals = try quotas.write(db)
         try beforeCommit?(db)
         return .commit
@@ -196,6 +207,9 @@ final class LogWriter: @unchecked Sendable {
     switch result {
     case .success:
       sequence = next
+      journal.drop(change.folded)
+      journal.add(change.entries)
+      account.add(row: next, bytes: change.bytes)
       quotaNews.totals = totals
       folder.setMark(next)
       transactionCount.add(1, ordering: .relaxed)
@@ -259,11 +273,18 @@ final class LogWriter: @unchecked Sendable {
   // MARK: The disk
 
   /// Uses the connection, and keeps account of whether the disk takes what is written: `body` says whether it wrote.
-  func attempt(_ body: (Database) throws -> Bool) -> Result<Void, LogError> {
+  ///
+  /// - Parameter isSynced: what it writes survives a power cut from its return on; else from the next that does.
+  func attempt(isSynced: Bool = true, _ body: (Database) throws -> Bool) -> Result<Void, LogError> {
     var systemErrno: Int32 = 0
     do {
       let hasWritten = try queue.inDatabase { db in
         do {
+          if self.isSynced != isSynced {
+            self.isSynced = nil
+            try Schema.setSynchronous(isSynced, db)
+            self.isSynced = isSynced
+          }
           return try body(db)
         } catch {
           systemErrno = StoreFault.systemErrno(of: db)
@@ -306,6 +327,7 @@ final class LogWriter: @unchecked Sendable {
         "the log closes without everything that was delivered; its relaxed channels start a new epoch",
         metadata: ["unwritten": "\(stranded.count)"])
     }
+    if inbox.failure == nil { _ = foldAll() }
     if !hasLost, inbox.failure == nil {
       _ = attempt { db in
         try db.execute(sql: "UPDATE meta SET value = 1 WHERE key = 'clean'")

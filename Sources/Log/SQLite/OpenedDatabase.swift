@@ -5,11 +5,12 @@ import Logging
 struct OpenedDatabase {
   let folder: DataFolder
   let writer: DatabaseQueue
-  let reader: DatabaseQueue
+  let readers: [DatabaseQueue]
   let meta: StoreMeta
+  let journal = UnfoldedJournal()
 
   init(
-    folder: DataFolder, checkLimit: Int, quotaNamespaces: Set<String>, logger: Logger,
+    folder: DataFolder, checkLimit: Int, quotaNamespaces: Set<String>, readers count: Int, logger: Logger,
     randomness: inout any RandomNumberGenerator
   ) throws(StartError) {
     let path = folder.databasePath
@@ -25,8 +26,14 @@ struct OpenedDatabase {
       try Schema.migrator.migrate(writer)
       // A process that was killed may have left keys in the journal that it had destroyed.
       try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+      let isClean = try writer.read { try StoreMeta($0).isClean }
+      try Self.check(writer, folder, isClean: isClean, limit: checkLimit)
+      let replayed = try JournalReplay.run(writer)
+      if replayed > 0 {
+        try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        logger.info("took over what the last process left in the journal", metadata: ["publications": "\(replayed)"])
+      }
       var meta = try writer.read { try StoreMeta($0) }
-      try Self.check(writer, folder, isClean: meta.isClean, limit: checkLimit)
       let counted = try QuotaCount.update(writer, to: quotaNamespaces)
       if !isNew, !counted.isEmpty {
         logger.notice("counted what users keep in namespaces with a new quota", metadata: ["namespaces": "\(counted)"])
@@ -38,10 +45,12 @@ struct OpenedDatabase {
       try writer.write { try dirty.write($0) }
       try folder.syncMark(meta.sequence)
       self.meta = meta
-      reader = try Schema.reader(at: path)
+      readers = try (0..<max(1, count)).map { _ in try Schema.reader(at: path) }
       self.folder = folder
     } catch let error as StartError {
       throw error
+    } catch is JournalDamage {
+      throw StartError.damaged(path, reason: "a row of the journal is not whole")
     } catch {
       throw Self.startError(for: error, path: path, folder: folder.path)
     }

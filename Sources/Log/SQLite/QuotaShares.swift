@@ -22,17 +22,25 @@ struct QuotaShares {
 
   var count: Int { young.count + old.count }
 
-  /// What the account keeps, and what is on its way.
-  ///
-  /// - Parameter load: what it keeps on disk; asked where it is not known.
-  mutating func amount(of account: QuotaAccount, _ load: () throws -> KeptAmount) rethrows -> KeptAmount {
-    let share = try self.share(account, load)
+  /// What the account keeps, and what is on its way; nil where that is not known.
+  mutating func amount(of account: QuotaAccount) -> KeptAmount? {
+    guard let share = share(account) else { return nil }
     return share.kept + share.claimed
   }
 
-  /// An entry went to the writer.
-  mutating func claim(_ claim: QuotaClaim, _ load: () throws -> KeptAmount) rethrows {
-    var share = try self.share(claim.account, load)
+  /// What an account keeps on disk was read. What the writer told meanwhile is newer.
+  ///
+  /// - Returns: with what is on its way.
+  mutating func learn(_ kept: KeptAmount, of account: QuotaAccount) -> KeptAmount {
+    if let known = amount(of: account) { return known }
+    add(Share(kept: kept), for: account)
+    return kept
+  }
+
+  /// An entry went to the writer. Whoever let it in has just asked what the account keeps; where that is forgotten
+  /// already, the entry counts when it is on disk.
+  mutating func claim(_ claim: QuotaClaim) {
+    guard var share = share(claim.account) else { return }
     share.claimed = share.claimed + claim.amount
     share.claims += 1
     young[claim.account] = share
@@ -54,37 +62,22 @@ struct QuotaShares {
     if young[claim.account] != nil { young[claim.account] = share } else { old[claim.account] = share }
   }
 
-  private mutating func share(_ account: QuotaAccount, _ load: () throws -> KeptAmount) rethrows -> Share {
+  private mutating func share(_ account: QuotaAccount) -> Share? {
     if let share = young[account] { return share }
-    let share = try old.removeValue(forKey: account) ?? Share(kept: load())
+    guard let share = old.removeValue(forKey: account) else { return nil }
+    add(share, for: account)
+    return share
+  }
+
+  private mutating func add(_ share: Share, for account: QuotaAccount) {
     if young.count >= Self.generation { age() }
     young[account] = share
-    return share
   }
 
   private mutating func age() {
     let underWay = old.filter { $0.value.claims > 0 }
     old = young.merging(underWay) { young, _ in young }
     young = [:]
-  }
-}
-
-extension SQLiteStore: QuotaAccounts {
-  public func kept(by account: QuotaAccount) throws(LogError) -> KeptAmount {
-    if isClosed { throw .closed }
-    applyOutcomes()
-    do { return try shares.amount(of: account) { try reader.kept(by: account) } } catch { throw readFailed(error) }
-  }
-
-  /// The entry was taken. What it claims has just been held against the account, so that this is in memory; where it is
-  /// not and cannot be read, the entry counts when it is on disk.
-  @inline(__always)
-  func claim(for entry: LogEntry) {
-    if let claim = entry.claim { take(claim) }
-  }
-
-  private func take(_ claim: QuotaClaim) {
-    try? shares.claim(claim) { try reader.kept(by: claim.account) }
   }
 }
 

@@ -82,7 +82,7 @@ enum RowCodec {
     Int64(bitPattern: bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }
 
-  private static func append(_ field: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
+  static func append(_ field: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
     let length = field.map { UInt32(clamping: $0.count) + 1 } ?? 0
     for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
     if let field { bytes.append(contentsOf: field) }

@@ -5,25 +5,25 @@ import GRDBSQLite
 /// per publication, a hundred thousand times a second.
 ///
 /// Reading coerces as SQLite does and never traps, whatever a damaged file holds.
-struct RowStatement {
+package struct RowStatement {
   private let db: Database
   private let statement: Statement
   private var raw: SQLiteStatement { unsafe statement.sqliteStatement }
 
-  init(_ db: Database, _ sql: String) throws {
+  package init(_ db: Database, _ sql: String) throws {
     self.db = db
     statement = try db.cachedStatement(sql: sql)
   }
 
-  func bind(_ value: Int64, at index: CInt) { unsafe _ = sqlite3_bind_int64(raw, index, value) }
+  package func bind(_ value: Int64, at index: CInt) { unsafe _ = sqlite3_bind_int64(raw, index, value) }
 
-  func bind(_ value: UInt64, at index: CInt) { bind(Int64(bitPattern: value), at: index) }
+  package func bind(_ value: UInt64, at index: CInt) { bind(Int64(bitPattern: value), at: index) }
 
-  func bind(_ value: Int64?, at index: CInt) {
+  package func bind(_ value: Int64?, at index: CInt) {
     if let value { bind(value, at: index) } else { unsafe _ = sqlite3_bind_null(raw, index) }
   }
 
-  func bind(_ text: String, at index: CInt) {
+  package func bind(_ text: String, at index: CInt) {
     var text = text
     text.withUTF8 { utf8 in
       unsafe utf8.withMemoryRebound(to: CChar.self) { chars in
@@ -32,7 +32,7 @@ struct RowStatement {
     }
   }
 
-  func bind(_ blob: [UInt8]?, at index: CInt) {
+  package func bind(_ blob: [UInt8]?, at index: CInt) {
     guard let blob else {
       unsafe _ = sqlite3_bind_null(raw, index)
       return
@@ -47,12 +47,12 @@ struct RowStatement {
   }
 
   /// Runs a statement that gives no rows.
-  func run() throws {
+  package func run() throws {
     while try next() {}
   }
 
   /// Steps to the next row. After the last one the statement can be bound and run again.
-  func next() throws -> Bool {
+  package func next() throws -> Bool {
     switch unsafe sqlite3_step(raw) {
     case SQLITE_ROW: return true
     case SQLITE_DONE:
@@ -66,20 +66,20 @@ struct RowStatement {
   }
 
   /// Ends a statement before its last row.
-  func reset() { unsafe _ = sqlite3_reset(raw) }
+  package func reset() { unsafe _ = sqlite3_reset(raw) }
 
-  func int(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
+  package func int(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
 
-  func unsigned(_ column: CInt) -> UInt64 { UInt64(bitPattern: int(column)) }
+  package func unsigned(_ column: CInt) -> UInt64 { UInt64(bitPattern: int(column)) }
 
-  func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_NULL }
+  package func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_NULL }
 
-  func blob(_ column: CInt) -> [UInt8] {
+  package func blob(_ column: CInt) -> [UInt8] {
     guard let bytes = unsafe sqlite3_column_blob(raw, column) else { return [] }
     return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(raw, column))))
   }
 
-  func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
+  package func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
 
   /// SQLITE_TRANSIENT: SQLite copies the bytes before the call returns. The macro is a cast that Swift cannot import.
   private static var copies: sqlite3_destructor_type { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }

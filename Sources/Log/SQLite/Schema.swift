@@ -130,6 +130,16 @@ enum Schema {
           INSERT INTO meta VALUES ('quotas', '');
           """)
     }
+    migrator.registerMigration("journal") { db in
+      try db.execute(
+        sql: """
+          -- Publications that are not in the tables above yet, a row for each commit: see JournalCodec.
+          CREATE TABLE journal (
+            sequence INTEGER PRIMARY KEY, -- the transaction's number
+            entries BLOB NOT NULL
+          ) STRICT;
+          """)
+    }
     return migrator
   }
 
@@ -166,6 +176,11 @@ enum Schema {
           """)
     }
     return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  /// Whether a commit waits until the disk has it (`FULL`), or is as durable as the commit or checkpoint that comes next.
+  static func setSynchronous(_ isFull: Bool, _ db: Database) throws {
+    try RowStatement(db, isFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL").run()
   }
 
   /// A connection for the broker thread, beside the writer's.

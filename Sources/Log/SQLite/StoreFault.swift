@@ -3,9 +3,10 @@ import GRDBSQLite
 import Glibc
 
 /// Sorts what SQLite reports into what heals by itself and what is final.
-enum StoreFault {
+package enum StoreFault {
   /// - Parameter systemErrno: the `errno` behind the error, 0 where unknown.
-  static func logError(for error: any Error, systemErrno: Int32 = 0) -> LogError {
+  package static func logError(for error: any Error, systemErrno: Int32 = 0) -> LogError {
+    if let error = error as? LogError { return error }
     guard let error = error as? DatabaseError else { return .failed("\(error)") }
     let detail = "\(error.message ?? "no message"), SQLite code \(error.extendedResultCode.rawValue)"
     switch error.extendedResultCode {

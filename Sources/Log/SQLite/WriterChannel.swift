@@ -39,6 +39,8 @@ final class WriterChannel: @unchecked Sendable {
   /// When the newest publication was made.
   var used: Int64 = 0
   var isTouched = false
+  /// The transaction under way writes the channel's entries into the tables, and not into the journal.
+  var isStored = true
   /// Entries of the channel in the transaction under way.
   var entryCount = 0
 

@@ -6,8 +6,8 @@ import Wire
 /// What the broker thread asks of the writer thread.
 enum WriterWork: Sendable {
   case append(QueuedEntry)
-  /// Deletes what is kept of the channel. Answers up to which offset.
-  case remove(WriterChannel, Reply<UInt64>)
+  /// Deletes what is kept of the channel.
+  case remove(WriterChannel, LogQuestion)
   case sweep(now: Int64)
   /// Looks through some channels.
   case look(ChannelSweep)
@@ -28,8 +28,11 @@ extension WriterWork {
   }
 }
 
-/// What the writer thread tells the broker thread.
+/// What the store's threads tell whoever has the broker's turn.
 enum WriterOutcome: Sendable {
+  case read(ReadRequest, ReadJob.Found)
+  /// A history is removed up to the offset.
+  case removed(LogQuestion, Result<UInt64, LogError>)
   case looked(ChannelSweep.Found)
   /// The rows are gone, or the disk refused.
   case deleted
@@ -41,7 +44,18 @@ enum WriterOutcome: Sendable {
   case failed(HotPlace, offset: UInt64, ticket: UInt64, isStale: Bool)
 }
 
-/// The answer to a question for which the broker thread waits.
+extension WriterOutcome {
+  /// The others are taken along with the next question or entry.
+  fileprivate var isWaitedFor: Bool {
+    switch self {
+    case .read, .removed: true
+    case .looked(let found): !found.due.isEmpty
+    case .deleted, .quotas, .committed, .failed: false
+    }
+  }
+}
+
+/// The answer to a test that waits for it.
 final class Reply<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, LogError>?>(nil)
   private let done = DispatchSemaphore(value: 0)
@@ -67,6 +81,14 @@ final class WriterInbox: Sendable {
     var work: [WriterWork] = []
     var outcomes: [WriterOutcome] = []
     var bytes = 0
+    /// Hand-overs of entries among the work: a transaction is one.
+    var arrivals = 0
+    /// The writer is to be woken when so many have arrived; 0: it waits for none.
+    var awaited = 0
+    /// Of the hand-overs that were taken together last.
+    var company = 0
+    /// Somebody waits for something else than the end of an entry.
+    var isAsked = false
     var isUrgent = false
     var isAsleep = false
     var isSweeping = false
@@ -85,6 +107,16 @@ final class WriterInbox: Sendable {
       if let failure { return failure }
       if let full, !usesReserve { return full }
       return bytes + cost > limit ? .backlog(bytes: bytes) : nil
+    }
+
+    var waitsForCompany: Bool { isUrgent && !isAsked && !isClosed && company > 1 && arrivals < company }
+
+    /// - Returns: whether the writer waits for company and has it now.
+    mutating func arrive() -> Bool {
+      arrivals += 1
+      guard awaited > 0, arrivals >= awaited else { return false }
+      awaited = 0
+      return true
     }
 
     /// - Returns: true where the writer sleeps and has to be woken.
@@ -107,11 +139,21 @@ final class WriterInbox: Sendable {
 
   let backlogLimit: Int
   private let usualDelay: DispatchTimeInterval
+  private let companyWait: DispatchTimeInterval
+  private let onNews: @Sendable () -> Void
   private let state: Mutex<State>
   private let wake = DispatchSemaphore(value: 0)
 
-  init(backlogLimit: Int, relaxedDelayMilliseconds: Int) {
+  /// - Parameters:
+  ///   - companyWait: how long a commit is waited with for as many as the one before had, from the end of that on.
+  ///   - onNews: called after a ``post(_:freeing:)`` with something that is waited for.
+  init(
+    backlogLimit: Int, relaxedDelayMilliseconds: Int, companyWait: DispatchTimeInterval = .milliseconds(1),
+    onNews: @escaping @Sendable () -> Void = {}
+  ) {
+    self.companyWait = companyWait
     self.backlogLimit = backlogLimit
+    self.onNews = onNews
     usualDelay = .milliseconds(relaxedDelayMilliseconds)
     state = Mutex(State(relaxedDelay: .milliseconds(relaxedDelayMilliseconds)))
   }
@@ -126,7 +168,8 @@ final class WriterInbox: Sendable {
     let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
       let refusal = state.refusal(of: queued.cost, limit: backlogLimit, usesReserve: queued.entry.mayUseReserve)
       if let refusal { return (refusal, false) }
-      return (nil, state.take(queued))
+      let isWhole = state.arrive()
+      return (nil, state.take(queued) || isWhole)
     }
     if mustWake { wake.signal() }
     return error
@@ -139,7 +182,7 @@ final class WriterInbox: Sendable {
       let usesReserve = transaction.allSatisfy { $0.entry.mayUseReserve }
       let refusal = state.refusal(of: cost, limit: backlogLimit, usesReserve: usesReserve)
       if let refusal { return (refusal, false) }
-      var mustWake = false
+      var mustWake = state.arrive()
       for queued in transaction where state.take(queued) { mustWake = true }
       return (nil, mustWake)
     }
@@ -161,6 +204,7 @@ final class WriterInbox: Sendable {
       }
       state.work.append(work)
       state.isUrgent = true
+      state.isAsked = true
       state.isAsleep = false
       return true
     }
@@ -185,11 +229,15 @@ final class WriterInbox: Sendable {
 
   /// Waits until something is due, and takes all that waits.
   ///
+  /// Where several hand-overs went into the commit that has just ended, so many are waited for again, for a millisecond at
+  /// most: each commit costs an fsync, and who published a moment ago publishes again. Who is alone is never held up.
+  ///
   /// - Parameters:
   ///   - work: an empty array, whose buffer is used for what comes next.
   ///   - retry: when to return even if nothing came.
   /// - Returns: true where the log was closed; nothing comes after that.
   func take(into work: inout [WriterWork], retry: DispatchTime?) -> Bool {
+    let called = DispatchTime.now()
     while true {
       let empty = work
       let now = DispatchTime.now()
@@ -199,7 +247,15 @@ final class WriterInbox: Sendable {
           state.isAsleep = true
           return (nil, false, deadline)
         }
+        if state.waitsForCompany, now < called + companyWait {
+          state.awaited = state.company
+          return (nil, false, called + companyWait)
+        }
         defer { state.work = empty }
+        if state.arrivals > 0 { state.company = state.arrivals }
+        state.arrivals = 0
+        state.awaited = 0
+        state.isAsked = false
         state.isUrgent = false
         state.isAsleep = false
         state.isSweeping = false
@@ -220,6 +276,7 @@ final class WriterInbox: Sendable {
   /// - Returns: false where nothing was there.
   func takeNow(_ limit: Int, into work: inout [WriterWork]) -> Bool {
     state.withLock { state in
+      state.arrivals = 0
       var end = min(limit, state.work.count)
       while end > 0, end < state.work.count, state.work[end].belongs(with: state.work[end - 1]) { end += 1 }
       work.append(contentsOf: state.work.prefix(end))
@@ -236,6 +293,7 @@ final class WriterInbox: Sendable {
       state.outcomes.append(contentsOf: outcomes)
       state.bytes -= bytes
     }
+    if outcomes.contains(where: \.isWaitedFor) { onNews() }
   }
 
   /// While the disk refuses, relaxed entries are tried once a second instead of every few milliseconds.

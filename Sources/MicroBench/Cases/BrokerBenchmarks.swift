@@ -31,7 +31,7 @@ private final class BrokerScene {
 
   private let core: BrokerCore
   private let request: LinkRequest
-  private var effects: [BrokerEffect] = []
+  private var turn = Turn(at: BrokerScene.time)
   private var sequence: UInt64 = 0
 
   /// Makes the request once.
@@ -56,7 +56,7 @@ private final class BrokerScene {
     let core = core(Samples.namespaces)
     let scene = BrokerScene(
       core, subscribedTo: try Samples.channel(), try MicroBenchmark.publishRequest())
-    guard core.counters.published == 1, core.counters.delivered == 1, scene.effects.count == 3 else {
+    guard core.counters.published == 1, core.counters.delivered == 1, scene.turn.effects.count == 3 else {
       throw BrokenBenchmark("the broker does not publish")
     }
     return scene
@@ -68,17 +68,19 @@ private final class BrokerScene {
     var namespaces = NamespaceTable()
     namespaces.add(app.namespaces, of: app.name)
     let core = core(namespaces)
-    try core.install(app)
-    var effects: [BrokerEffect] = []
-    let ask = call("clique.send", "user-42", "{\"to\":\"user-43\",\"text\":\"hello\"}")
-    let accept = call("clique.accept", "user-43", "{\"person\":\"user-42\"}")
-    core.serve(ask, for: ServiceTag(number: 1), at: time, into: &effects)
-    guard case .answer(_, .result(let answer)) = effects.last else { throw BrokenBenchmark("Clique does not answer") }
-    core.serve(accept, for: ServiceTag(number: 1), at: time, into: &effects)
+    var turn = Turn(at: time)
+    core.install(app, in: &turn)
+    let ask = try call("clique.send", "user-42", "{\"to\":\"user-43\",\"text\":\"hello\"}")
+    let accept = try call("clique.accept", "user-43", "{\"person\":\"user-42\"}")
+    core.serve(ask, for: ServiceTag(number: 1), in: &turn)
+    guard case .answer(_, .result(let answer)) = turn.effects.last else {
+      throw BrokenBenchmark("Clique does not answer")
+    }
+    core.serve(accept, for: ServiceTag(number: 1), in: &turn)
     // The answer begins with {"conversation":"p and 32 digits.
     let conversation = String(decoding: answer.dropFirst(17).prefix(33), as: UTF8.self)
     let text = String(decoding: Samples.payload.dropFirst(9).dropLast(2), as: UTF8.self)
-    let send = call("clique.send", "user-42", "{\"conversation\":\"\(conversation)\",\"text\":\"\(text)\"}")
+    let send = try call("clique.send", "user-42", "{\"conversation\":\"\(conversation)\",\"text\":\"\(text)\"}")
     let scene = BrokerScene(
       core, subscribedTo: try ChannelName("clique.chat:\(conversation)"),
       LinkRequest(id: 1, oldestPending: 1, request: send))
@@ -88,9 +90,9 @@ private final class BrokerScene {
     return scene
   }
 
-  private static func call(_ method: String, _ user: String, _ data: String) -> BrokerRequest {
+  private static func call(_ method: String, _ user: String, _ data: String) throws -> BrokerRequest {
     let caller = ClientInfo(user: user, client: Samples.publisher.client)
-    return .call(.init(method: method, data: Array(data.utf8), caller: caller))
+    return .call(.init(try AppCommand(method, Array(data.utf8), by: user), caller: caller))
   }
 
   func ask(_ iterations: Int) {
@@ -98,10 +100,10 @@ private final class BrokerScene {
   }
 
   private func send(_ body: LinkBody) {
-    effects.removeAll(keepingCapacity: true)
+    turn.effects.removeAll(keepingCapacity: true)
     let message = LinkMessage(session: 1, sequence: sequence, body: body)
     sequence += 1
-    core.receive(message, from: 1, at: Self.time, into: &effects)
-    keep(effects)
+    core.receive(message, from: 1, in: &turn)
+    keep(turn.effects)
   }
 }

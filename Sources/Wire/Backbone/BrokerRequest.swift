@@ -99,20 +99,15 @@ public indirect enum BrokerRequest: Sendable, Equatable {
 
   /// A command for an app.
   public struct CallRequest: Sendable, Equatable {
-    public var method: String
-    /// Valid JSON, or nothing.
-    public var data: [UInt8]
+    public var command: AppCommand
     public var caller: ClientInfo
     /// The gateway itself speaks for the user, about something that clients cannot say.
     public var isGateways: Bool
     /// The place that a token says the caller is in, whose signature and user the gateway has checked.
     public var attestedPlace: String?
 
-    public init(
-      method: String, data: [UInt8], caller: ClientInfo, isGateways: Bool = false, attestedPlace: String? = nil
-    ) {
-      self.method = method
-      self.data = data
+    public init(_ command: AppCommand, caller: ClientInfo, isGateways: Bool = false, attestedPlace: String? = nil) {
+      self.command = command
       self.caller = caller
       self.isGateways = isGateways
       self.attestedPlace = attestedPlace

@@ -55,7 +55,7 @@ extension LinkRequest: ByteEncodable {
       writer.write(UInt64(history.limit))
       writer.write(optional: history.since)
       writer.write(flag: history.reverse)
-      writer.write(optional: history.viewer)
+      writer.write(optionalText: history.viewer)
       writer.write(history.answer)
     case .historyRemove(let channel):
       writer.write(byte: RequestKind.historyRemove.rawValue)
@@ -63,12 +63,12 @@ extension LinkRequest: ByteEncodable {
     case .presence(let channel, let viewer, let answer):
       writer.write(byte: RequestKind.presence.rawValue)
       writer.write(channel)
-      writer.write(optional: viewer)
+      writer.write(optionalText: viewer)
       writer.write(answer)
     case .presenceStats(let channel, let viewer):
       writer.write(byte: RequestKind.presenceStats.rawValue)
       writer.write(channel)
-      writer.write(optional: viewer)
+      writer.write(optionalText: viewer)
     case .channels(let prefix):
       writer.write(byte: RequestKind.channels.rawValue)
       writer.write(prefix)
@@ -88,9 +88,9 @@ extension LinkRequest: ByteEncodable {
     case .readMap(let read):
       writer.write(byte: RequestKind.readMap.rawValue)
       writer.write(read.channel)
-      writer.write(optional: read.key)
+      writer.write(optionalText: read.key)
       writer.write(read.read)
-      writer.write(optional: read.viewer)
+      writer.write(optionalText: read.viewer)
       writer.write(read.answer)
     case .receipt(let receipt):
       writer.write(byte: RequestKind.receipt.rawValue)
@@ -105,22 +105,11 @@ extension LinkRequest: ByteEncodable {
       for channel in channels { writer.write(channel) }
     case .call(let call):
       writer.write(byte: RequestKind.call.rawValue)
-      writer.write(call.method)
-      writer.write(call.data)
-      writer.write(call.caller)
-      write(call.isGateways, call.attestedPlace, to: &writer)
+      call.write(to: &writer)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .endSubscriptions, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
     }
-  }
-
-  /// Who stands behind a call: 0 the client, 1 the gateway, 2 the client in a place that a token attests, which follows.
-  private func write(_ isGateways: Bool, _ place: String?, to writer: inout some BackboneSink) {
-    guard let place else { return writer.write(flag: isGateways) }
-    precondition(!isGateways, "a token attests the place of a client, and nothing that the gateway says itself")
-    writer.write(byte: 2)
-    writer.write(place)
   }
 
   private func writeOrder(_ request: BrokerRequest, to writer: inout some BackboneSink) {
@@ -224,25 +213,11 @@ extension LinkRequest: ByteEncodable {
       var channels: [ChannelName] = []
       for _ in 0..<(try reader.readCount()) { channels.append(try reader.readChannel()) }
       return .unread(user: user, channels)
-    case .call: return .call(try readCall(from: &reader))
+    case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .endSubscriptions, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
     }
-  }
-
-  private static func readCall(
-    from reader: inout ByteReader
-  ) throws(MalformedMessage) -> BrokerRequest.CallRequest {
-    var call = BrokerRequest.CallRequest(
-      method: try reader.readString(), data: try reader.readBytes(), caller: try reader.readInfo())
-    switch try reader.readByte() {
-    case 0: break
-    case 1: call.isGateways = true
-    case 2: call.attestedPlace = try reader.readString()
-    default: throw MalformedMessage()
-    }
-    return call
   }
 
   private static func readOrder(
@@ -280,7 +255,7 @@ extension BackboneSink {
     write(flag: read.isReversed)
   }
 
-  fileprivate mutating func write(optionalTime time: Int64?) {
+  mutating func write(optionalTime time: Int64?) {
     write(flag: time != nil)
     if let time { write(UInt64(bitPattern: time)) }
   }
@@ -288,11 +263,6 @@ extension BackboneSink {
   fileprivate mutating func write(_ limit: AnswerLimit) {
     write(UInt64(limit.bytes))
     write(flag: limit.isTry)
-  }
-
-  fileprivate mutating func write(optional text: String?) {
-    write(flag: text != nil)
-    if let text { write(text) }
   }
 }
 
@@ -308,7 +278,7 @@ extension ByteReader {
       phase: try readPhase(), cursor: try readString(), limit: try readLimit(), isReversed: try readFlag())
   }
 
-  fileprivate mutating func readOptionalTime() throws(MalformedMessage) -> Int64? {
+  mutating func readOptionalTime() throws(MalformedMessage) -> Int64? {
     try readFlag() ? Int64(bitPattern: try readNumber()) : nil
   }
 

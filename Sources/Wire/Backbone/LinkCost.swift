@@ -78,7 +78,7 @@ extension BrokerRequest {
     switch self {
     case .publish(let publish): publish.data.count
     case .edit(let edit): edit.data?.count ?? 0
-    case .call(let call): call.data.count
+    case .call(let call): call.command.payloadBytes
     default: 0
     }
   }

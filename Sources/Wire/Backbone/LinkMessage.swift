@@ -125,7 +125,7 @@ public enum LinkBody: Sendable, Equatable {
 /// A gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
-  public static let protocolVersion: UInt8 = 4
+  public static let protocolVersion: UInt8 = 5
 
   /// Drawn at the process's start.
   public var gateway: UInt64

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The pipe between a gateway and a broker that are called in one turn: messages are handed over as they are.
 ///
 /// Belongs to that turn, and is not Sendable. What may wait in it is bounded by the windows of the link above it.
@@ -17,26 +19,25 @@ public final class MemoryPipe {
 
 /// Messages in the order in which they were sent.
 public struct MessageQueue {
-  private var messages: [LinkMessage] = []
-  private var head = 0
-  /// Storage beyond this, left by a burst, is given back.
-  private static let retainedCapacity = 4096
+  private var messages: Deque<LinkMessage> = []
+  /// The most that have waited since none did.
+  private var most = 0
+  /// Storage for more than this, left by a burst, is given back.
+  private static let retained = 4096
 
-  public var first: LinkMessage? { head < messages.count ? messages[head] : nil }
-  public var isEmpty: Bool { head == messages.count }
+  public var first: LinkMessage? { messages.first }
+  public var isEmpty: Bool { messages.isEmpty }
 
-  mutating func append(_ message: LinkMessage) { messages.append(message) }
+  mutating func append(_ message: LinkMessage) {
+    messages.append(message)
+    most = max(most, messages.count)
+  }
 
   mutating func popFirst() -> LinkMessage? {
-    guard head < messages.count else { return nil }
-    let message = messages[head]
-    head += 1
-    if head == messages.count {
-      messages.removeAll(keepingCapacity: messages.capacity <= Self.retainedCapacity)
-      head = 0
-    } else if head > 1024 && head > messages.count / 2 {
-      messages.removeFirst(head)
-      head = 0
+    let message = messages.popFirst()
+    if messages.isEmpty {
+      if most > Self.retained { messages = [] }
+      most = 0
     }
     return message
   }

@@ -1,6 +1,7 @@
 import Broker
 import Log
 import Logging
+import Search
 import Settings
 import Apps
 import Auth
@@ -17,8 +18,13 @@ enum BrokerSetup {
   ) throws -> BrokerLoop {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
+    let news = Mailbox<StoreHasNews>(capacity: .max)  // Bounded by the questions, each of which an input waits for.
     let disk = try SQLiteStore(
-      folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger
+      folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger,
+      onNews: {
+        _ = news.post(StoreHasNews(), wakes: false)
+        news.run()
+      }
     ) {
       // Whoever was waited for goes on here, where it can: the fewer threads take part, the sooner it is there.
       _ = completions.post($0, wakes: false)
@@ -28,14 +34,15 @@ enum BrokerSetup {
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
     let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
-    try core.openRevocations()
-    if settings.clique.enabled { try core.install(AppSetup.clique(settings)) }
+    var turn = Turn(at: clock.brokerTime())
+    core.openRevocations(in: &turn)
+    if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
     let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
-    if let vault { try core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault)) }
+    if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
     let broker = try BrokerLoop(
-      core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions,
-      resumptions: resumptions, index: index(for: settings, clock: clock, logger: logger),
+      core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
+      resumptions: resumptions, finder: index(of: disk, for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
@@ -62,12 +69,16 @@ enum BrokerSetup {
   }
 
   /// Nil where there can be none: everything but searching goes on.
-  private static func index(for settings: Settings, clock: ClockKeeper, logger: Logger) -> MessageIndex? {
+  private static func index(
+    of log: SQLiteStore, for settings: Settings, clock: ClockKeeper, logger: Logger
+  ) -> MessageIndex? {
     let folder = settings.data.directory
     var options = MessageIndex.Options()
     options.now = { clock.wall() }
     options.userLimit = settings.broker.keeping.userSearches
-    do { return try MessageIndex(folder: folder, options: options, logger: logger) } catch {
+    do {
+      return try MessageIndex(folder: folder, log: log.scan(), options: options, logger: logger)
+    } catch {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
     }
@@ -123,3 +134,5 @@ enum BrokerSetup {
     return options
   }
 }
+
+extension MessageIndex: MessageFinder {}

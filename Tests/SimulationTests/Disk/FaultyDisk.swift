@@ -117,6 +117,8 @@ final class SteppedStore {
     self.disk = disk
     var options = options
     options.isStepped = true
+    // Folds begin often and take many steps, so that the disk fails in the midst of them.
+    (options.journalLimits.foldAt, options.journalLimits.portion, options.journalLimits.deletedBytes) = (4000, 8, 1000)
     options.openFolder = { _ throws(StartError) in try FaultyFolder(disk) }
     let box = box
     store = try SQLiteStore(folder: disk.path, options: options, randomness: randomness, logger: quiet) {
@@ -132,6 +134,9 @@ final class SteppedStore {
     defer { box.completions = [] }
     return box.completions
   }
+
+  /// Up to `limit` questions are answered by those who read.
+  func stepReaders(_ limit: Int = .max) { store.stepReaders(limit) }
 
   /// The disk failed in a way after which this process takes nothing more.
   var hasFailed: Bool { store.writer.inbox.failure != nil }

@@ -1,4 +1,5 @@
 import Log
+import TestSupport
 import Wire
 
 @testable import Log

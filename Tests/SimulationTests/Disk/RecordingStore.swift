@@ -16,61 +16,32 @@ final class AppendRecord {
 }
 
 /// The real store, and a note of what it takes.
-final class RecordingStore: TransactionalStore {
-  private let store: any TransactionalStore
+final class RecordingStore: LogStore {
+  private let store: any LogStore
   private let note: ([LogEntry]) -> Void
 
   /// - Parameter note: told of each entry, or transaction, that the store takes.
-  init(_ store: any TransactionalStore, _ note: @escaping ([LogEntry]) -> Void) {
+  init(_ store: any LogStore, _ note: @escaping ([LogEntry]) -> Void) {
     self.store = store
     self.note = note
   }
 
-  func append(_ entry: LogEntry) -> AppendOutcome {
-    let outcome = store.append(entry)
+  func append(_ batch: LogBatch) -> AppendOutcome {
+    let outcome = store.append(batch)
     if case .refused = outcome { return outcome }
-    note([entry])
+    switch batch {
+    case .one(let entry): note([entry])
+    case .together(let entries): note(entries)
+    }
     return outcome
   }
 
-  func append(_ transaction: [LogEntry]) -> AppendOutcome {
-    let outcome = store.append(transaction)
-    if case .refused = outcome { return outcome }
-    note(transaction)
-    return outcome
-  }
-
-  func open(_ channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
-    try store.open(channel, durability: durability)
-  }
-
-  func look(for channel: ChannelName, durability: Durability) throws(LogError) -> FoundChannel {
-    try store.look(for: channel, durability: durability)
-  }
-
+  func ask(_ question: LogQuestion) -> LogAnswer? { store.ask(question) }
+  func takeNews() -> [LogNews] { store.takeNews() }
   func release(_ channel: ChannelName) { store.release(channel) }
-  func takeDueMaps() -> [ChannelName] { store.takeDueMaps() }
-
-  func read(_ channel: ChannelName, _ range: LogRange) throws(LogError) -> [Publication] {
-    try store.read(channel, range)
-  }
-
-  func entries(of channel: ChannelName) throws(LogError) -> [Publication] { try store.entries(of: channel) }
-
-  func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
-    try store.entry(key, of: channel)
-  }
-
-  func keys(
-    of channel: ChannelName, score: Int64, expiringBy time: Int64, limit: Int
-  ) throws(LogError) -> [ExpiringKey] {
-    try store.keys(of: channel, score: score, expiringBy: time, limit: limit)
-  }
-
   var bytesWaiting: Int { store.bytesWaiting }
   var isRefusing: Bool { store.isRefusing }
   func scrub() { store.scrub() }
-  func removeHistory(of channel: ChannelName) throws(LogError) { try store.removeHistory(of: channel) }
   func sweep(now: Int64) { store.sweep(now: now) }
   func close() { store.close() }
 }

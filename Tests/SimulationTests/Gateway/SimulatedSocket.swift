@@ -5,11 +5,9 @@ import Wire
 @testable import Gateway
 
 /// A client's connection at its gateway: what the kernel does not take waits here, as it does in a `Connection`.
-final class SimulatedSocket: SessionTransport, OutletOwner {
-  let id: UInt64
+final class SimulatedSocket: Outlet, SessionTransport {
   let eventLoop: any EventLoop
   let format: WireFormat
-  let outlet: Outlet
   private let loop: SimulatedLoop
   private var driver: SessionDriver?
   /// Bytes that the kernel takes before it says no.
@@ -30,32 +28,30 @@ final class SimulatedSocket: SessionTransport, OutletOwner {
   private static let mostAsked = 600
 
   init(id: UInt64, loop: SimulatedLoop, format: WireFormat, kernelBytes: Int) {
-    self.id = id
     self.loop = loop
     eventLoop = loop.eventLoop
     self.format = format
     self.kernelBytes = kernelBytes
-    outlet = Outlet(id: id, descriptor: -1)
-    outlet.attach(self)
+    super.init(id: id, descriptor: -1)
     driver = loop.shard.open(self)
   }
 
   // MARK: What a connection does
 
   func send(_ frame: [UInt8]) {
-    if outlet.isOpen { frame.withUnsafeBytes { enqueue($0, isAsked: true) } }
+    if isOpen { frame.withUnsafeBytes { enqueue($0, isAsked: true) } }
   }
 
-  func transmit(_ bytes: UnsafeRawBufferPointer) { enqueue(bytes, isAsked: false) }
+  override func transmit(_ bytes: UnsafeRawBufferPointer) { enqueue(bytes, isAsked: false) }
 
   func close(_ code: DisconnectCode) {
-    guard outlet.isOpen else { return }
+    guard isOpen else { return }
     ServerFrame.close(code: code.code, reason: code.reason).withUnsafeBytes { enqueue($0, isAsked: false) }
-    outlet.end()
+    end()
   }
 
-  func closeSlow() { close(.slow) }
-  func abandon() { preconditionFailure("nothing is written straight to the descriptor of a simulated socket") }
+  override func closeSlow() { close(.slow) }
+  override func abandon() { preconditionFailure("nothing is written straight to the descriptor of a simulated socket") }
   func pauseReading() {
     isReadingPaused = true
     wasPaused = true
@@ -66,9 +62,9 @@ final class SimulatedSocket: SessionTransport, OutletOwner {
   private func enqueue(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
     queue += bytes
     parts.append((bytes.count, isAsked))
-    outlet.queued(bytes.count, isAsked: isAsked)
+    queued(bytes.count, isAsked: isAsked)
     flush()
-    if outlet.askedBytes > Self.mostAsked { outlet.isFull = true }
+    if askedBytes > Self.mostAsked { isFull = true }
   }
 
   private func flush() {
@@ -82,24 +78,22 @@ final class SimulatedSocket: SessionTransport, OutletOwner {
       left -= bytes
       parts[0].bytes -= bytes
       if parts[0].bytes == 0 { parts.removeFirst() }
-      outlet.dequeued(bytes, isAsked: part.isAsked)
+      dequeued(bytes, isAsked: part.isAsked)
     }
     // Later, for somebody may still be in `send`.
-    if outlet.isFull && outlet.askedBytes <= Self.mostAsked / 2 {
-      outlet.isFull = false
+    if isFull && askedBytes <= Self.mostAsked / 2 {
+      isFull = false
       loop.eventLoop.execute { [self] in relieved() }
     }
     if queue.isEmpty { loop.eventLoop.execute { [self] in drained() } }
   }
 
   private func relieved() {
-    guard outlet.isOpen, let driver else { return }
-    driver.outputChanged()
-    loop.shard.relieved(driver)
+    if isOpen { driver?.relieved() }
   }
 
   private func drained() {
-    if outlet.isOpen, let driver { loop.shard.drained(driver) }
+    if isOpen { driver?.drained() }
   }
 
   // MARK: What the client does
@@ -120,7 +114,7 @@ final class SimulatedSocket: SessionTransport, OutletOwner {
   func serve(_ most: Int) -> Bool {
     guard let driver else { return false }
     var count = 0
-    while count < most, !isReadingPaused, outlet.isOpen, !commands.isEmpty {
+    while count < most, !isReadingPaused, isOpen, !commands.isEmpty {
       driver.received(ByteBuffer(bytes: commands.removeFirst()))
       count += 1
     }
@@ -134,11 +128,10 @@ final class SimulatedSocket: SessionTransport, OutletOwner {
     isClosed = true
     commands = []
     loop.eventLoop.execute { [self] in
-      outlet.end()
+      end()
       guard let driver else { return }
       self.driver = nil
       driver.closed()
-      loop.shard.closed(driver)
     }
   }
 

@@ -1,0 +1,53 @@
+import Log
+import Wire
+
+/// What the broker itself keeps in a store: apps' records and revocations; and the end of a store.
+extension BrokerCore {
+  func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    do throws(ClientError) { host.loaded(try loadHidden(host.recordsQuestion, in: &turn)) } catch {
+      if !turn.missing.isEmpty { park(waiting, .loadRecords(host), in: &turn) }
+    }
+  }
+
+  /// A channel that is in no namespace.
+  func loadHidden(_ question: LogQuestion, in turn: inout Turn) throws(ClientError) -> OpenedChannel {
+    if case .open(let name, _, _, _) = question, let opened = room.takeOpened(name) { return opened }
+    guard case .opened(let opened) = try ask(question, of: disk, in: &turn) else {
+      preconditionFailure("a store opens a channel that it is asked to open")
+    }
+    return opened
+  }
+
+  /// What could not be loaded is tried again.
+  func loadAgain(in turn: inout Turn) {
+    if hasLostStore { return }
+    for host in hosts where !host.isLoaded && !room.isAsked(host.recordsQuestion) {
+      run(.loadRecords(host), in: &turn)
+    }
+    if let log = revocations, !log.isLoaded, !room.isAsked(RevocationLog.question) { run(.loadRevocations, in: &turn) }
+  }
+
+  // MARK: A store that is lost
+
+  /// Somebody else keeps the channels now. Whatever is held of them may be wrong from here on: those who wait are told
+  /// that it is not known what became of what they asked for, and gateways begin anew and ask for their channels again,
+  /// wherever those are kept.
+  ///
+  /// What was published and not answered for comes back from the store by itself, as failed.
+  func storeIsLost(in turn: inout Turn) {
+    hasLostStore = true
+    for host in hosts { host.lost() }
+    revocations?.lost()
+    for link in links.sorted { overflow(link.gateway, in: &turn) }
+    for name in channels.keys.sorted() {
+      guard let state = channels[name], state.store === disk else { continue }
+      for link in links.sorted { link.channels.remove(name) }
+      forget(state)
+    }
+  }
+
+  func storeIsBack(in turn: inout Turn) {
+    hasLostStore = false
+    loadAgain(in: &turn)
+  }
+}

@@ -1,0 +1,129 @@
+import NIOCore
+
+/// What a connection reads.
+struct ConnectionInput {
+  fileprivate(set) var reader: FrameReader
+  /// What came while reading is paused: the rest of a read burst, or, where the peer ends its side, what the kernel
+  /// still held. Bounded by `waitingLimitBytes`.
+  fileprivate var waiting: ByteBuffer?
+  fileprivate let waitingLimitBytes: Int
+  fileprivate(set) var pauses: Int32 = 0
+  fileprivate var hasDelivered = false
+  /// The frames no longer make sense; what comes is thrown away until the socket is closed.
+  fileprivate var isDeaf = false
+
+  init(maxMessageBytes: Int) {
+    reader = FrameReader(maxMessageBytes: maxMessageBytes)
+    // Four reads of 64 KiB are one burst of the channel; the message that is under way lives in the reader.
+    waitingLimitBytes = 4 * 65_536 + maxMessageBytes
+  }
+
+  fileprivate mutating func end() {
+    isDeaf = true
+    waiting = nil
+  }
+}
+
+/// Turns a client's bytes into messages; the only handler of an open plain connection.
+extension Connection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if input.isDeaf { return }
+    var bytes = unwrapInboundIn(data)
+    guard input.waiting != nil else { return take(&bytes) }
+    input.waiting?.writeBuffer(&bytes)
+    if input.waiting?.readableBytes ?? 0 > input.waitingLimitBytes {
+      input.end()
+      context.close(promise: nil)
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) { completeBurst() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    input.end()
+    ended()
+    guard let delegate else { return }
+    self.delegate = nil
+    // Later, for the channel may have died inside a `send` of somebody who walks their subscribers.
+    eventLoop.assumeIsolated().execute { delegate.closed() }
+  }
+
+  /// The channel closes itself on an error of the socket; what TLS finds wrong closes it here.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  private func completeBurst() {
+    guard input.hasDelivered else { return }
+    input.hasDelivered = false
+    delegate?.readCompleted()
+  }
+
+  private func take(_ bytes: inout ByteBuffer) {
+    do {
+      while !input.isDeaf {
+        if isReadingPaused {
+          if bytes.readableBytes > 0 { input.waiting = bytes }
+          return
+        }
+        guard let event = try input.reader.next(&bytes) else { return }
+        perform(event)
+      }
+    } catch {
+      input.isDeaf = true
+      violated(error)
+    }
+  }
+
+  private func perform(_ event: FrameReader.Event) {
+    switch event {
+    case .message(let message):
+      guard isOpen else { return }
+      input.hasDelivered = true
+      delegate?.received(message)
+    case .ping(let payload): pong(payload)
+    case .pong: break
+    case .close(let code):
+      input.isDeaf = true
+      peerClosed(code: code)
+    }
+  }
+
+  // MARK: Pauses
+
+  /// Stops reading from the socket, so that the peer's sends stall. Counted: as many ``resumeReading()`` undo it. At
+  /// most one burst of messages that was already read waits here.
+  func pauseReading() {
+    input.pauses += 1
+    if input.pauses == 1 && phase == .open { setAutoRead(false) }
+  }
+
+  func resumeReading() {
+    guard input.pauses > 0 else { return }
+    input.pauses -= 1
+    if input.pauses == 0 && phase == .open { restartReading() }
+  }
+
+  private var isReadingPaused: Bool { input.pauses > 0 && phase == .open }
+
+  func restartReading() {
+    // Later, because whoever resumes may be inside a delivery from this very connection.
+    eventLoop.assumeIsolated().execute { [self] in
+      guard !isReadingPaused, phase != .closed else { return }
+      takeWaitingInput()
+      if !isReadingPaused { setAutoRead(true) }
+    }
+  }
+
+  private func takeWaitingInput() {
+    guard var bytes = input.waiting else { return }
+    input.waiting = nil
+    take(&bytes)
+    completeBurst()
+  }
+
+  private func setAutoRead(_ on: Bool) {
+    // Fails only on a closed channel, where it no longer matters.
+    try? channel.syncOptions?.setOption(.autoRead, value: on)
+  }
+}

@@ -1,0 +1,188 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import TLS
+import Wire
+
+/// Answers the one request of a connection, or turns it into a WebSocket and leaves.
+final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+
+  private let listener: ListenerContext
+  private let loopIndex: Int
+  private let descriptor: Int32
+  /// Of this connection, where it speaks TLS.
+  private let tls: TLSHandler?
+  /// Until its handshake is over.
+  private let handshake: HandshakeTurnHandler?
+  private let slot: ConnectionSlot
+  private let headGuard: HeadGuard
+  private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
+  private var timeout: Scheduled<Void>?
+  private var upgrade: RequestDecision.Upgrade?
+  private var isAnswered = false
+
+  init(
+    listener: ListenerContext, loopIndex: Int, descriptor: Int32, tls: TLSHandler?, handshake: HandshakeTurnHandler?,
+    slot: ConnectionSlot
+  ) {
+    self.listener = listener
+    self.loopIndex = loopIndex
+    self.descriptor = descriptor
+    self.tls = tls
+    self.handshake = handshake
+    self.slot = slot
+    headGuard = HeadGuard(maxHeaderBytes: listener.configuration.maxHeaderBytes)
+    var limits = NIOHTTPDecoderLimitConfiguration()
+    // The guard has counted the head already; these are a second lock on the same door.
+    limits.maxHeaderFieldSize = listener.configuration.maxHeaderBytes
+    limits.maxHeaderListSize = listener.configuration.maxHeaderBytes
+    decoder = ByteToMessageHandler(
+      HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+  }
+
+  /// Makes the types of a connection's handlers; to be called before any two event loops could need them.
+  ///
+  /// Two threads that need `ByteToMessageHandler<HTTPDecoder<…>>` for the first time at once can end the process: in
+  /// Swift 6.3 one of them, checking that the decoder conforms, follows the superclass of a class that the other has
+  /// nearly made, and does not expect that there is none. The first two clients of a server did that, once in some
+  /// hundred starts of a busy machine.
+  static func makeTypes() {
+    _ = ByteToMessageHandler(HTTPRequestDecoder())
+  }
+
+  /// The handlers of a connection's HTTP phase, without TLS.
+  var pipeline: [any ChannelHandler] { [headGuard, decoder, self] }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let milliseconds = listener.configuration.headerTimeoutMilliseconds
+    timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
+      if !isAnswered { answer(.headTooLate, context: context) }
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { timeout?.cancel() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isAnswered = true
+    timeout?.cancel()
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if isAnswered { return }
+    switch unwrapInboundIn(data) {
+    case .head(let head): take(head, context: context)
+    case .body: break
+    case .end:
+      // Not before: the decoder still sends this part to whoever stands behind it.
+      if let upgrade { perform(upgrade, context: context) }
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is TLSHandshakeCompleted { handshake?.handshakeEnded() }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if isAnswered { return }
+    switch error {
+    case HeadGuard.Violation.tooLarge: answer(.headTooLarge, context: context)
+    case is HeadGuard.Violation, is HTTPParserError:
+      answer(.badRequest("this is not a well-formed HTTP/1.1 request"), context: context)
+    default:
+      listener.logger.debug("connection ended before its request", metadata: ["error": "\(error)"])
+      isAnswered = true
+      headGuard.isClosed = true
+      context.close(promise: nil)
+    }
+  }
+
+  private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+    if let cause = identifyClient(head) {
+      return answer(HTTPReply(cause), withBody: head.method != .HEAD, context: context)
+    }
+    slot.handshakeEnded()
+    let decision = RequestDecision(
+      head, bytesAfterHead: headGuard.bytesAfterHead, path: listener.configuration.path, origins: listener.origins,
+      isDraining: listener.isDraining,
+      maximumPictureBytes: listener.configuration.pictures?.configuration.maximumBytes)
+    switch decision {
+    case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
+    case .upgrade(let upgrade): self.upgrade = upgrade
+    case .pictures(let request): handOver(request, context: context)
+    }
+  }
+
+  /// A trusted proxy says whose request it is. What it says of a client that is not there any more counts for nothing.
+  ///
+  /// - Returns: why that client is not let in.
+  private func identifyClient(_ head: HTTPRequestHead) -> RefusalCause? {
+    guard slot.takesForwardedAddress,
+      let client = ForwardedFor.client(in: head.headers["x-forwarded-for"], trusts: listener.gatekeeper.trusts)
+    else { return nil }
+    let cause = slot.identify(client)
+    if let cause { listener.refuse(cause, from: client) }
+    return cause
+  }
+
+  /// The rest of the request belongs to another handler, behind the same guard and decoder.
+  private func handOver(_ request: PictureRequest, context: ChannelHandlerContext) {
+    guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
+    isAnswered = true
+    timeout?.cancel()
+    let handler = PictureHandler(
+      request, service: service, listener: listener, headGuard: headGuard, slot: slot,
+      eventLoop: context.eventLoop)
+    let operations = context.pipeline.syncOperations
+    do {
+      try operations.addHandler(handler)
+    } catch {
+      return context.close(promise: nil)
+    }
+    operations.removeHandler(self, promise: nil)
+  }
+
+  /// Writes the answer and a FIN behind it; what the client still sends is thrown away until it closes too, or until
+  /// the grace is over. Closing at once would make the kernel send a reset, which can overtake the answer.
+  private func answer(_ reply: HTTPReply, withBody: Bool = true, context: ChannelHandlerContext) {
+    isAnswered = true
+    headGuard.isClosed = true
+    if reply.status.code >= 400 { listener.counters.countRejected() }
+    timeout?.cancel()
+    let channel = context.channel
+    timeout = channel.eventLoop.scheduleTask(in: .milliseconds(listener.configuration.closeGraceMilliseconds)) {
+      channel.close(promise: nil)
+    }
+    context.writeAndFlush(NIOAny(ByteBuffer(bytes: reply.encoded(withBody: withBody))), promise: nil)
+    context.close(mode: .output, promise: nil)
+  }
+
+  private func perform(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
+    isAnswered = true
+    timeout?.cancel()
+    listener.counters.countUpgraded()
+    let connection = Connection(
+      id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
+      descriptor: descriptor, tls: tls, listener: listener, slot: slot)
+    let operations = context.pipeline.syncOperations
+    do {
+      try operations.addHandler(connection)
+    } catch {
+      return context.close(promise: nil)
+    }
+    connection.sendUpgradeResponse(Self.response(to: upgrade))
+    connection.attach(listener.sessionFactory(connection))
+    operations.removeHandler(headGuard, promise: nil)
+    operations.removeHandler(decoder, promise: nil)
+    operations.removeHandler(self, promise: nil)
+  }
+
+  private static func response(to upgrade: RequestDecision.Upgrade) -> [UInt8] {
+    var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    text += "Sec-WebSocket-Accept: \(Digest.webSocketAccept(key: upgrade.key))\r\n"
+    if let subprotocol = upgrade.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
+    return Array((text + "\r\n").utf8)
+  }
+}

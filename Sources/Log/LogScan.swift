@@ -1,0 +1,46 @@
+public import Wire
+
+/// The log as those read it who are not its broker, the index of messages for example: what is committed, on any thread.
+///
+/// A call may wait for the disk, and none lasts for longer than what it was asked for: the log's journal cannot be cut
+/// meanwhile. Publications that the broker has handed out and not committed yet are not there.
+public protocol LogScan: Sendable {
+  /// Where a channel stands; nil where the log holds nothing of it.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  func channel(_ name: ChannelName, at now: Int64) throws(LogError) -> ScannedChannel?
+
+  /// Calls `body` for the publications of the span, the oldest first, until it returns false or was called `limit` times.
+  ///
+  /// - Parameters:
+  ///   - id: ``ScannedChannel/id``.
+  ///   - notBefore: publications with an earlier time are left out. Milliseconds since 1970.
+  func publications(
+    of id: Int64, in span: ClosedRange<UInt64>, limit: Int, notBefore: Int64, _ body: (Publication) -> Bool
+  ) throws(LogError)
+
+  /// The offset of the oldest publication that is kept; nil where none is.
+  func oldest(of id: Int64) throws(LogError) -> UInt64?
+
+  /// Nothing is asked afterwards. To be called before the log closes, which cannot tidy up while somebody reads it.
+  func close() throws(LogError)
+}
+
+/// What ``LogScan/channel(_:at:)`` tells of a channel.
+public struct ScannedChannel: Sendable, Equatable {
+  /// By which its publications are asked for. Another one after the channel was dropped and came again.
+  public var id: Int64
+  /// Publications of the same offset in another epoch are other ones.
+  public var epoch: String
+  /// The offset of its newest publication.
+  public var top: UInt64
+  /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
+  public var notBefore: Int64
+
+  public init(id: Int64, epoch: String, top: UInt64, notBefore: Int64 = .min) {
+    self.id = id
+    self.epoch = epoch
+    self.top = top
+    self.notBefore = notBefore
+  }
+}

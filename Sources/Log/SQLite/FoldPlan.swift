@@ -1,0 +1,95 @@
+import GRDB
+import Wire
+
+/// What a channel's part of the journal comes to: many commits at once, so that each of its pages is changed once, and
+/// what a short history has dropped meanwhile is never written at all.
+struct FoldPlan: Equatable {
+  let channel: Int64
+  let top: UInt64
+  let ttl: Int64
+  /// Nothing at or below it is kept.
+  let floor: UInt64
+  /// When the newest publication was made.
+  let used: Int64
+  /// When the oldest of ``kept`` expires; nil where nothing is kept.
+  let expires: Int64?
+  let kept: [JournalEntry]
+  /// Those that are not kept, but were asked for so lately that somebody may ask again.
+  let traced: [JournalEntry]
+  let keys: [IdempotencyRecord]
+
+  /// - Parameters:
+  ///   - entries: of one channel, in the order of their offsets; nil comes of none.
+  ///   - now: milliseconds since 1970.
+  init?(_ entries: some BidirectionalCollection<JournalEntry>, now: Int64) {
+    guard let last = entries.last else { return nil }
+    let floor = entries.reduce(0) { max($0, $1.floor) }
+    let oldest = now.minus(ttl: RequestTraces.originLifetime)
+    channel = last.channel
+    top = last.publication.offset
+    ttl = last.ttl
+    self.floor = floor
+    used = entries.reduce(.min) { max($0, $1.publication.time) }
+    kept = entries.filter { $0.publication.offset > floor }
+    expires = kept.lazy.map { $0.publication.time.plus(ttl: $0.ttl) }.min()
+    traced = entries.filter {
+      $0.publication.offset <= floor && $0.origin != nil && $0.publication.time >= oldest
+    }
+    keys = entries.compactMap(\.idempotency)
+  }
+
+  /// To be called within a transaction.
+  func write(_ db: Database, _ tables: TableWriter, now: Int64) throws {
+    let row = try RowStatement(
+      db,
+      """
+      UPDATE channels SET top = ?2, history_ttl = ?3, used = max(used, ?5),
+        expires = CASE WHEN ?4 IS NULL THEN expires ELSE min(COALESCE(expires, ?4), ?4) END
+      WHERE id = ?1
+      """)
+    row.bind(channel, at: 1)
+    row.bind(top, at: 2)
+    row.bind(ttl, at: 3)
+    row.bind(expires, at: 4)
+    row.bind(used, at: 5)
+    try row.run()
+    if floor > 0 { try tables.trim(channel, through: floor, now: now) }
+    for key in keys { try tables.write(key, channel: channel) }
+    for entry in traced {
+      if let origin = entry.origin { try tables.write(origin, of: entry.publication, channel: channel) }
+    }
+    for entry in kept { try tables.write(entry.publication, by: entry.origin, channel: channel) }
+  }
+}
+
+/// A walk through the channels of which something stood in the journal when it began. Once it is through, the rows of the
+/// journal up to there are needed no more.
+struct FoldCycle {
+  /// The journal's last row when the walk began.
+  let through: UInt64
+  /// Those still to be folded, the last one first: by their rows, so that neighbours in the tables come one after another.
+  private var channels: [Int64]
+
+  init(through: UInt64, channels: [Int64]) {
+    self.through = through
+    self.channels = channels.sorted(by: >)
+  }
+
+  var isThrough: Bool { channels.isEmpty }
+
+  /// The channels that come next, with about so many entries.
+  func portion(of limit: Int, _ entries: (Int64) -> [JournalEntry]) -> [[JournalEntry]] {
+    var portion: [[JournalEntry]] = []
+    var count = 0
+    for channel in channels.reversed() {
+      if count >= limit { break }
+      let found = entries(channel)
+      // One costs its row, whatever it has.
+      count += found.count + 1
+      portion.append(found)
+    }
+    return portion
+  }
+
+  mutating func advance(_ count: Int) { channels.removeLast(count) }
+}

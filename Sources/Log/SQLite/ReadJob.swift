@@ -1,0 +1,125 @@
+import Wire
+
+/// A question as it goes to a reader's thread: what the tables alone can answer.
+enum ReadJob: Sendable {
+  /// Where a channel stands, with what is held of its publications by `now`.
+  case channel(ChannelName, now: Int64, withEntries: Bool)
+  /// - Parameters:
+  ///   - span: of what is on disk.
+  ///   - warmth: what the channel's tail has room for, read along with it.
+  case page(ChannelName, LogRange, span: ClosedRange<UInt64>?, warmth: Warmth?)
+  case entry(ChannelName, IdentifierKey)
+  case ending(ChannelName, score: Int64, limit: Int)
+  case kept(QuotaAccount)
+
+  /// The newest publications of a span, as many as a tail takes.
+  struct Warmth: Sendable {
+    var span: ClosedRange<UInt64>
+    var count: Int
+    var bytes: Int
+  }
+
+  enum Found: Sendable {
+    case channel(ChannelOnDisk)
+    /// - warm: newest first; nil: it was not asked for.
+    case page([Publication], warm: WarmPublications?)
+    case entry(Publication?)
+    case ending([ExpiringKey])
+    case kept(KeptAmount)
+    case failed(LogError)
+  }
+
+  struct ChannelOnDisk: Sendable {
+    var row: ChannelReader.Row?
+    /// How many channels were deleted whose names are like this one's.
+    var generation: Int64 = 0
+    var keys: [IdempotencyRecord] = []
+    var origins: [RequestOrigin: UInt64] = [:]
+    var entries: [Publication] = []
+  }
+
+  struct WarmPublications: Sendable {
+    var publications: [Publication] = []
+    /// Nothing older is on disk.
+    var isAll = false
+  }
+
+  /// Of a page: the newest offset that is looked for.
+  var end: UInt64 {
+    if case .page(_, _, let span?, _) = self { span.upperBound } else { 0 }
+  }
+
+  /// Reads. On a reader's thread.
+  func read(from reader: ChannelReader) -> Found {
+    do { return try answer(from: reader) } catch {
+      return .failed((error as? LogError) ?? StoreFault.logError(for: error))
+    }
+  }
+
+  private func answer(from reader: ChannelReader) throws -> Found {
+    switch self {
+    case .channel(let name, let now, let withEntries):
+      guard let row = try reader.row(of: name) else {
+        return .channel(ChannelOnDisk(generation: try reader.epochGeneration(of: name)))
+      }
+      return .channel(
+        ChannelOnDisk(
+          row: row, generation: try reader.epochGeneration(of: name), keys: try reader.keys(of: row.id, at: now),
+          origins: try reader.origins(of: row.id, at: now),
+          entries: withEntries ? try reader.entries(of: row.id) : []))
+    case .page(let name, let range, let span, let warmth):
+      guard let id = try reader.row(of: name)?.id else { return .page([], warm: warmth.map { _ in .init() }) }
+      return .page(
+        try span.map { try Self.page(of: id, in: $0, range, reader) } ?? [],
+        warm: try warmth.map { try Self.warm($0, of: id, reader) })
+    case .entry(let name, let key):
+      guard let id = try reader.row(of: name)?.id else { return .entry(nil) }
+      return .entry(try reader.entries(of: id, key: key.string).first)
+    case .ending(let name, let score, let limit):
+      guard let id = try reader.row(of: name)?.id else { return .ending([]) }
+      return .ending(try reader.keys(of: id, score: score, expiringBy: .max, limit: limit))
+    case .kept(let account): return .kept(try reader.kept(by: account))
+    }
+  }
+
+  private static func page(
+    of id: Int64, in span: ClosedRange<UInt64>, _ range: LogRange, _ reader: ChannelReader
+  ) throws -> [Publication] {
+    var found = FoundPublications(range)
+    try reader.publications(
+      of: id, in: span, limit: range.limit, reverse: range.reverse, notBefore: range.notBefore
+    ) {
+      found.add($0, cost: $0.cost)
+      return !found.isFull
+    }
+    return found.publications
+  }
+
+  private static func warm(_ warmth: Warmth, of id: Int64, _ reader: ChannelReader) throws -> WarmPublications {
+    var warm = WarmPublications()
+    var (bytes, count, isFull) = (0, 0, false)
+    try reader.publications(of: id, in: warmth.span, limit: warmth.count, reverse: true, notBefore: .min) {
+      count += 1
+      bytes += $0.cost
+      isFull = bytes > warmth.bytes || $0.offset != warmth.span.upperBound - UInt64(warm.publications.count)
+      if !isFull { warm.publications.append($0) }
+      return !isFull
+    }
+    warm.isAll = !isFull && count < warmth.count
+    return warm
+  }
+}
+
+/// A job, and what it is for.
+struct ReadRequest: Sendable {
+  enum Purpose: Sendable {
+    case answer(LogQuestion)
+    /// The channel does not stand where it was thought to.
+    case refresh(HotPlace)
+  }
+
+  var job: ReadJob
+  var purpose: Purpose
+  /// Deletions of rows that were over when it was asked (``ChannelUpkeep/deletions``).
+  var deletions: Int
+}

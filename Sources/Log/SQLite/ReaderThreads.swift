@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// Threads that read from the database, so that nobody who decides waits for it: each with a connection of its own.
+///
+/// A few are enough: they are for the disk to have something to do while one of them waits. Bounded by whoever asks, who
+/// has as many questions under way as there are requests that wait for them.
+final class ReaderThreads: Sendable {
+  private struct State {
+    var waiting: [ReadRequest] = []
+    var isClosed = false
+    var running = 0
+  }
+
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+  private let readers: [ChannelReader]
+  private let hasThreads: Bool
+  private let done: @Sendable (ReadRequest, ReadJob.Found) -> Void
+
+  /// - Parameters:
+  ///   - readers: one for each thread.
+  ///   - isStepped: there are no threads: whoever steps it is the thread.
+  ///   - done: called with what was found, on the thread that found it.
+  init(
+    _ readers: [ChannelReader], isStepped: Bool, done: @escaping @Sendable (ReadRequest, ReadJob.Found) -> Void
+  ) {
+    self.readers = readers
+    self.done = done
+    hasThreads = !isStepped
+    if isStepped { return }
+    for (index, reader) in readers.enumerated() {
+      let thread = Thread { [self] in
+        work(reader)
+        ended.signal()
+      }
+      thread.name = "fanfare-read-\(index)"
+      thread.start()
+    }
+  }
+
+  func ask(_ request: ReadRequest) {
+    state.withLock { $0.waiting.append(request) }
+    if hasThreads { wake.signal() }
+  }
+
+  private func next() -> ReadRequest? {
+    state.withLock { $0.waiting.isEmpty || $0.isClosed ? nil : $0.waiting.removeFirst() }
+  }
+
+  private func work(_ reader: ChannelReader) {
+    while true {
+      wake.wait()
+      if state.withLock({ $0.isClosed }) { return }
+      if let request = next() { done(request, request.job.read(from: reader)) }
+    }
+  }
+
+  /// Answers up to `limit` questions, where there are no threads.
+  ///
+  /// - Returns: whether there were any.
+  func step(_ limit: Int) -> Bool {
+    var left = limit
+    while left > 0, let request = next() {
+      done(request, request.job.read(from: readers[0]))
+      left -= 1
+    }
+    return left < limit
+  }
+
+  /// Returns when the threads have ended; what waits is not answered.
+  func close() {
+    let wasClosed = state.withLock { state in
+      defer { state.isClosed = true }
+      state.waiting = []
+      return state.isClosed
+    }
+    if wasClosed { return }
+    if hasThreads {
+      for _ in readers { wake.signal() }
+      for _ in readers { ended.wait() }
+    }
+    for reader in readers { try? reader.queue.close() }
+  }
+}

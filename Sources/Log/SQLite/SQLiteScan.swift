@@ -1,0 +1,50 @@
+import GRDB
+import Wire
+
+extension SQLiteStore {
+  /// The log for somebody who is not the broker, on a connection of its own. Close it before the store.
+  public func scan() throws(LogError) -> any LogScan {
+    do { return try SQLiteScan(path: databasePath, journal: journal) } catch { throw StoreFault.logError(for: error) }
+  }
+}
+
+private struct SQLiteScan: LogScan {
+  private let reader: ChannelReader
+  /// What the epochs of channels end with: it changes only when a store is opened.
+  private let meta: StoreMeta
+
+  init(path: String, journal: UnfoldedJournal) throws {
+    reader = ChannelReader(queue: try Schema.reader(at: path), journal: journal)
+    meta = try reader.queue.inDatabase { try StoreMeta($0) }
+  }
+
+  func channel(_ name: ChannelName, at now: Int64) throws(LogError) -> ScannedChannel? {
+    guard let row = try asking({ try reader.row(of: name) }) else { return nil }
+    let life = row.durability == Durability.durable.rawValue ? meta.era : meta.run
+    return ScannedChannel(
+      id: row.id, epoch: row.epoch + "." + life, top: row.top, notBefore: now.minus(ttl: row.ttl))
+  }
+
+  func publications(
+    of id: Int64, in span: ClosedRange<UInt64>, limit: Int, notBefore: Int64, _ body: (Publication) -> Bool
+  ) throws(LogError) {
+    try asking {
+      try reader.publications(of: id, in: span, limit: limit, reverse: false, notBefore: notBefore, body)
+    }
+  }
+
+  func oldest(of id: Int64) throws(LogError) -> UInt64? {
+    var oldest: UInt64?
+    try publications(of: id, in: 0...UInt64(Int64.max), limit: 1, notBefore: .min) {
+      oldest = $0.offset
+      return false
+    }
+    return oldest
+  }
+
+  func close() throws(LogError) { try asking { try reader.queue.close() } }
+
+  private func asking<Answer>(_ body: () throws -> Answer) throws(LogError) -> Answer {
+    do { return try body() } catch { throw StoreFault.logError(for: error) }
+  }
+}

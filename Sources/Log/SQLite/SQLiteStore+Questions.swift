@@ -1,0 +1,225 @@
+import Wire
+
+/// Questions: what is in memory is answered at once, the rest by the threads that read.
+extension SQLiteStore {
+  public func ask(_ question: LogQuestion) -> LogAnswer? {
+    if isClosed { return .failed(.closed) }
+    applyOutcomes()
+    switch question {
+    case .open(let name, _, let withEntries, _):
+      loading.insert(name)
+      upkeep.opened(name)
+      read(.channel(name, now: options.now(), withEntries: withEntries), for: .answer(question))
+      return nil
+    case .page(let name, let range): return page(of: name, range, question)
+    case .entry(let name, let key): read(.entry(name, key), for: .answer(question))
+    case .ending(let name, let score, let limit):
+      read(.ending(name, score: score, limit: limit), for: .answer(question))
+    case .kept(let account):
+      if let amount = shares.amount(of: account) { return .kept(amount) }
+      read(.kept(account), for: .answer(question))
+    case .removeHistory(let name, _):
+      guard let channel = hot[name] else { return .removed }
+      if !inbox.ask(.remove(channel.writer, question)) { return .failed(.closed) }
+    }
+    return nil
+  }
+
+  public func takeNews() -> [LogNews] {
+    if isClosed { return [] }
+    applyOutcomes()
+    defer { news = [] }
+    return news
+  }
+
+  /// What a reader found. What it does not hold any more is asked again.
+  func take(_ found: ReadJob.Found, for request: ReadRequest) {
+    if case .failed(let error) = found { readFailed(error) }
+    switch request.purpose {
+    case .refresh(let place): if case .channel(let disk) = found { refresh(place, from: disk) }
+    case .answer(let question):
+      guard let answer = answer(question, found, to: request) else { return }
+      news.append(.answered(question, answer))
+    }
+  }
+
+  /// Nil where the question was asked anew.
+  private func answer(_ question: LogQuestion, _ found: ReadJob.Found, to request: ReadRequest) -> LogAnswer? {
+    switch (question, found) {
+    case (.open(let name, let durability, let withEntries, let ifExists), .channel(let disk)):
+      // Rows were deleted while it was read: it may have been one of them, or its name's generation has risen.
+      if request.deletions != upkeep.deletions {
+        read(.channel(name, now: options.now(), withEntries: withEntries), for: .answer(question))
+        return nil
+      }
+      loading.remove(name)
+      return .opened(open(name, durability, disk, ifExists: ifExists))
+    case (.page(let name, let range), .page(let stored, let warm)):
+      guard let channel = hot[name] else { return .page([]) }
+      if let warm { hot.use(channel) { channel.warm(warm) } }
+      return pageCame(stored, of: channel, range, through: request.job.end, question)
+    case (.entry, .entry(let entry)): return .entry(entry)
+    case (.ending, .ending(let keys)): return .ending(keys)
+    case (.kept(let account), .kept(let amount)): return .kept(shares.learn(amount, of: account))
+    case (let question, .failed(let error)):
+      failed(question)
+      return .failed(error)
+    default: preconditionFailure("a reader answers what it was asked")
+    }
+  }
+
+  private func failed(_ question: LogQuestion) {
+    switch question {
+    case .open(let name, _, _, _): loading.remove(name)
+    case .page(let name, _): hot[name]?.readEnded()
+    case .entry, .ending, .kept, .removeHistory: break
+    }
+  }
+
+  func removed(_ result: Result<UInt64, LogError>, _ question: LogQuestion) {
+    switch result {
+    case .success(let offset):
+      if case .removeHistory(let name, _) = question, let channel = hot[name] {
+        hot.account(channel) {
+          channel.floor = max(channel.floor, offset)
+          channel.trimTail()
+        }
+      }
+      news.append(.answered(question, .removed))
+    case .failure(let error): news.append(.answered(question, .failed(error)))
+    }
+  }
+
+  // MARK: Pages
+
+  private func page(of name: ChannelName, _ range: LogRange, _ question: LogQuestion) -> LogAnswer? {
+    guard let channel = hot[name], let span = range.span(above: channel.floor, through: channel.top) else {
+      return .page([])
+    }
+    channel.lastUse = hot.clock
+    if channel.holds(span) {
+      var found = FoundPublications(range)
+      hot.use(channel) { channel.tail.read(span, into: &found) }
+      return .page(found.publications)
+    }
+    channel.readBegan()
+    readPage(of: channel, range, span, question)
+    return nil
+  }
+
+  private func readPage(
+    of channel: HotChannel, _ range: LogRange, _ span: ClosedRange<UInt64>, _ question: LogQuestion
+  ) {
+    coldReadCount += 1
+    let end = min(span.upperBound, channel.committed)
+    let cold = span.lowerBound <= end ? span.lowerBound...end : nil
+    read(.page(channel.name, range, span: cold, warmth: channel.takeWarmth()), for: .answer(question))
+  }
+
+  /// What is on disk has come. What was not there yet when it was asked for is in the tail, or else is asked for now.
+  ///
+  /// - Parameter end: the newest offset that was on disk then.
+  private func pageCame(
+    _ stored: [Publication], of channel: HotChannel, _ range: LogRange, through end: UInt64, _ question: LogQuestion
+  ) -> LogAnswer? {
+    var found = FoundPublications(range)
+    if let span = range.span(above: channel.floor, through: channel.top) {
+      let rest = span.upperBound > end ? max(span.lowerBound, end + 1)...span.upperBound : nil
+      if !channel.add(stored, and: rest, to: &found) {
+        readPage(of: channel, range, span, question)
+        return nil
+      }
+    }
+    channel.readEnded()
+    return .page(found.publications)
+  }
+
+  // MARK: Channels
+
+  private func open(
+    _ name: ChannelName, _ durability: Durability, _ disk: ReadJob.ChannelOnDisk, ifExists: Bool
+  ) -> OpenedChannel {
+    let row = disk.row.flatMap { upkeep.isLeaving($0.id) ? nil : $0 }
+    if let known = hot[name], known.isDurable != (durability == .durable), known.isSettled { hot.remove(known) }
+    let exists = hot[name] != nil || row?.durability == durability.rawValue
+    if ifExists, !exists {
+      let epoch = withSuffix(epochWithoutRow(of: name, durability, disk.generation), durability)
+      return OpenedChannel(position: StreamPosition(epoch: epoch, offset: 0), exists: false)
+    }
+    let channel = hot[name] ?? add(name, durability: durability, row: row, generation: disk.generation)
+    channel.isHeld = true
+    channel.lastUse = hot.clock
+    let now = options.now()
+    var keys = channel.traces.keys(at: now)
+    var origins = channel.traces.origins(at: now)
+    if row != nil {
+      keys = (disk.keys + keys).newestPerKey()
+      origins.merge(disk.origins) { max($0, $1) }
+    }
+    var opened = OpenedChannel(
+      position: channel.position, exists: exists, idempotencyKeys: keys, recentOrigins: origins)
+    if row != nil { opened.entries = disk.entries }
+    return opened
+  }
+
+  private func refresh(_ place: HotPlace, from disk: ReadJob.ChannelOnDisk) {
+    // One of which more is under way by now is read when that is back.
+    guard let channel = hot[place], channel.isStale, channel.isSettled else { return }
+    let row = disk.row.flatMap { upkeep.isLeaving($0.id) ? nil : $0 }
+    // More has got to the disk since it was read.
+    if row?.top ?? 0 < channel.committed { return refresh(channel) }
+    hot.remove(channel)
+    let standing = Standing(storedEpoch: channel.writer.storedEpoch, top: channel.committed)
+    let renewed = add(
+      channel.name, durability: .durable, row: row, generation: disk.generation, standing: standing)
+    renewed.isHeld = true
+  }
+
+  /// Reads from disk where the channel stands.
+  func refresh(_ channel: HotChannel) {
+    read(.channel(channel.name, now: options.now(), withEntries: false), for: .refresh(channel.place))
+  }
+
+  /// Where a channel without a row stands.
+  private struct Standing {
+    var storedEpoch: String?
+    var top: UInt64
+  }
+
+  /// - Parameter standing: what somebody holds of the channel; nil where it was never opened.
+  private func add(
+    _ name: ChannelName, durability: Durability, row: ChannelReader.Row?, generation: Int64, standing: Standing? = nil
+  ) -> HotChannel {
+    // A ring that somebody sends here is written rather than refused.
+    let durability: Durability = durability == .durable ? .durable : .relaxed
+    // With another durability the epochs of the two would be told apart by their suffixes alone: a new one is safe.
+    let isRenewed = row.map { $0.durability != durability.rawValue } ?? false
+    var stored = isRenewed ? nil : row?.epoch
+    if stored == nil { stored = standing?.storedEpoch }
+    if stored == nil, row != nil { stored = Epoch.random(using: &randomness) }
+    let storedEpoch = stored ?? epochWithoutRow(of: name, durability, generation)
+    let state = WriterChannel.State(id: row?.id, top: row?.top ?? standing?.top ?? 0, isRenewed: isRenewed)
+    let channel = HotChannel(
+      writer: WriterChannel(
+        name: name, place: hot.nextPlace, storedEpoch: storedEpoch, durability: durability, state: state,
+        quota: QuotaScope(of: name, in: options.quotaNamespaces)),
+      epoch: withSuffix(storedEpoch, durability), clock: hot.clock)
+    channel.ttl = row?.ttl ?? 0
+    hot.insert(channel)
+    upkeep.opened(name)
+    return channel
+  }
+
+  /// The epoch as the broker sees it: it ends with what changes for all channels of a durability.
+  private func withSuffix(_ epoch: String, _ durability: Durability) -> String {
+    let suffix = durability == .durable ? meta.era : meta.run
+    return suffix.isEmpty ? epoch : epoch + "." + suffix
+  }
+
+  /// Nothing was ever given out under it but the offset 0, or the row would be there: so it still holds.
+  private func epochWithoutRow(of name: ChannelName, _ durability: Durability, _ generation: Int64) -> String {
+    // Rows are about to be deleted, and the generations of their names have not risen yet.
+    if upkeep.isDeleting { return Epoch.random(using: &randomness) }
+    return Epoch.derived(from: meta.seed, generation: generation, durability: durability, name: name)
+  }
+}

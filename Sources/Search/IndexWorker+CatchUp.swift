@@ -1,0 +1,222 @@
+import GRDB
+import Log
+import Wire
+
+/// A channel as the index knows it, beside what the log says of it now.
+struct IndexedChannel {
+  let id: Int64
+  let name: ChannelName
+  let logID: Int64
+  /// With what its life in the log ends with: publications of the same offset in another epoch are other ones.
+  let epoch: String
+  /// Up to here everything that can be found is in the index.
+  var through: UInt64
+  var top: UInt64
+  /// Publications with an earlier time are expired, swept or not.
+  var notBefore: Int64
+}
+
+/// Reads what the log got since.
+extension IndexWorker {
+  /// Brings a channel up to date as far as the budget goes; what is left follows later.
+  ///
+  /// - Returns: nil where the log holds nothing of it.
+  func catchUp(_ name: ChannelName, budget: inout Int) throws -> IndexedChannel? {
+    guard var channel = try meet(name) else { return nil }
+    while channel.through < channel.top, budget > 0 {
+      if queue.isClosed { throw LogError.closed }
+      try step(&channel, &budget)
+    }
+    if channel.through < channel.top { noteBehind(name) }
+    return channel
+  }
+
+  /// Looks at the channel on both sides: forgets what is of a former epoch or was dropped.
+  func meet(_ name: ChannelName) throws -> IndexedChannel? {
+    let known = try indexed(name)
+    guard let now = try log.channel(name, at: options.now()) else {
+      if let known { try forget(known) }
+      return nil
+    }
+    if var known, known.epoch.hasSameBytes(as: now.epoch), known.logID == now.id, known.through <= now.top {
+      known.top = now.top
+      known.notBefore = now.notBefore
+      try trim(known)
+      return known
+    }
+    if let known { try forget(known) }
+    guard let id = try add(name, now) else { return nil }
+    return IndexedChannel(
+      id: id, name: name, logID: now.id, epoch: now.epoch, through: 0, top: now.top, notBefore: now.notBefore)
+  }
+
+  private func indexed(_ name: ChannelName) throws -> IndexedChannel? {
+    try index().inDatabase { db in
+      let statement = try RowStatement(db, "SELECT id, log_id, epoch, through FROM channels WHERE name = ?1")
+      statement.bind(name.string, at: 1)
+      guard try statement.next() else { return nil }
+      defer { statement.reset() }
+      return IndexedChannel(
+        id: statement.int(0), name: name, logID: statement.int(1), epoch: statement.text(2),
+        through: statement.unsigned(3), top: 0, notBefore: .min)
+    }
+  }
+
+  private func add(_ name: ChannelName, _ channel: ScannedChannel) throws -> Int64? {
+    try write { db in
+      let statement = try RowStatement(
+        db, "INSERT INTO channels (name, log_id, epoch, through) VALUES (?1, ?2, ?3, 0)")
+      statement.bind(name.string, at: 1)
+      statement.bind(channel.id, at: 2)
+      statement.bind(channel.epoch, at: 3)
+      try statement.run()
+      let id = db.lastInsertedRowID
+      return id <= MessagePlace.largestID ? id : nil
+    }
+  }
+
+  /// Its messages go with the next sweeps.
+  private func forget(_ channel: IndexedChannel) throws {
+    try write { db in
+      let statement = try RowStatement(db, "UPDATE channels SET name = NULL WHERE id = ?1")
+      statement.bind(channel.id, at: 1)
+      try statement.run()
+    }
+  }
+
+  // MARK: In
+
+  private func step(_ channel: inout IndexedChannel, _ budget: inout Int) throws {
+    let limit = min(Self.chunk, budget)
+    var publications: [Publication] = []
+    var bytes = 0
+    try log.publications(of: channel.logID, in: channel.through + 1...channel.top, limit: limit, notBefore: .min) {
+      publications.append($0)
+      bytes += $0.data.count
+      return bytes < Self.chunkBytes
+    }
+    let isWhole = publications.count < limit && bytes < Self.chunkBytes
+    let through = isWhole ? channel.top : publications.last?.offset ?? channel.top
+    let writes = try self.writes(for: publications, of: channel)
+    let id = channel.id
+    try write { db in
+      for write in writes { try write.perform(db) }
+      let statement = try RowStatement(db, "UPDATE channels SET through = ?2 WHERE id = ?1")
+      statement.bind(id, at: 1)
+      statement.bind(through, at: 2)
+      try statement.run()
+      if writes.contains(where: \.removes) { try soil(db) }
+    }
+    channel.through = through
+    budget -= max(1, publications.count)
+  }
+
+  /// What the index gets for publications that it did not know.
+  private func writes(for publications: [Publication], of channel: IndexedChannel) throws -> [IndexWrite] {
+    var writes: [IndexWrite] = []
+    for publication in publications {
+      if let target = MessageText.target(of: publication) {
+        // Those that come after are read as they are now anyway.
+        guard target <= channel.through, let place = MessagePlace(channel.id, target) else { continue }
+        let text = try reread(target, of: channel).flatMap { MessageText.text(of: $0) }
+        writes.append(IndexWrite(place: place, text: text, removes: true))
+      } else if let text = MessageText.text(of: publication),
+        let place = MessagePlace(channel.id, publication.offset)
+      {
+        writes.append(IndexWrite(place: place, text: text, removes: false))
+      }
+    }
+    return writes
+  }
+
+  /// As the log holds it now; nil where it is gone.
+  func reread(_ offset: UInt64, of channel: IndexedChannel) throws -> Publication? {
+    var found: Publication?
+    try log.publications(of: channel.logID, in: offset...offset, limit: 1, notBefore: channel.notBefore) {
+      found = $0
+      return false
+    }
+    return found
+  }
+
+  // MARK: Out
+
+  /// Removes what the log dropped from the channel's beginning, a bounded amount at a time.
+  private func trim(_ channel: IndexedChannel) throws {
+    let oldest = try log.oldest(of: channel.logID) ?? channel.through &+ 1
+    guard oldest > 1, let last = MessagePlace(channel.id, oldest - 1) else { return }
+    if try remove(MessagePlace.first(of: channel.id)...last.row) == Self.chunk { noteBehind(channel.name) }
+  }
+
+  /// - Returns: whether nothing is left of it.
+  func removeFormer(_ id: Int64) throws -> Bool {
+    if try remove(MessagePlace.first(of: id)...MessagePlace.last(of: id)) == Self.chunk { return false }
+    try write { db in
+      let statement = try RowStatement(db, "DELETE FROM channels WHERE id = ?1 AND name IS NULL")
+      statement.bind(id, at: 1)
+      try statement.run()
+    }
+    return true
+  }
+
+  private func remove(_ rows: ClosedRange<Int64>) throws -> Int {
+    var places: [MessagePlace] = []
+    try index().inDatabase { db in
+      let statement = try RowStatement(db, "SELECT rowid FROM words WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3")
+      statement.bind(rows.lowerBound, at: 1)
+      statement.bind(rows.upperBound, at: 2)
+      statement.bind(Int64(Self.chunk), at: 3)
+      while try statement.next() { places.append(MessagePlace(row: statement.int(0))) }
+    }
+    try change(places.map { IndexWrite(place: $0, text: nil, removes: true) })
+    return places.count
+  }
+
+  func change(_ writes: [IndexWrite]) throws {
+    if writes.isEmpty { return }
+    try write { db in
+      for write in writes { try write.perform(db) }
+      try soil(db)
+    }
+  }
+
+  /// In the transaction that removes: a process that is killed knows when it starts again.
+  private func soil(_ db: Database) throws {
+    isSoiled = true
+    if IndexFile.forgetsWords { return }
+    try RowStatement(db, "UPDATE meta SET value = value + 1 WHERE key = 'removals'").run()
+  }
+
+  private func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    try index().inDatabase { db in
+      var result: Result?
+      try db.inTransaction(.immediate) {
+        result = try body(db)
+        return .commit
+      }
+      guard let result else { throw LogError.failed("a transaction of the index did not run") }
+      return result
+    }
+  }
+}
+
+/// What becomes of one row.
+struct IndexWrite {
+  let place: MessagePlace
+  /// Nil: the row goes.
+  let text: String?
+  /// Whether words that were in the index go with it.
+  let removes: Bool
+
+  func perform(_ db: Database) throws {
+    guard let text else {
+      let statement = try RowStatement(db, "DELETE FROM words WHERE rowid = ?1")
+      statement.bind(place.row, at: 1)
+      return try statement.run()
+    }
+    let statement = try RowStatement(db, "INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")
+    statement.bind(place.row, at: 1)
+    statement.bind(text, at: 2)
+    try statement.run()
+  }
+}

@@ -1,0 +1,199 @@
+import Dispatch
+import GRDB
+import Glibc
+import Log
+import Logging
+import Wire
+
+/// The index's thread: searches, and between them what can wait.
+///
+/// Unchecked: after `init` the thread alone touches it, but for the queue.
+final class IndexWorker: @unchecked Sendable {
+  let options: MessageIndex.Options
+  let logger: Logger
+  let queue: SearchQueue
+  /// No read lasts for longer than one chunk of publications.
+  let log: any LogScan
+  private let file: IndexFile
+  private var opened: DatabaseQueue?
+
+  /// Channels of which something is still to be read, the one that was asked for first at the front.
+  private var behind: [ChannelName] = []
+  private var isBehind: Set<ChannelName> = []
+  /// Channels up to this id were looked through in the sweep under way; nil where none is.
+  private var sweptID: Int64?
+  private var nextSweep: DispatchTime
+  /// Something was removed: what the file still holds of it is to be overwritten.
+  var isSoiled = true
+  var scrub: Scrub?
+  private var nextScrub: DispatchTime
+
+  init(
+    folder: String, log: any LogScan, options: MessageIndex.Options, logger: Logger, queue: SearchQueue
+  ) throws {
+    self.options = options
+    self.logger = logger
+    self.queue = queue
+    self.log = log
+    file = IndexFile(folder: folder)
+    opened = try file.open()
+    nextSweep = .now() + .milliseconds(options.sweepMilliseconds)
+    nextScrub = .now()
+  }
+
+  func work() {
+    // The lowest that still gets a share: what is published goes first.
+    setpriority(__priority_which_t(bitPattern: PRIO_PROCESS.rawValue), 0, 10)
+    while true {
+      switch queue.next(until: deadline) {
+      case .search(let search): answer(search)
+      case .idle: idle()
+      case .end: return end()
+      }
+    }
+  }
+
+  private func end() {
+    for search in queue.takeRest() { search.done(.failure(.closed)) }
+    do {
+      try opened?.close()
+      try log.close()
+    } catch {
+      logger.warning("the index of messages did not close in order: \(error)")
+    }
+  }
+
+  // MARK: The file
+
+  func index() throws -> DatabaseQueue {
+    if let opened { return opened }
+    let queue = try file.open()
+    opened = queue
+    return queue
+  }
+
+  /// The file is damaged, or somebody deleted it: it is made anew, and filled as searches ask for it.
+  private func startAnew(because reason: String) {
+    logger.notice("the index of messages is built again: \(reason)")
+    try? opened?.close()
+    opened = nil
+    file.remove()
+    forgetWork()
+  }
+
+  private func forgetWork() {
+    behind = []
+    isBehind = []
+    sweptID = nil
+    scrub = nil
+  }
+
+  private func startAnewIfGone() {
+    if opened != nil, !file.exists { startAnew(because: "its file is gone") }
+  }
+
+  // MARK: Searches
+
+  private func answer(_ search: SearchQueue.Search) {
+    startAnewIfGone()
+    do {
+      let found: [FoundMessage]
+      do {
+        found = try find(search.query)
+      } catch let error as DatabaseError where IndexFile.isUseless(error) {
+        startAnew(because: "\(error.message ?? "no message")")
+        found = try find(search.query)
+      }
+      search.done(.success(found))
+    } catch {
+      let error = StoreFault.logError(for: error)
+      if error != .closed { logger.warning("a search failed: \(error)") }
+      search.done(.failure(error))
+    }
+  }
+
+  // MARK: Other work
+
+  /// Until when nothing but searches is to be done.
+  private var deadline: DispatchTime? {
+    if !behind.isEmpty || sweptID != nil || scrub != nil { return .now() }
+    return isSoiled ? min(nextSweep, nextScrub) : nextSweep
+  }
+
+  /// One step of what can wait, short enough for a search that comes meanwhile.
+  private func idle() {
+    startAnewIfGone()
+    do {
+      if let name = behind.first {
+        var budget = Self.chunk
+        behind.removeFirst()
+        isBehind.remove(name)
+        _ = try catchUp(name, budget: &budget)
+      } else if sweptID != nil || nextSweep <= .now() {
+        try sweep()
+      } else if scrub != nil || isSoiled {
+        try clean()
+      }
+    } catch let error as DatabaseError where IndexFile.isUseless(error) {
+      startAnew(because: "\(error.message ?? "no message")")
+    } catch {
+      // The disk is full, for example: what was left undone is done when somebody searches, or with the next sweep.
+      logger.warning("the index of messages was not brought up to date: \(StoreFault.logError(for: error))")
+      forgetWork()
+      nextSweep = .now() + .milliseconds(options.sweepMilliseconds)
+      nextScrub = nextSweep
+    }
+  }
+
+  func noteBehind(_ name: ChannelName) {
+    if isBehind.insert(name).inserted { behind.append(name) }
+  }
+
+  /// Looks through a few channels: nobody may search for weeks in one where a message was removed.
+  private func sweep() throws {
+    let after = sweptID ?? 0
+    let channels = try index().inDatabase { db in
+      let statement = try RowStatement(db, "SELECT id, name FROM channels WHERE id > ?1 ORDER BY id LIMIT ?2")
+      statement.bind(after, at: 1)
+      statement.bind(Int64(Self.channelsPerSweep), at: 2)
+      var channels: [(id: Int64, name: String?)] = []
+      while try statement.next() { channels.append((statement.int(0), statement.isNull(1) ? nil : statement.text(1))) }
+      return channels
+    }
+    for channel in channels {
+      sweptID = channel.id
+      guard let name = channel.name.flatMap({ try? ChannelName($0) }) else {
+        // More of it than one step removes: it is looked at again before the next one.
+        if try !removeFormer(channel.id) { sweptID = channel.id - 1 }
+        return
+      }
+      if let met = try meet(name), met.through < met.top { noteBehind(name) }
+    }
+    if channels.count < Self.channelsPerSweep {
+      sweptID = nil
+      nextSweep = .now() + .milliseconds(options.sweepMilliseconds)
+    }
+  }
+
+  private func clean() throws {
+    let started = DispatchTime.now()
+    var scrub = self.scrub ?? Scrub()
+    let isDone = try scrub.step(try index())
+    scrub.nanoseconds += DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds
+    if !isDone {
+      self.scrub = scrub
+      return
+    }
+    self.scrub = nil
+    isSoiled = scrub.leavesSomething
+    // Merging a large index takes a while: a twentieth of the time at most.
+    let pause = max(UInt64(clamping: options.scrubMilliseconds) * 1_000_000, scrub.nanoseconds * 20)
+    nextScrub = .now() + .nanoseconds(Int(clamping: pause))
+  }
+
+  /// Publications that are read, and written, as one.
+  static let chunk = 512
+  /// Bytes of their data, after which no more are read.
+  static let chunkBytes = 1 << 20
+  static let channelsPerSweep = 64
+}

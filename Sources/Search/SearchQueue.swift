@@ -1,0 +1,101 @@
+import Dispatch
+import Log
+import Synchronization
+import Wire
+
+/// Searches on their way to the index's thread.
+final class SearchQueue: Sendable {
+  struct Search: Sendable {
+    var query: MessageSearch
+    var done: @Sendable (Result<[FoundMessage], LogError>) -> Void
+  }
+
+  enum Turn {
+    case search(Search)
+    /// Nobody waits: there is time for other work.
+    case idle
+    case end
+  }
+
+  private struct State {
+    var searches: [Search] = []
+    /// How many of them are whose: no user is in it with none.
+    var countByUser: [[UInt8]: Int] = [:]
+    var isClosed = false
+
+    mutating func takeFirst() -> Search {
+      let search = searches.removeFirst()
+      let user = Array(search.query.user.utf8)
+      if let count = countByUser[user] { countByUser[user] = count > 1 ? count - 1 : nil }
+      return search
+    }
+  }
+
+  private let limit: Int
+  private let userLimit: Int
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+
+  /// - Parameters:
+  ///   - limit: searches that wait.
+  ///   - userLimit: those among them of one user, so that nobody keeps all others from searching.
+  init(limit: Int, userLimit: Int) {
+    self.limit = limit
+    self.userLimit = userLimit
+  }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// - Returns: why the search was not taken, or nil.
+  func add(_ search: Search) -> LogError? {
+    let error = state.withLock { state -> LogError? in
+      if state.isClosed { return .closed }
+      let user = Array(search.query.user.utf8)
+      let isUsersFull = !user.isEmpty && state.countByUser[user, default: 0] >= userLimit
+      if isUsersFull || state.searches.count >= limit {
+        return .backlog(bytes: state.searches.reduce(0) { $0 + $1.query.text.utf8.count })
+      }
+      state.searches.append(search)
+      if !user.isEmpty { state.countByUser[user, default: 0] += 1 }
+      return nil
+    }
+    if error == nil { wake.signal() }
+    return error
+  }
+
+  /// - Returns: false where it was closed before.
+  func close() -> Bool {
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    wake.signal()
+    return isFirst
+  }
+
+  /// The index's thread: what to do next.
+  ///
+  /// - Parameter deadline: until when to wait for a search; nil: for ever.
+  func next(until deadline: DispatchTime?) -> Turn {
+    while true {
+      let turn = state.withLock { state -> Turn? in
+        if state.isClosed { return .end }
+        return state.searches.isEmpty ? nil : .search(state.takeFirst())
+      }
+      if let turn { return turn }
+      guard let deadline else {
+        wake.wait()
+        continue
+      }
+      if deadline <= .now() || wake.wait(timeout: deadline) == .timedOut { return .idle }
+    }
+  }
+
+  /// What waited when the queue was closed.
+  func takeRest() -> [Search] {
+    state.withLock { state in
+      defer { (state.searches, state.countByUser) = ([], [:]) }
+      return state.searches
+    }
+  }
+}

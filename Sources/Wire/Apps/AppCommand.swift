@@ -1,0 +1,63 @@
+/// What somebody asks of an app, read and checked as far as the command alone tells.
+///
+/// It is read where it comes in: on the event loop that decoded the frame, or from a service's frames. So the broker's
+/// turn neither looks at JSON nor counts characters, and a command without sense never gets there. What the broker's
+/// records or settings say, limits among it, the broker decides. In memory the command is handed over as it is; its form
+/// in bytes is in `LinkCoding+Calls.swift`.
+public enum AppCommand: Sendable, Equatable {
+  case clique(CliqueCommand)
+  case state(StateCommand)
+  /// Of an app that reads its data itself.
+  indirect case other(Other)
+
+  public struct Other: Sendable, Equatable {
+    public var method: String
+    /// Valid JSON, or nothing.
+    public var data: [UInt8]
+
+    public init(method: String, data: [UInt8]) {
+      self.method = method
+      self.data = data
+    }
+  }
+
+  /// Reads what a client or a service says.
+  ///
+  /// - Parameters:
+  ///   - method: begins with an app's name.
+  ///   - data: valid JSON, or nothing. Whatever the bytes are, they are read or refused.
+  ///   - user: who says it.
+  /// - Throws: what the caller is told.
+  public init(_ method: String, _ data: [UInt8], by user: String) throws(ClientError) {
+    if user.isEmpty { throw Self.refusal(ofNobody: method) }
+    if method.utf8.starts(with: "clique.".utf8) {
+      self = .clique(try CliqueCommand(method, data, by: user))
+    } else if method.utf8.starts(with: "state.".utf8) {
+      self = .state(try StateCommand(method, data, by: user))
+    } else {
+      self = .other(Other(method: method, data: data))
+    }
+  }
+
+  public static func refusal(ofNobody method: String) -> ClientError {
+    .permissionDenied.saying("\(method) is for people; connect with a token that names a user")
+  }
+
+  /// With the app's name: `clique.send`.
+  public var method: String {
+    switch self {
+    case .clique(let command): command.method.name
+    case .state(let command): command.method.name
+    case .other(let other): other.method
+    }
+  }
+
+  /// Of what it carries, about: for windows and what is charged.
+  public var payloadBytes: Int {
+    switch self {
+    case .clique(let command): command.payloadBytes
+    case .state(let command): command.payloadBytes
+    case .other(let other): other.data.count
+    }
+  }
+}

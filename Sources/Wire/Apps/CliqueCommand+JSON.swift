@@ -1,0 +1,171 @@
+// How commands of Clique are read from JSON. Only what no record can change is refused here.
+
+extension CliqueCommand {
+  init(_ name: String, _ data: [UInt8], by user: String) throws(ClientError) {
+    try UserIdentifier.check(user, most: Self.maximumUserBytes)
+    let fields = try CommandFields(data)
+    guard let method = Method.named[name] else {
+      throw .methodNotFound.saying("there is no such method; docs/CLIQUE.md lists those of clique")
+    }
+    switch method {
+    case .send: self = .send(try Send(fields, user))
+    case .accept: self = .accept(try Target(fields, "person", user))
+    case .decline: self = .decline(try Target(fields, "person", user))
+    case .disconnect: self = .disconnect(try Target(fields, "person", user))
+    case .block: self = .block(try Target(fields, "person", user))
+    case .unblock: self = .unblock(try Target(fields, "person", user))
+    case .read: self = .read(try Mark(fields))
+    case .delivered: self = .delivered(try Mark(fields))
+    case .typing: self = .typing(try fields.namedConversation())
+    case .createGroup: self = .createGroup(try NewGroup(fields, user))
+    case .leaveGroup:
+      guard let id = try fields.conversation() else { throw Self.noConversation }
+      self = .leaveGroup(id)
+    case .search: self = .search(try Search(fields))
+    case .enter: self = .enter(place: try fields.place(), hasToken: fields.holds("token"))
+    case .leave: self = .leave(place: try fields.place())
+    case .invisible:
+      guard let on = try fields.boolean("on") else {
+        throw .badRequest.saying("`on` is missing; send true to be invisible, false to be seen")
+      }
+      self = .invisible(on)
+    case .crossings: self = .crossings(try Crossings(fields))
+    }
+  }
+
+  /// The same for what does not exist and for what is somebody else's.
+  public static let noConversation = ClientError.permissionDenied.saying(
+    "you have no such conversation; take its id from your list, or name the person")
+
+  public static func isGroup(_ id: String) -> Bool { id.utf8.first == UInt8(ascii: "g") }
+
+  /// Whether it has the form of a conversation's id: only then is it looked up, so that nobody can make the server
+  /// remember what they make up.
+  public static func isConversation(_ id: some StringProtocol) -> Bool {
+    let bytes = id.utf8
+    guard bytes.count == 33, bytes.first == UInt8(ascii: "p") || bytes.first == UInt8(ascii: "g") else { return false }
+    return bytes.dropFirst().allSatisfy {
+      UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+    }
+  }
+}
+
+extension CliqueCommand.Target {
+  /// `{"person": user | "conversation": id}`, where `name` may be another word for the person.
+  fileprivate init(_ fields: CommandFields, _ name: StaticString, _ user: String) throws(ClientError) {
+    if let person = try fields.string(name) {
+      if person.hasSameBytes(as: user) { throw .badRequest.saying("`\(name)` is yourself; name another person") }
+      try UserIdentifier.check(person, most: CliqueCommand.maximumUserBytes)
+      self = .person(person)
+    } else if let id = try fields.conversation() {
+      self = .conversation(CliqueConversation(id))
+    } else {
+      throw .badRequest.saying("name the other person in `\(name)`, or the conversation in `conversation`")
+    }
+  }
+}
+
+extension CliqueCommand.Send {
+  /// `{"to": user | "conversation": id, "text": …, "key": …}`
+  fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
+    guard let text = try fields.text("text"), !text.raw.isEmpty else {
+      throw .badRequest.saying("`text` is missing or empty; send what you want to say")
+    }
+    let key = CliqueMessageKey(own: try fields.key(), user: user)
+    // Who names a group says all that is needed, whatever else they name.
+    if let id = try fields.conversation(), CliqueCommand.isGroup(id) {
+      target = .conversation(CliqueConversation(id))
+    } else {
+      target = try CliqueCommand.Target(fields, "to", user)
+    }
+    message = CliqueMessage(text, key)
+  }
+}
+
+extension CliqueCommand.Mark {
+  /// `{"conversation": id, "offset": n}`
+  fileprivate init(_ fields: CommandFields) throws(ClientError) {
+    conversation = try fields.namedConversation()
+    guard let offset = try fields.number("offset") else {
+      throw .badRequest.saying("`offset` is missing; send that of the last message")
+    }
+    self.offset = UInt64(offset)
+  }
+}
+
+extension CliqueCommand.NewGroup {
+  /// `{"members": [user, …], "name": …, "key": …}`
+  fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
+    members = []
+    for member in try fields.strings("members") ?? [] {
+      try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
+      if !member.hasSameBytes(as: user), !members.contains(where: { $0.hasSameBytes(as: member) }) {
+        members.append(member)
+      }
+    }
+    if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    name = try fields.string("name") ?? ""
+    key = try fields.key()
+  }
+}
+
+extension CliqueCommand.Search {
+  /// `{"text": …, "person": user, "conversation": id, "limit": n}`
+  fileprivate init(_ fields: CommandFields) throws(ClientError) {
+    guard let text = try fields.string("text"), text.utf8.contains(where: { $0 > 0x20 }) else {
+      throw .badRequest.saying("`text` is missing or empty; send the words to look for")
+    }
+    self.text = text
+    person = try fields.string("person")
+    if let person { try UserIdentifier.check(person, most: CliqueCommand.maximumUserBytes) }
+    limit = Int(min(try fields.number("limit") ?? 50, 100))
+    conversation = try fields.conversation()
+  }
+}
+
+extension CliqueCommand.Crossings {
+  /// `{"order": "recent" | "time", "limit": n}`
+  fileprivate init(_ fields: CommandFields) throws(ClientError) {
+    switch try fields.string("order") ?? "recent" {
+    case "recent": isByTime = false
+    case "time": isByTime = true
+    default:
+      throw .badRequest.saying("`order` is \"recent\", for seen last first, or \"time\", for most time together")
+    }
+    limit = Int(min(try fields.number("limit") ?? 100, 500))
+  }
+}
+
+extension CommandFields {
+  /// Of a command; nil where it names none.
+  fileprivate func conversation() throws(ClientError) -> String? {
+    guard let id = try string("conversation") else { return nil }
+    guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }
+    return id
+  }
+
+  fileprivate func namedConversation() throws(ClientError) -> String {
+    guard let id = try conversation() else {
+      throw .badRequest.saying("`conversation` is missing; take its id from your list")
+    }
+    return id
+  }
+
+  fileprivate func key() throws(ClientError) -> String {
+    let own = try string("key") ?? ""
+    if own.utf8.count > CliqueMessageKey.maximumBytes {
+      throw .badRequest.saying("`key` has at most \(CliqueMessageKey.maximumBytes) bytes; draw a shorter one")
+    }
+    return own
+  }
+
+  fileprivate func place() throws(ClientError) -> String {
+    guard let name = try string("place"), !name.isEmpty else {
+      throw .badRequest.saying("`place` is missing or empty; name the geofence")
+    }
+    if name.utf8.count > 100 || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+      throw .badRequest.saying("`place` has at most 100 bytes and no control characters; choose another name")
+    }
+    return name
+  }
+}

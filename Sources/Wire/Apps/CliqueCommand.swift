@@ -1,0 +1,224 @@
+/// A command of the app Clique (`docs/CLIQUE.md`), read and checked.
+///
+/// Indirect: it is handed from the event loop to the broker and looked into there once.
+public indirect enum CliqueCommand: Sendable, Equatable {
+  case send(Send)
+  case accept(Target)
+  case decline(Target)
+  case disconnect(Target)
+  case block(Target)
+  case unblock(Target)
+  case read(Mark)
+  case delivered(Mark)
+  /// In the conversation with the id.
+  case typing(String)
+  case createGroup(NewGroup)
+  /// The conversation with the id.
+  case leaveGroup(String)
+  case search(Search)
+  /// - hasToken: something stands in the command that was to be checked as a token.
+  case enter(place: String, hasToken: Bool)
+  case leave(place: String)
+  case invisible(Bool)
+  case crossings(Crossings)
+
+  /// The number is the one that stands in the link.
+  public enum Method: UInt8, Sendable, CaseIterable {
+    case send = 1
+    case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
+    case leave, invisible, crossings
+
+    public var name: String {
+      switch self {
+      case .send: "clique.send"
+      case .accept: "clique.accept"
+      case .decline: "clique.decline"
+      case .disconnect: "clique.disconnect"
+      case .block: "clique.block"
+      case .unblock: "clique.unblock"
+      case .read: "clique.read"
+      case .delivered: "clique.delivered"
+      case .typing: "clique.typing"
+      case .createGroup: "clique.group.create"
+      case .leaveGroup: "clique.group.leave"
+      case .search: "clique.search"
+      case .enter: "clique.enter"
+      case .leave: "clique.leave"
+      case .invisible: "clique.invisible"
+      case .crossings: "clique.crossings"
+      }
+    }
+
+    static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+  }
+
+  /// Whom a command is about. What is named has the form of an id, and is not the caller.
+  public enum Target: Sendable, Equatable {
+    case person(String)
+    case conversation(CliqueConversation)
+  }
+
+  public struct Send: Sendable, Equatable {
+    public var target: Target
+    public var message: CliqueMessage
+  }
+
+  public struct Mark: Sendable, Equatable {
+    public var conversation: String
+    public var offset: UInt64
+  }
+
+  public struct NewGroup: Sendable, Equatable {
+    /// Besides the caller, each once, in the order in which they were named. At least one.
+    public var members: [String]
+    /// "": none.
+    public var name: String
+    /// The client's; "": none.
+    public var key: String
+  }
+
+  public struct Search: Sendable, Equatable {
+    public var text: String
+    /// Only what this user said; nil: anybody's.
+    public var person: String?
+    /// Nil: in all conversations.
+    public var conversation: String?
+    public var limit: Int
+  }
+
+  public struct Crossings: Sendable, Equatable {
+    /// Together longest first; else seen last.
+    public var isByTime: Bool
+    public var limit: Int
+  }
+
+  /// Longest user id in bytes, so that its channels' names fit.
+  public static let maximumUserBytes = 180
+
+  public var method: Method {
+    switch self {
+    case .send: .send
+    case .accept: .accept
+    case .decline: .decline
+    case .disconnect: .disconnect
+    case .block: .block
+    case .unblock: .unblock
+    case .read: .read
+    case .delivered: .delivered
+    case .typing: .typing
+    case .createGroup: .createGroup
+    case .leaveGroup: .leaveGroup
+    case .search: .search
+    case .enter: .enter
+    case .leave: .leave
+    case .invisible: .invisible
+    case .crossings: .crossings
+    }
+  }
+
+  var payloadBytes: Int {
+    switch self {
+    case .send(let send): send.message.payload.count
+    case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
+    case .search(let search): search.text.utf8.count
+    default: 0
+    }
+  }
+}
+
+/// A conversation by its id, with what each message to it would have to be put together anew.
+public struct CliqueConversation: Sendable, Equatable {
+  public let id: String
+  /// `clique.chat:` and the id.
+  public let chat: ChannelName
+  /// What an answer begins with: `{"conversation":"…",`
+  private let opening: [UInt8]
+
+  /// - Parameter id: has the form of one (``CliqueCommand/isConversation(_:)``).
+  public init(_ id: String) {
+    self.id = id
+    chat = ChannelName(checked: "clique.chat:" + id)
+    opening = Array("{\"conversation\":\"\(id)\",".utf8)
+  }
+
+  public static func == (a: CliqueConversation, b: CliqueConversation) -> Bool { a.id.hasSameBytes(as: b.id) }
+
+  /// To a message that stands at the offset.
+  public func answer(offset: UInt64) -> [UInt8] {
+    var answer: [UInt8] = []
+    answer.reserveCapacity(opening.count + 32)
+    answer += opening
+    var writer = JSONWriter(appendingTo: answer)
+    writer.write("offset", offset)
+    writer.close()
+    return writer.bytes
+  }
+}
+
+/// A message as it is published, put together when it was read; and what a conversation that is not open needs of it.
+public struct CliqueMessage: Sendable, Equatable {
+  /// `{"text":"…","key":"…"}`, the key where there is one.
+  public let payload: [UInt8]
+  /// Of the text as it stands in the payload, between its quotes.
+  let textBytes: Int
+  let hasEscapes: Bool
+  /// Unicode code points of the text.
+  public let characters: Int
+  public let key: CliqueMessageKey
+
+  static let opening = Array(#"{"text":""#.utf8)
+
+  /// The text goes in as it came where nothing in it is escaped.
+  init(_ text: CommandFields.Text, _ key: CliqueMessageKey) {
+    self.key = key
+    hasEscapes = text.hasEscapes
+    characters = text.characters
+    var writer = JSONWriter(capacity: text.raw.count + key.own.utf8.count + 32)
+    writer.open()
+    if text.hasEscapes { writer.write("text", text.string) } else { writer.write("text", quoting: text.raw) }
+    textBytes = writer.bytes.count - Self.opening.count - 1
+    if !key.own.isEmpty { writer.write("key", key.own) }
+    writer.close()
+    payload = writer.bytes
+  }
+
+  /// Nil where the bytes are no such payload.
+  init?(payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey) {
+    guard payload.starts(with: Self.opening), textBytes >= 0, textBytes <= payload.count - Self.opening.count else {
+      return nil
+    }
+    self.payload = payload
+    self.textBytes = textBytes
+    self.hasEscapes = hasEscapes
+    self.characters = characters
+    self.key = key
+  }
+
+  public var text: String {
+    let text = payload[Self.opening.count..<Self.opening.count + textBytes]
+    return hasEscapes ? JSONEscapes.resolved(text) : String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// What tells a message that is sent again from a new one.
+public struct CliqueMessageKey: Sendable, Equatable {
+  /// The client's; "": none.
+  public let own: String
+  /// Per user: nobody can take another's key before they do. Below 255 bytes, as long as the longest user and key are.
+  public let published: String?
+
+  /// Longest key of a client, in bytes.
+  static let maximumBytes = 64
+
+  public init(own: String, user: String) {
+    self.own = own
+    // Without one, the log knows a command that a gateway asks again.
+    published = own.isEmpty ? nil : "\(user.utf8.count):\(user):\(own)"
+  }
+
+  /// As another side has put it together.
+  init(own: String, published: String?) {
+    self.own = own
+    self.published = published
+  }
+}

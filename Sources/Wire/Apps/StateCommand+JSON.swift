@@ -1,0 +1,77 @@
+// How commands of State are read from JSON. What gateways say is not.
+
+extension StateCommand {
+  init(_ name: String, _ data: [UInt8], by user: String) throws(ClientError) {
+    try UserIdentifier.check(user, most: Self.maximumUserBytes)
+    guard let method = Method.named[name] else { throw .methodNotFound }
+    let fields = try StateFields(data, of: method)
+    switch method {
+    case .begin: self = .begin(to: try fields.person("to", besides: user))
+    case .send: self = .send(try Send(fields, user))
+    case .seen: self = .seen(with: try fields.person("with", besides: user))
+    case .settings: self = .settings(limit: try fields.number("limit"))
+    case .block: self = .block(try fields.person("user", besides: user))
+    case .unblock: self = .unblock(try fields.person("user", besides: user))
+    case .addPicture, .uploadKey, .pictureKey, .gonePictures: throw .methodNotFound
+    }
+  }
+}
+
+extension StateCommand.Send {
+  fileprivate init(_ fields: StateFields, _ user: String) throws(ClientError) {
+    let to = try fields.text("to")
+    front = try fields.text("front")
+    rear = try fields.text("rear")
+    let caption = try fields.optionalText("caption")
+    replyLimit = try fields.number("reply_limit")
+    key = try fields.optionalText("key")
+    guard StatePictureID.isValid(front), StatePictureID.isValid(rear) else { throw StatePictureID.unknown }
+    if let key, key.utf8.count > StateCommand.maximumKeyBytes {
+      throw .badRequest.saying("\"key\" has at most \(StateCommand.maximumKeyBytes) bytes; a random UUID is enough")
+    }
+    self.to = try StateFields.checked(to, besides: user)
+    self.caption = caption.map { StateCommand.Caption(text: $0, characters: $0.count) }
+  }
+}
+
+/// Fields by name, with State's errors.
+private struct StateFields {
+  private let fields: CommandFields
+
+  private static let wrong = ClientError.badRequest.saying(
+    "this is not what the method takes; docs/STATE.md says what is")
+
+  init(_ data: [UInt8], of method: StateCommand.Method) throws(ClientError) {
+    do throws(ClientError) { fields = try CommandFields(data) } catch { throw Self.wrong }
+  }
+
+  func text(_ name: StaticString) throws(ClientError) -> String {
+    guard fields.holds(name) else {
+      throw .badRequest.saying("\"\(name)\" is missing; docs/STATE.md says what this method takes")
+    }
+    do throws(ClientError) { return try fields.string(name) ?? "" } catch { throw Self.wrong }
+  }
+
+  /// Empty is as good as none.
+  func optionalText(_ name: StaticString) throws(ClientError) -> String? {
+    do throws(ClientError) {
+      return try fields.string(name).flatMap { $0.isEmpty ? nil : $0 }
+    } catch { throw Self.wrong }
+  }
+
+  func number(_ name: StaticString) throws(ClientError) -> Int64? {
+    do throws(ClientError) { return try fields.wholeNumber(name) } catch { throw Self.wrong }
+  }
+
+  func person(_ name: StaticString, besides user: String) throws(ClientError) -> String {
+    try Self.checked(try text(name), besides: user)
+  }
+
+  static func checked(_ other: String, besides user: String) throws(ClientError) -> String {
+    try UserIdentifier.check(other, most: StateCommand.maximumUserBytes)
+    if other.hasSameBytes(as: user) {
+      throw .badRequest.saying("a thread is between two people; name somebody else")
+    }
+    return other
+  }
+}

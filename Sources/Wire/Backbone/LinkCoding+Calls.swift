@@ -1,0 +1,230 @@
+// How commands for apps stand in the body of a link message: the app, the method's number, and the fields.
+
+private enum AppKind: UInt8 {
+  case other
+  case clique, state
+}
+
+extension BrokerRequest.CallRequest {
+  func write(to writer: inout some BackboneSink) {
+    switch command {
+    case .other(let other):
+      writer.write(byte: AppKind.other.rawValue)
+      writer.write(other.method)
+      writer.write(other.data)
+    case .clique(let command):
+      writer.write(byte: AppKind.clique.rawValue)
+      writer.write(byte: command.method.rawValue)
+      command.write(to: &writer)
+    case .state(let command):
+      writer.write(byte: AppKind.state.rawValue)
+      writer.write(byte: command.method.rawValue)
+      command.write(to: &writer)
+    }
+    writer.write(caller)
+    // Who stands behind it: 0 the client, 1 the gateway, 2 the client in a place that a token attests, which follows.
+    guard let place = attestedPlace else { return writer.write(flag: isGateways) }
+    precondition(!isGateways, "a token attests the place of a client, and nothing that the gateway says itself")
+    writer.write(byte: 2)
+    writer.write(place)
+  }
+
+  init(from reader: inout ByteReader) throws(MalformedMessage) {
+    self.init(try Self.command(from: &reader), caller: try reader.readInfo())
+    switch try reader.readByte() {
+    case 0: break
+    case 1: isGateways = true
+    case 2: attestedPlace = try reader.readString()
+    default: throw MalformedMessage()
+    }
+  }
+
+  private static func command(from reader: inout ByteReader) throws(MalformedMessage) -> AppCommand {
+    switch AppKind(rawValue: try reader.readByte()) {
+    case .other: return .other(.init(method: try reader.readString(), data: try reader.readBytes()))
+    case .clique:
+      guard let method = CliqueCommand.Method(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+      return .clique(try CliqueCommand(method, from: &reader))
+    case .state:
+      guard let method = StateCommand.Method(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+      return .state(try StateCommand(method, from: &reader))
+    case nil: throw MalformedMessage()
+    }
+  }
+}
+
+// MARK: Clique
+
+extension CliqueCommand {
+  fileprivate func write(to writer: inout some BackboneSink) {
+    switch self {
+    case .send(let send):
+      writer.write(send.target)
+      writer.write(send.message)
+    case .accept(let target), .decline(let target), .disconnect(let target), .block(let target), .unblock(let target):
+      writer.write(target)
+    case .read(let mark), .delivered(let mark):
+      writer.write(mark.conversation)
+      writer.write(mark.offset)
+    case .typing(let text), .leaveGroup(let text), .leave(let text): writer.write(text)
+    case .createGroup(let group):
+      writer.write(group.members)
+      writer.write(group.name)
+      writer.write(group.key)
+    case .search(let search):
+      writer.write(search.text)
+      writer.write(optionalText: search.person)
+      writer.write(optionalText: search.conversation)
+      writer.write(UInt64(search.limit))
+    case .enter(let place, let hasToken):
+      writer.write(place)
+      writer.write(flag: hasToken)
+    case .invisible(let on): writer.write(flag: on)
+    case .crossings(let crossings):
+      writer.write(flag: crossings.isByTime)
+      writer.write(UInt64(crossings.limit))
+    }
+  }
+
+  fileprivate init(_ method: Method, from reader: inout ByteReader) throws(MalformedMessage) {
+    switch method {
+    case .send: self = .send(.init(target: try reader.readTarget(), message: try reader.readMessage()))
+    case .accept: self = .accept(try reader.readTarget())
+    case .decline: self = .decline(try reader.readTarget())
+    case .disconnect: self = .disconnect(try reader.readTarget())
+    case .block: self = .block(try reader.readTarget())
+    case .unblock: self = .unblock(try reader.readTarget())
+    case .read: self = .read(.init(conversation: try reader.readConversation(), offset: try reader.readNumber()))
+    case .delivered:
+      self = .delivered(.init(conversation: try reader.readConversation(), offset: try reader.readNumber()))
+    case .typing: self = .typing(try reader.readConversation())
+    case .createGroup:
+      self = .createGroup(
+        .init(members: try reader.readStrings(), name: try reader.readString(), key: try reader.readString()))
+    case .leaveGroup: self = .leaveGroup(try reader.readConversation())
+    case .search:
+      self = .search(
+        .init(
+          text: try reader.readString(), person: try reader.readOptionalString(),
+          conversation: try reader.readOptionalString(), limit: Int(try reader.readLimit())))
+    case .enter: self = .enter(place: try reader.readString(), hasToken: try reader.readFlag())
+    case .leave: self = .leave(place: try reader.readString())
+    case .invisible: self = .invisible(try reader.readFlag())
+    case .crossings: self = .crossings(.init(isByTime: try reader.readFlag(), limit: Int(try reader.readLimit())))
+    }
+  }
+}
+
+extension BackboneSink {
+  fileprivate mutating func write(_ target: CliqueCommand.Target) {
+    switch target {
+    case .person(let user):
+      write(flag: true)
+      write(user)
+    case .conversation(let conversation):
+      write(flag: false)
+      write(conversation.id)
+    }
+  }
+
+  fileprivate mutating func write(_ message: CliqueMessage) {
+    write(message.payload)
+    write(UInt64(message.textBytes))
+    write(flag: message.hasEscapes)
+    write(UInt64(message.characters))
+    write(message.key.own)
+    write(optionalText: message.key.published)
+  }
+
+  fileprivate mutating func write(_ texts: [String]) {
+    write(UInt64(texts.count))
+    for text in texts { write(text) }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func readTarget() throws(MalformedMessage) -> CliqueCommand.Target {
+    try readFlag() ? .person(try readString()) : .conversation(CliqueConversation(try readConversation()))
+  }
+
+  /// Apps ask of an id no more than that it has the form of one.
+  fileprivate mutating func readConversation() throws(MalformedMessage) -> String {
+    let id = try readString()
+    guard CliqueCommand.isConversation(id) else { throw MalformedMessage() }
+    return id
+  }
+
+  fileprivate mutating func readMessage() throws(MalformedMessage) -> CliqueMessage {
+    let message = CliqueMessage(
+      payload: try readBytes(), textBytes: Int(try readLimit()), hasEscapes: try readFlag(),
+      characters: Int(try readLimit()),
+      key: CliqueMessageKey(own: try readString(), published: try readOptionalString()))
+    guard let message else { throw MalformedMessage() }
+    return message
+  }
+
+  fileprivate mutating func readStrings() throws(MalformedMessage) -> [String] {
+    var texts: [String] = []
+    for _ in 0..<(try readCount()) { texts.append(try readString()) }
+    return texts
+  }
+}
+
+// MARK: State
+
+extension StateCommand {
+  fileprivate func write(to writer: inout some BackboneSink) {
+    switch self {
+    case .begin(let user), .seen(let user), .block(let user), .unblock(let user): writer.write(user)
+    case .send(let send):
+      writer.write(send.to)
+      writer.write(send.front)
+      writer.write(send.rear)
+      writer.write(flag: send.caption != nil)
+      if let caption = send.caption {
+        writer.write(caption.text)
+        writer.write(UInt64(caption.characters))
+      }
+      writer.write(optionalTime: send.replyLimit)
+      writer.write(optionalText: send.key)
+    case .settings(let limit): writer.write(optionalTime: limit)
+    case .addPicture(let picture):
+      writer.write(picture.id)
+      writer.write(optionalText: picture.type)
+      writer.write(UInt64(bitPattern: picture.bytes))
+      writer.write(picture.key)
+      writer.write(optional: picture.upload)
+    case .uploadKey(let id, let upload):
+      writer.write(id)
+      writer.write(upload)
+    case .pictureKey(let id): writer.write(id)
+    case .gonePictures(let ids): writer.write(ids)
+    }
+  }
+
+  fileprivate init(_ method: Method, from reader: inout ByteReader) throws(MalformedMessage) {
+    switch method {
+    case .begin: self = .begin(to: try reader.readString())
+    case .send:
+      self = .send(
+        .init(
+          to: try reader.readString(), front: try reader.readString(), rear: try reader.readString(),
+          caption: try reader.readFlag()
+            ? .init(text: try reader.readString(), characters: Int(try reader.readLimit())) : nil,
+          replyLimit: try reader.readOptionalTime(), key: try reader.readOptionalString()))
+    case .seen: self = .seen(with: try reader.readString())
+    case .settings: self = .settings(limit: try reader.readOptionalTime())
+    case .block: self = .block(try reader.readString())
+    case .unblock: self = .unblock(try reader.readString())
+    case .addPicture:
+      self = .addPicture(
+        .init(
+          id: try reader.readString(), type: try reader.readOptionalString(),
+          bytes: Int64(bitPattern: try reader.readNumber()), key: try reader.readBytes(),
+          upload: try reader.readOptionalBytes()))
+    case .uploadKey: self = .uploadKey(id: try reader.readString(), upload: try reader.readBytes())
+    case .pictureKey: self = .pictureKey(id: try reader.readString())
+    case .gonePictures: self = .gonePictures(try reader.readStrings())
+    }
+  }
+}

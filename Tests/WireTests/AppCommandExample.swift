@@ -1,0 +1,50 @@
+import Wire
+
+/// Commands of the apps as people and gateways say them: each method, each field given and left out.
+enum AppCommandExample {
+  static let pair = "p" + String(repeating: "0", count: 32)
+  static let group = "g" + String(repeating: "f", count: 32)
+  static let front = String(repeating: "f", count: 22)
+  static let rear = String(repeating: "r", count: 64)
+
+  /// A method and its data.
+  static let json: [(method: String, data: String)] = [
+    ("clique.send", #"{"to":"bob","text":"hi"}"#),
+    ("clique.send", #"{"conversation":"\#(pair)","text":"caf\u00e9 \"\n","key":"k\u0031"}"#),
+    ("clique.send", #"{"conversation":"\#(group)","text":"😀é","key":""}"#),
+    ("clique.accept", #"{"person":"bob"}"#), ("clique.accept", #"{"conversation":"\#(pair)"}"#),
+    ("clique.decline", #"{"person":"b\u00f6b"}"#), ("clique.disconnect", #"{"person":"bob"}"#),
+    ("clique.block", #"{"person":"bob"}"#), ("clique.unblock", #"{"conversation":"\#(pair)"}"#),
+    ("clique.read", #"{"conversation":"\#(pair)","offset":9223372036854775807}"#),
+    ("clique.delivered", #"{"conversation":"\#(group)","offset":0}"#),
+    ("clique.typing", #"{"conversation":"\#(pair)"}"#),
+    ("clique.group.create", #"{"members":["bob","eve","bob"],"name":"x","key":"k"}"#),
+    ("clique.group.create", #"{"members":["bob"]}"#), ("clique.group.leave", #"{"conversation":"\#(group)"}"#),
+    ("clique.search", #"{"text":"park"}"#),
+    ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
+    ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),
+    ("clique.invisible", #"{"on":true}"#), ("clique.crossings", ""),
+    ("clique.crossings", #"{"order":"time","limit":0}"#),
+    ("state.begin", #"{"to":"bob"}"#), ("state.send", #"{"to":"bob","front":"\#(front)","rear":"\#(rear)"}"#),
+    (
+      "state.send",
+      #"{"to":"bob","front":"\#(front)","rear":"\#(rear)","caption":"👩‍👩‍👧 at sea","reply_limit":-5,"key":"k"}"#
+    ),
+    ("state.seen", #"{"with":"bob"}"#), ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
+    ("state.block", #"{"user":"bob"}"#), ("state.unblock", #"{"user":"bob"}"#),
+  ]
+
+  static let gateways: [StateCommand] = [
+    .addPicture(.init(id: front, type: "image/png", bytes: .max, key: [1], upload: [2, 3])),
+    .addPicture(.init(id: "", type: nil, bytes: -1, key: [], upload: nil)),
+    .uploadKey(id: front, upload: [9]), .pictureKey(id: rear), .gonePictures([front, ""]), .gonePictures([]),
+  ]
+
+  static let all: [AppCommand] =
+    json.map { method, data in
+      guard let command = try? AppCommand(method, Array(data.utf8), by: "ann") else {
+        preconditionFailure("\(method) \(data) is a command")
+      }
+      return command
+    } + gateways.map(AppCommand.state)
+}
