@@ -107,7 +107,8 @@ extension BrokerCore {
     #endif
     let requester = Requester.gateway(gateway, request: request)
     switch links[gateway]?.result(of: request) ?? .nothing {
-    case .underWay:
+    case .underWay, .over:
+      // Over: what was late for the former session was answered in this one, before its retry had its turn.
       counters.duplicatesAvoided += 1
       return true
     case .answered(let response):

@@ -50,6 +50,23 @@ struct AppTimeTests {
     #expect(app.woken == ["a"])
   }
 
+  @Test("a record whose end waits for one thing after another from a slow disk ends once")
+  func dueOnASlowDisk() {
+    let before = scene()
+    for key in ["a", "b"] { before.call(1, "set \(key) 1 \(before.time.wall + 100)") }
+    before.finish(.max)
+    let after = scene(before.disk)
+    after.time.wall += 1_000_000
+    after.disk.delays = true
+    for _ in 0..<10 {
+      turn(after)
+      after.answer()
+    }
+    turn(after, 3)
+    #expect(after.shown() == ["a": "\"1!\"", "b": "\"1!\""])
+    #expect(after.disk.questions.isEmpty && after.core.room.isEmpty)
+  }
+
   @Test("the time of a record is kept that was on its way to the disk when the broker looked")
   func dueUnderWay() {
     let scene = scene()

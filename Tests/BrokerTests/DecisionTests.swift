@@ -194,12 +194,12 @@ struct PeerLinkTests {
     results.remember(.done, for: 9)
     #expect(results[3] == .answered(.done))
     results.forget(before: 4)
-    #expect(results[3] == .nothing)
+    #expect(results[3] == .over)
     #expect(results[9] == .answered(.done))
     results.remember(.done, for: 2)
     results.started(2)
-    #expect(results[2] == .nothing)
+    #expect(results[2] == .over)
     results.forget(before: .max)
-    #expect(results[9] == .nothing)
+    #expect(results[9] == .over)
   }
 }

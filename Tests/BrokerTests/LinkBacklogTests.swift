@@ -95,6 +95,23 @@ struct LinkBacklogTests {
     #expect(scene.core.channels[channel]?.sequencer.top.offset == 6)
   }
 
+  @Test("a retry whose answer came before its turn is not done a second time")
+  func answeredRetry() {
+    let scene = filled()
+    scene.publish(1, "d:1", "once")
+    for id in 2...4 as ClosedRange<UInt64> { scene.request(id, .history(.init(channel: channel, limit: 9))) }
+    scene.hello(1, session: 2)
+    for id in 2...4 as ClosedRange<UInt64> { scene.request(id, .history(.init(channel: channel, limit: 9))) }
+    scene.publish(1, "d:1", "once", isRetry: true)
+    _ = scene.hears()
+    scene.finish()
+    #expect(ids(scene.hears()) == [1])
+    scene.request(5, .history(.init(channel: channel, limit: 1)), oldest: 2)
+    for _ in 0..<5 { takeAll(scene) }
+    scene.finish()
+    #expect(scene.core.channels["d:1"]?.sequencer.top.offset == 1)
+  }
+
   @Test("answers to what was written wait where live publications fill the window; nothing is lost by them")
   func lateReplies() {
     let scene = BrokerScene { $0.linkWindowBytes = 400 }

@@ -12,9 +12,9 @@ private final class CompanyScene: Sendable {
   let inbox = WriterInbox(backlogLimit: .max, relaxedDelayMilliseconds: 3_600_000, companyWait: .seconds(3600))
   private let channel: WriterChannel
 
-  init() throws {
+  init() {
     channel = WriterChannel(
-      name: try ChannelName("a"), place: HotPlace(slot: 0, life: 0), storedEpoch: "e", durability: .durable,
+      name: "a", place: HotPlace(slot: 0, life: 0), storedEpoch: "e", durability: .durable,
       state: WriterChannel.State(top: 0))
   }
 
@@ -37,7 +37,7 @@ private final class CompanyScene: Sendable {
 @Suite("Company in a commit", .ownThread, .timeLimit(.minutes(5))) struct CompanyTests {
   @Test("Who is alone is not held up, whatever came before the last commit")
   func alone() throws {
-    let scene = try CompanyScene()
+    let scene = CompanyScene()
     for _ in 0..<3 {
       scene.add(1)
       #expect(scene.take() == 1)
@@ -51,7 +51,7 @@ private final class CompanyScene: Sendable {
 
   @Test("As many are waited for as went into the commit before, and no more", arguments: 2...4)
   func company(_ count: Int) throws {
-    let scene = try CompanyScene()
+    let scene = CompanyScene()
     scene.add(count)
     #expect(scene.take() == count)
     let taken = Mutex<Int?>(nil)
@@ -70,7 +70,7 @@ private final class CompanyScene: Sendable {
 
   @Test("Nobody who asks for something else waits for company, nor does the end")
   func asked() throws {
-    let scene = try CompanyScene()
+    let scene = CompanyScene()
     scene.add(2)
     #expect(scene.take() == 2)
     scene.add(1)

@@ -138,9 +138,6 @@ extension BrokerCore {
     let publication = Publication(time: turn.time.wall, data: data, change: change)
     let offset = try add(publication, nil, host.recordsState, &parts)
     parts.records.append((key, offset))
-    // Whoever is reading it may read what it was.
-    if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
-    host.noteWritten(key)
     parts.undo.append(host.records.set(record, key, bytes: data.count, offset: offset))
     if let due { host.timetable.note(due, in: lane) }
   }
@@ -219,6 +216,11 @@ extension BrokerCore {
     let outcome = disk.append(entries.count == 1 ? .one(entries[0]) : .together(entries))
     let pendingDecision = try pendingDecision(
       decision, count: parts.entries.count, parts.records, outcome, of: host, for: parts.requester)
+    for (key, _) in parts.records {
+      // Whoever is reading it may read what it was.
+      if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
+      host.noteWritten(key)
+    }
     for index in parts.entries.indices {
       took(parts.entries[index], on: parts.states[index], outcome, by: pendingDecision, in: &turn)
     }

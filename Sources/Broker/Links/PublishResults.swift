@@ -8,6 +8,8 @@ struct PublishResults {
     case nothing
     case underWay
     case answered(BrokerResponse)
+    /// The gateway has its answer, or gave it up: what it was is forgotten.
+    case over
   }
 
   /// Requests from `oldest` on that stand in `near`: requests are numbered without holes worth speaking of, so a place
@@ -23,7 +25,8 @@ struct PublishResults {
   private var oldest: UInt64 = 0
 
   subscript(request: UInt64) -> Known {
-    if request >= oldest, request - oldest < UInt64(near.count - head) {
+    if request < oldest { return .over }
+    if request - oldest < UInt64(near.count - head) {
       let known = near[head + Int(request - oldest)]
       if known != .nothing { return known }
     }

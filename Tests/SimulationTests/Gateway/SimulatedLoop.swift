@@ -31,7 +31,7 @@ final class SimulatedLoop {
   struct Limits {
     var queueBytes = 1500
     var windowBytes = 2000
-    var reads = ReadAdmission.Limits(connection: 1200, loop: 2500, small: 250)
+    var reads = ReadAdmission.Limits(connection: 700, loop: 1200, small: 250)
   }
 
   init(
