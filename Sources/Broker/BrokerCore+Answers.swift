@@ -44,12 +44,13 @@ extension BrokerCore {
 
   /// A request is refused: at once, unless an app's rules refuse it by what a decision changes that is not on disk yet.
   ///
-  /// - Parameter isResync: somebody was subscribed before the link was reset, and the gateway takes it that they still
-  ///   are. Whoever is refused is let go at once: what is published meanwhile would reach them.
+  /// Who was subscribed before the link was reset, and is refused now, is let go at once: what is published meanwhile would
+  /// reach them.
   func refuse(
-    _ request: BrokerRequest, _ error: ClientError, for requester: Requester, isResync: Bool, in turn: inout Turn
+    _ request: BrokerRequest, _ error: ClientError, for requester: Requester, _ occasion: RequestOccasion = .first,
+    in turn: inout Turn
   ) {
-    if !isResync, let host = host(concernedBy: request), let pending = host.lastPending {
+    if occasion != .resync, let host = host(concernedBy: request), let pending = host.lastPending {
       pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
     } else if request.isRemembered {
       settle(requester, .failed(error), in: &turn)
@@ -95,38 +96,42 @@ extension BrokerCore {
     reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
   }
 
+  // MARK: What is asked again
+
   /// A gateway asks again for something whose answer it never got.
   ///
-  /// - Returns: true where the request was answered or is under way, and must not be done a second time.
-  /// - Throws: ``ClientError/waits`` where the store has to be asked.
-  func answerRetry(
-    _ original: BrokerRequest, gateway: UInt64, request: UInt64, in turn: inout Turn
-  ) throws(ClientError) -> Bool {
+  /// - Returns: false where this broker knows nothing of it.
+  func isKnown(_ request: UInt64, on link: PeerLink, in turn: inout Turn) -> Bool {
     #if DEBUG
       if mutation == .ignoresRetries { return false }
     #endif
-    let requester = Requester.gateway(gateway, request: request)
-    switch links[gateway]?.result(of: request) ?? .nothing {
-    case .underWay, .over:
-      // Over: what was late for the former session was answered in this one, before its retry had its turn.
-      counters.duplicatesAvoided += 1
-      return true
-    case .answered(let response):
-      counters.duplicatesAvoided += 1
-      answer(requester, response, in: &turn)
-      return true
-    case .nothing: break
+    switch link.result(of: request) {
+    case .nothing: return false
+    case .underWay: break
+    // What was late for the former session was answered in this one, before its retry had its turn.
+    case .over: break
+    case .answered(let response): answer(.gateway(link.gateway, request: request), response, in: &turn)
     }
-    // A broker that restarted knows only what its log holds.
-    guard let name = original.channel else { return false }
+    counters.duplicatesAvoided += 1
+    return true
+  }
+
+  /// What was published upon the same request before this broker began: the log knows it, and nobody else.
+  ///
+  /// - Throws: ``ClientError/waits`` where the store has to be asked.
+  func published(
+    _ request: BrokerRequest, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) -> BrokerResponse? {
+    #if DEBUG
+      if mutation == .ignoresRetries { return nil }
+    #endif
+    guard let name = request.channel, let origin = requester.origin else { return nil }
     var state: ChannelState?
     do throws(ClientError) { state = try existing(name, in: &turn) } catch {
       if !turn.missing.isEmpty { throw error }
     }
-    guard let state, let offset = state.recentOrigins[RequestOrigin(gateway: gateway, request: request)]
-    else { return false }
+    guard let state, let offset = state.recentOrigins[origin] else { return nil }
     counters.duplicatesAvoided += 1
-    answerPublished(offset, in: state, to: requester, in: &turn)
-    return true
+    return .published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
   }
 }

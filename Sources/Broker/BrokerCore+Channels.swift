@@ -72,7 +72,7 @@ extension BrokerCore {
   private func load(
     _ name: ChannelName, _ options: ChannelOptions, ifExists: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> OpenedChannel {
-    if let opened = room.takeOpened(name) { return opened }
+    if let opened = room.takeOpened(name, ifExists: ifExists) { return opened }
     if let other = room.opening(name) {
       turn.missing.append(other)
       throw .waits

@@ -30,10 +30,12 @@ extension BrokerCore {
     return nil
   }
 
-  func input(_ request: BrokerRequest, _ requester: Requester, isResync: Bool) -> WaitingRoom.Input {
+  func input(
+    _ request: BrokerRequest, _ requester: Requester, _ occasion: RequestOccasion
+  ) -> WaitingRoom.Input {
     var link: PeerLink?
     if case .gateway(let gateway, _) = requester { link = links[gateway] }
-    return .request(request, requester, isResync: isResync, link: link.map { .init($0) })
+    return .request(request, requester, occasion, link: link.map { .init($0) })
   }
 
   /// The input under way needs something that is not there. Nothing of it has been done.
@@ -67,14 +69,12 @@ extension BrokerCore {
 
   private func run(_ input: WaitingRoom.Input, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     switch input {
-    case .request(let request, let requester, let isResync, let origin):
+    case .request(let request, let requester, let occasion, let origin):
       if let origin, !isWanted(request, by: origin) {
         if case .gateway(_, let id) = requester { origin.link.neverStarted(id) }
         return
       }
-      run(request, for: requester, isResync: isResync, waiting: waiting, in: &turn)
-    case .retry(let request, let origin):
-      if isWanted(request.request, by: origin) { repeated(request, on: origin.link, waiting: waiting, in: &turn) }
+      run(request, for: requester, occasion, waiting: waiting, in: &turn)
     case .refresh(let host, let place): refresh(place, of: host, waiting: waiting, in: &turn)
     case .fill(let host, let name): fill(name, of: host, waiting: waiting, in: &turn)
     case .look(let host, let look): self.look(look, of: host, waiting: waiting, in: &turn)

@@ -23,7 +23,7 @@ public final class BrokerCore {
   /// The one that was asked for last: one command asks for the same several times.
   var recentChannel: ChannelState?
   var links = LinkTable()
-  var pending: [UInt64: PendingPublish] = [:]
+  var pending: [UInt64: PendingAppend] = [:]
   /// Answers that rest on entries which the log has not answered for, by ticket. No list is empty.
   var followers: [UInt64: [Follower]] = [:]
   var nextTicket: UInt64 = 0
@@ -113,31 +113,34 @@ public final class BrokerCore {
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
       turn.effects.append(.answer(service, .failed(error)))
     default:
-      perform(request, for: .service(service), isResync: false, in: &turn)
+      perform(request, for: .service(service), in: &turn)
     }
   }
 
   func perform(
-    _ request: BrokerRequest, for requester: Requester, isResync: Bool, in turn: inout Turn
+    _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
     if room.hasLines, let line = WaitingRoom.Line(request, of: requester), room.isHeldUp(line) {
-      return room.add(input(request, requester, isResync: isResync), to: line)
+      return room.add(input(request, requester, occasion), to: line)
     }
-    run(request, for: requester, isResync: isResync, waiting: nil, in: &turn)
+    run(request, for: requester, occasion, waiting: nil, in: &turn)
   }
 
   /// - Parameter waiting: nil: it is run for the first time.
   func run(
-    _ request: BrokerRequest, for requester: Requester, isResync: Bool, waiting: WaitingRoom.Waiting?,
+    _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion, waiting: WaitingRoom.Waiting?,
     in turn: inout Turn
   ) {
     do throws(ClientError) {
+      if occasion == .retry, let response = try published(request, for: requester, in: &turn) {
+        return settle(requester, response, in: &turn)
+      }
       let response: BrokerResponse
       switch request {
       case .publish(let publish):
         return try self.publish(publish, for: requester, in: &turn)
       case .subscribe(let subscribe):
-        return try self.subscribe(subscribe, for: requester, isResync: isResync, in: &turn)
+        return try self.subscribe(subscribe, for: requester, isResync: occasion == .resync, in: &turn)
       case .unsubscribe(let unsubscribe):
         response = self.unsubscribe(unsubscribe, for: requester, in: &turn)
       case .history(let history): response = try page(history, in: &turn)
@@ -162,8 +165,8 @@ public final class BrokerCore {
       }
       answer(requester, response, in: &turn)
     } catch {
-      if turn.missing.isEmpty { return refuse(request, error, for: requester, isResync: isResync, in: &turn) }
-      park(waiting, input(request, requester, isResync: isResync), in: &turn)
+      if turn.missing.isEmpty { return refuse(request, error, for: requester, occasion, in: &turn) }
+      park(waiting, input(request, requester, occasion), in: &turn)
     }
   }
 

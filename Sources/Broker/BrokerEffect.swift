@@ -41,6 +41,15 @@ public struct ServiceTag: Sendable, Hashable {
   public init(number: UInt64) { self.number = number }
 }
 
+/// Why a request comes.
+enum RequestOccasion {
+  case first
+  /// A gateway asks again for what may have been done already: by a broker before this one, whose log knows.
+  case retry
+  /// The link has a new session: what was subscribed before is named again.
+  case resync
+}
+
 /// Who waits for the answer to a request.
 public enum Requester: Sendable, Equatable {
   case gateway(UInt64, request: UInt64)

@@ -23,9 +23,7 @@ struct WaitingRoom {
 
   enum Input {
     /// - link: on which it came; nil: it came from a service.
-    case request(BrokerRequest, Requester, isResync: Bool, link: LinkOrigin?)
-    /// A gateway asks again for what may be done already.
-    case retry(LinkRequest, link: LinkOrigin)
+    case request(BrokerRequest, Requester, RequestOccasion, link: LinkOrigin?)
     case refresh(AppHost, RefreshQueue.Place)
     /// A list in memory alone was opened.
     case fill(AppHost, ChannelName)
@@ -110,8 +108,12 @@ struct WaitingRoom {
   func opening(_ name: ChannelName) -> LogQuestion? { opening.isEmpty ? nil : opening[name] }
 
   /// A channel that has been loaded, once.
-  mutating func takeOpened(_ name: ChannelName) -> OpenedChannel? {
-    opened.isEmpty ? nil : opened.removeValue(forKey: name)
+  ///
+  /// - Parameter ifExists: one to which nothing was ever written is left to who will write.
+  mutating func takeOpened(_ name: ChannelName, ifExists: Bool = false) -> OpenedChannel? {
+    if opened.isEmpty { return nil }
+    if ifExists, let opened = opened[name], !opened.exists { return opened }
+    return opened.removeValue(forKey: name)
   }
 
   /// What was asked for is changed: the answer that comes may be the former one.

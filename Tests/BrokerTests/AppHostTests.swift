@@ -227,7 +227,7 @@ struct AppHostTests {
     scene.call(2, "bar bob")
     #expect(scene.hears() == [])
     scene.finish()
-    #expect(scene.hears() == [.audience("bob", isAdmitted: false), .reply(2, .result(Array("{}".utf8)))])
+    #expect(scene.hears() == [.audience("bob", .refused), .reply(2, .result(Array("{}".utf8)))])
     scene.call(3, "discard picture")
     #expect(scene.hears() == [])
     scene.finish()
@@ -263,7 +263,25 @@ struct AppHostTests {
     scene.request(3, .subscribe(.init(channel: TinyApp.chat, recoveryLimit: 10, member: bob)))
     #expect(scene.hears().contains { if case .reply(3, .subscribed) = $0 { true } else { false } })
     scene.finish(error: .full("x"))
-    #expect(scene.hears().contains(.audience("bob", isAdmitted: false)))
+    #expect(scene.hears().contains(.audience("bob", .refused)))
+  }
+
+  @Test("whose admission has to be looked for on a slow disk is made to subscribe again, not let go")
+  func admissionIsUnknown() {
+    let scene = scene()
+    scene.call(1, "set a 1")
+    let bob = ClientInfo(user: "bob", client: "1")
+    let subscribe = BrokerRequest.subscribe(.init(channel: TinyApp.chat, recoveryLimit: 10, member: bob))
+    scene.request(2, subscribe)
+    _ = scene.hears()
+    scene.disk.delays = true
+    scene.finish(error: .full("x"))
+    #expect(scene.hears().contains(.audience("bob", .unknown)))
+    scene.request(3, subscribe)
+    #expect(!scene.hears().contains { if case .reply(3, _) = $0 { true } else { false } })
+    // One record after the other.
+    for _ in 0..<2 { scene.answer() }
+    #expect(scene.hears().contains { if case .reply(3, .subscribed) = $0 { true } else { false } })
   }
 
   @Test("who was let in upon something that got to the disk is left alone, whatever fails later")

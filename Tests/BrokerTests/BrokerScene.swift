@@ -12,7 +12,7 @@ enum Heard: Equatable {
   case publication(ChannelName, UInt64, String)
   case join(String)
   case leave(String)
-  case audience(String, isAdmitted: Bool)
+  case audience(String, LinkAudience.Admission)
   case discard([String])
   case order(UInt64, SessionOrder)
   case unreadable
@@ -166,7 +166,7 @@ final class BrokerScene {
       .publication(live.channel, live.publication.offset, String(decoding: live.publication.data, as: UTF8.self))
     case .join(let event): .join(event.member.client)
     case .leave(let event): .leave(event.member.client)
-    case .audience(let change): .audience(change.user, isAdmitted: change.isAdmitted)
+    case .audience(let change): .audience(change.user, change.admission)
     case .order(let order): .order(order.id, order.order)
     case .discard(let discard): .discard(discard.pictures)
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .unreadable: .unreadable

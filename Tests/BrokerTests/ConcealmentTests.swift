@@ -69,7 +69,7 @@ struct ConcealmentTests {
     scene.call(2, "stay bob")
     _ = scene.hears()
     scene.finish()
-    #expect(scene.hears().contains(.audience("bob", isAdmitted: true)))
+    #expect(scene.hears().contains(.audience("bob", .admitted)))
     #expect(scene.ask(.presence(TinyApp.chat, viewer: "ann")) == .presence([bob]))
     for refused in [come, .history(.init(channel: TinyApp.chat, limit: 1, viewer: "bob"))] {
       scene.request(3, refused)

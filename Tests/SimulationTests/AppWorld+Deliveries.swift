@@ -26,13 +26,15 @@ extension AppWorld {
     case .audience(let change):
       for phone in here where phone.user == change.user {
         guard let following = phone.following[change.channel], following.state == .live else { continue }
-        if change.isAdmitted {
+        switch change.admission {
+        case .admitted:
           following.audience = change.audience
           following.wasFiltered = following.wasFiltered || change.audience != nil
-        } else {
+        case .refused:
           coverage.letGo += 1
           leave(phone, following)
           following.forget()
+        case .unknown: leave(phone, following)
         }
       }
     case .lost(let channel):

@@ -109,7 +109,7 @@ struct LinkMessageTests {
     examples.append(
       Example(
         name: "audience",
-        bytes: LinkAudience(channel: channel, user: "u", isAdmitted: true, audience: filter).bytes
+        bytes: LinkAudience(channel: channel, user: "u", .admitted, audience: filter).bytes
       ) { (bytes) throws(MalformedMessage) in try LinkAudience(bytes: bytes).bytes })
     examples.append(
       Example(name: "hello", bytes: LinkHello(gateway: .max - 1).bytes) { (bytes) throws(MalformedMessage) in

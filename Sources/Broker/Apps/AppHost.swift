@@ -180,15 +180,18 @@ final class PendingDecision {
   /// Others, who asked for something that this may change.
   var waiting: [WaitingAnswer] = []
 
+  /// - Parameters:
+  ///   - count: of its entries.
+  ///   - records: that it changes, with the offsets of the changes.
   init(
-    host: AppHost, remaining: Int, records: [(key: String, offset: UInt64)], effects: [AppEffect],
-    answer: BrokerResponse?, requester: Requester
+    _ decision: AppDecision, count: Int, _ records: [(key: String, offset: UInt64)] = [], of host: AppHost,
+    for requester: Requester
   ) {
     self.host = host
-    self.remaining = remaining
+    remaining = count
     self.records = records
-    following = FollowingEffects(of: effects)
-    self.answer = answer
+    following = FollowingEffects(of: decision.effects)
+    if case .reply(let reply) = decision.answer { answer = .result(reply) } else { answer = nil }
     self.requester = requester
   }
 }

@@ -63,9 +63,9 @@ extension BrokerCore {
     host.putAside = []
     for (request, requester) in calls {
       if let error {
-        refuse(.call(request), error, for: requester, isResync: false, in: &turn)
+        refuse(.call(request), error, for: requester, in: &turn)
       } else {
-        perform(.call(request), for: requester, isResync: false, in: &turn)
+        perform(.call(request), for: requester, in: &turn)
       }
     }
   }
@@ -118,12 +118,13 @@ extension BrokerCore {
     // Also those that have named their members and are about to ask for what they missed.
     let gateways = links.sorted.filter { $0.state == .open && $0.channels.contains(name) }.map(\.gateway)
     guard let state = channels[name], !gateways.isEmpty else { return }
-    var change = LinkAudience(channel: name, user: user, isAdmitted: false, audience: nil)
+    var change = LinkAudience(channel: name, user: user, .refused, audience: nil)
     do throws(ClientError) {
       change.audience = try admit(user, to: name, state.options, isThere: true, in: &turn)
-      change.isAdmitted = true
+      change.admission = .admitted
     } catch {
-      // Refused, or not to be found out now: either way nothing more may reach them.
+      // Either way nothing more may reach them. Where it cannot be found out now, they subscribe again, and wait for it.
+      if error.code == ClientError.internalError.code { change.admission = .unknown }
       turn.missing = []
     }
     broadcast(.audience(change), to: gateways, in: &turn)

@@ -67,9 +67,8 @@ extension BrokerCore {
       Publication(
         offset: offset, time: turn.time.wall, data: publication.data, info: publication.info, tags: publication.tags),
       record, edit: nil, of: state, for: requester)
-    let outcome = disk.append(.one(entry))
-    let pendingDecision = try pendingDecision(decision, count: 1, [], outcome, of: host, for: requester)
-    took(entry, on: state, outcome, by: pendingDecision, in: &turn)
+    let pending = PendingDecision(decision, count: 1, of: host, for: requester)
+    try append(entry, on: state, for: .decision(pending), in: &turn)
   }
 
   private func assemble(
@@ -211,58 +210,13 @@ extension BrokerCore {
   private func commit(
     _ decision: AppDecision, _ parts: Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
-    let isShownOtherwise = parts.entries.contains { $0.publication.change?.kept != nil }
-    let entries = isShownOtherwise ? parts.entries.map(\.asKept) : parts.entries
-    let outcome = disk.append(entries.count == 1 ? .one(entries[0]) : .together(entries))
-    let pendingDecision = try pendingDecision(
-      decision, count: parts.entries.count, parts.records, outcome, of: host, for: parts.requester)
+    let pending = PendingDecision(
+      decision, count: parts.entries.count, parts.records, of: host, for: parts.requester)
+    try append(parts.entries, on: parts.states, for: .decision(pending), in: &turn)
     for (key, _) in parts.records {
       // Whoever is reading it may read what it was.
       if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
       host.noteWritten(key)
-    }
-    for index in parts.entries.indices {
-      took(parts.entries[index], on: parts.states[index], outcome, by: pendingDecision, in: &turn)
-    }
-  }
-
-  /// - Throws: what the log refused.
-  private func pendingDecision(
-    _ decision: AppDecision, count: Int, _ records: [(key: String, offset: UInt64)], _ outcome: AppendOutcome,
-    of host: AppHost, for requester: Requester
-  ) throws(ClientError) -> PendingDecision {
-    if case .refused(let error) = outcome {
-      counters.refused += 1
-      throw clientError(for: error)
-    }
-    var answer: BrokerResponse?
-    if case .reply(let reply) = decision.answer { answer = .result(reply) }
-    let pendingDecision = PendingDecision(
-      host: host, remaining: count, records: records, effects: decision.effects, answer: answer, requester: requester)
-    host.lastPending = pendingDecision
-    return pendingDecision
-  }
-
-  /// The log took an entry: as kept, or to be completed.
-  private func took(
-    _ entry: LogEntry, on state: ChannelState, _ outcome: AppendOutcome, by decision: PendingDecision,
-    in turn: inout Turn
-  ) {
-    if let record = entry.idempotency {
-      let ticket = outcome == .kept ? nil : entry.ticket
-      hold(record, upon: ticket, of: entry.publication.info?.user, in: state, at: turn.time)
-    }
-    if outcome == .kept {
-      state.map?.taken(entry.publication, ticket: entry.ticket)
-      state.sequencer.kept()
-      deliver(entry.publication, on: state, in: &turn)
-      advance(decision, error: nil, in: &turn)
-    } else {
-      state.sequencer.taken()
-      noteUnderWay(entry, on: state)
-      pending[entry.ticket] = PendingPublish(
-        state: state, publication: entry.publication, requester: .broker,
-        idempotencyKey: entry.idempotency.map { IdentifierKey($0.key) }, decision: decision)
     }
   }
 

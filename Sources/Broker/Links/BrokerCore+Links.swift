@@ -90,24 +90,11 @@ extension BrokerCore {
   ) {
     let requester = Requester.gateway(link.gateway, request: request.id)
     guard request.request.isRemembered else {
-      return perform(request.request, for: requester, isResync: request.isResync, in: &turn)
+      return perform(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
     }
-    if request.isRetry { return repeated(request, on: link, waiting: nil, in: &turn) }
+    if request.isRetry, isKnown(request.id, on: link, in: &turn) { return }
     link.startedPublish(request.id)
-    perform(request.request, for: requester, isResync: false, in: &turn)
-  }
-
-  /// A gateway asks again. What is not known to be done is done now.
-  func repeated(
-    _ request: LinkRequest, on link: PeerLink, waiting: WaitingRoom.Waiting?, in turn: inout Turn
-  ) {
-    do throws(ClientError) {
-      if try answerRetry(request.request, gateway: link.gateway, request: request.id, in: &turn) { return }
-    } catch {
-      return park(waiting, .retry(request, link: .init(link)), in: &turn)
-    }
-    link.startedPublish(request.id)
-    perform(request.request, for: .gateway(link.gateway, request: request.id), isResync: false, in: &turn)
+    perform(request.request, for: requester, request.isRetry ? .retry : .first, in: &turn)
   }
 
   // MARK: Sessions

@@ -65,23 +65,15 @@ extension BrokerCore {
   ) {
     guard let state = revocations?.state else { return }
     let entry = entry(publication, nil, edit: nil, of: state, for: .broker)
-    switch state.store.append(.one(entry)) {
-    case .kept:
-      state.sequencer.kept()
-      if let revocation { enforce(revocation, error: nil, in: &turn) }
-    case .pending:
-      state.sequencer.taken()
-      pending[entry.ticket] = PendingPublish(
-        state: state, publication: publication, requester: .broker, revocation: revocation)
-    case .refused(let error):
-      counters.refused += 1
+    let owner = revocation.map { PendingAppend.Owner.revocation($0) } ?? .requester(.broker)
+    do throws(ClientError) { try append(entry, on: state, for: owner, in: &turn) } catch {
       if let revocation { enforce(revocation, error: error, in: &turn) }
     }
   }
 
   /// - Parameter error: why it is not on disk. A full disk is no reason to let somebody stay.
   func enforce(
-    _ pending: PendingRevocation, error: LogError?, in turn: inout Turn
+    _ pending: PendingRevocation, error: ClientError?, in turn: inout Turn
   ) {
     revocations?.underWay -= 1
     counters.revocations += 1

@@ -383,11 +383,11 @@ final class Shard: SessionHost {
 
   private func changeAudience(_ change: LinkAudience) {
     let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
-    if change.isAdmitted {
+    if change.admission == .admitted {
       return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
     }
     for driver in hub.sessions(on: change.channel) where isMeant(driver) {
-      driver.removeSubscription(change.channel, .server)
+      driver.removeSubscription(change.channel, change.admission == .refused ? .server : .insufficient)
     }
   }
 

@@ -159,9 +159,9 @@ extension GatewayLink {
     switch response {
     case .subscribed(let subscribed):
       changeAudience(
-        LinkAudience(channel: channel, user: user, isAdmitted: true, audience: subscribed.audience), into: &effects)
+        LinkAudience(channel: channel, user: user, .admitted, audience: subscribed.audience), into: &effects)
     case .failed(let error) where error.code == ClientError.permissionDenied.code:
-      changeAudience(LinkAudience(channel: channel, user: user, isAdmitted: false, audience: nil), into: &effects)
+      changeAudience(LinkAudience(channel: channel, user: user, .refused, audience: nil), into: &effects)
     default:
       // Nobody knows what they may see now: what was missed has to wait until somebody does.
       noteBehind(channel)

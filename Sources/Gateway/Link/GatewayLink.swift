@@ -255,7 +255,7 @@ public final class GatewayLink {
   /// stream.
   func changeAudience(_ change: LinkAudience, into effects: inout [GatewayLinkEffect]) {
     guard let channel = channels[change.channel], channel.hasSubscribers else { return }
-    if change.isAdmitted && !channel.allow(change.user, to: change.audience) { return }
+    if change.admission == .admitted && !channel.allow(change.user, to: change.audience) { return }
     effects.append(.audienceChanged(change, audience: channel.audience))
   }
 

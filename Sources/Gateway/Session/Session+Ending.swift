@@ -69,9 +69,12 @@ extension Session {
   mutating func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
     guard let subscription = subscriptions[channel] else { return }
     if phase == .connecting { return end(.forceReconnect) }
+    // Whoever is to come back at once: what the server subscribed somebody to comes with a connection.
+    let comesBack = code == .insufficient
+    if comesBack, subscription.traits.contains(.serverSide) { return end(.insufficientState) }
     let wasLive = subscription.isLive
     paced.forget(channel)
-    remove(channel, subscription, telling: .permissionDenied)
+    remove(channel, subscription, telling: comesBack ? .internalError : .permissionDenied)
     if wasLive { send(.push(.unsubscribe(channel: channel.string, code))) }
   }
 }

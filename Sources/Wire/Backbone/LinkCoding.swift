@@ -161,7 +161,7 @@ extension LinkAudience {
     var writer = ByteWriter()
     writer.write(channel)
     writer.write(user)
-    writer.write(flag: isAdmitted)
+    writer.write(byte: admission.rawValue)
     writer.write(flag: audience != nil)
     audience?.write(to: &writer)
     return writer.bytes
@@ -169,8 +169,10 @@ extension LinkAudience {
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
     var reader = ByteReader(bytes)
+    let (channel, user) = (try reader.readChannel(), try reader.readString())
+    guard let admission = Admission(rawValue: try reader.readByte()) else { throw MalformedMessage() }
     self.init(
-      channel: try reader.readChannel(), user: try reader.readString(), isAdmitted: try reader.readFlag(),
+      channel: channel, user: user, admission,
       audience: try reader.readFlag() ? try reader.readFilter() : nil)
     try reader.requireEnd()
   }

@@ -239,17 +239,24 @@ public struct LinkPublication: Sendable, Equatable {
 
 /// What a user may see of a channel has changed: for those of the user's subscriptions that are live.
 public struct LinkAudience: Sendable, Equatable {
+  public enum Admission: UInt8, Sendable {
+    /// The subscriptions end.
+    case refused
+    case admitted
+    /// The broker has to look first: the subscriptions end so that clients subscribe again and recover.
+    case unknown
+  }
+
   public var channel: ChannelName
   public var user: String
-  /// False: the subscriptions end.
-  public var isAdmitted: Bool
+  public var admission: Admission
   /// What does not pass it must not reach the user; nil: everything may.
   public var audience: TagFilter?
 
-  public init(channel: ChannelName, user: String, isAdmitted: Bool, audience: TagFilter?) {
+  public init(channel: ChannelName, user: String, _ admission: Admission, audience: TagFilter?) {
     self.channel = channel
     self.user = user
-    self.isAdmitted = isAdmitted
+    self.admission = admission
     self.audience = audience
   }
 }

@@ -127,7 +127,7 @@ private struct FilterWorld {
 
   private mutating func changeAudience() throws {
     let (user, audience) = ("u\(Int.random(in: 0..<3, using: &random))", filter())
-    let change = LinkAudience(channel: channel, user: user, isAdmitted: true, audience: audience)
+    let change = LinkAudience(channel: channel, user: user, .admitted, audience: audience)
     scene.receive(.audience(change))
     for index in subscribers.indices where subscribers[index].user == user { subscribers[index].allowed = audience }
     try perform()

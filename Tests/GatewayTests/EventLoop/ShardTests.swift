@@ -46,8 +46,8 @@ struct ShardTests {
     driver.readCompleted()
     let b = channel("b")
     // Nobody has signed in, so that the user is the empty one.
-    func change(_ user: String, _ audience: TagFilter?, isAdmitted: Bool = true) -> Handover {
-      .audience(LinkAudience(channel: b, user: user, isAdmitted: isAdmitted, audience: audience))
+    func change(_ user: String, _ audience: TagFilter?, _ admission: LinkAudience.Admission = .admitted) -> Handover {
+      .audience(LinkAudience(channel: b, user: user, admission, audience: audience))
     }
     func frames(_ number: UInt8, color: String? = nil) -> Handover {
       let frames = EncodedFrames(json: [number], protobuf: nil)
@@ -66,7 +66,7 @@ struct ShardTests {
     scene.egress.runToEnd()
     member.read(scene.egress)
     try #require(Array(member.received[before...]) == [1, 2, 4, 5])
-    scene.shard.take([change("", nil, isAdmitted: false), frames(6)])
+    scene.shard.take([change("", nil, .refused), frames(6)])
     scene.egress.runToEnd()
     member.read(scene.egress)
     let end = ClientCodec.frame(for: [.push(.unsubscribe(channel: "b", .server))], format: .json)

@@ -65,7 +65,7 @@ struct LinkFilterTests {
     scene.answer(2, subscribed())
     _ = scene.tells()
     receive(publication(1, "red", user: "eve"), scene)
-    let change = LinkAudience(channel: channel, user: "a", isAdmitted: true, audience: .not(.equal(key: "user", "bob")))
+    let change = LinkAudience(channel: channel, user: "a", .admitted, audience: .not(.equal(key: "user", "bob")))
     scene.receive(.audience(change))
     scene.receive(.audience(change))
     receive(publication(2, "red", user: "bob"), scene)
@@ -82,9 +82,9 @@ struct LinkFilterTests {
   func givenLater() throws {
     let scene = LinkScene()
     scene.subscribed(channel)
-    scene.receive(.audience(LinkAudience(channel: channel, user: "u", isAdmitted: true, audience: red)))
+    scene.receive(.audience(LinkAudience(channel: channel, user: "u", .admitted, audience: red)))
     receive(publication(1, "blue"), scene)
-    scene.receive(.audience(LinkAudience(channel: channel, user: "u", isAdmitted: true, audience: nil)))
+    scene.receive(.audience(LinkAudience(channel: channel, user: "u", .admitted, audience: nil)))
     receive(publication(2, "blue"), scene)
     let told = scene.tells()
     let here = audience(loops: 1, json: true)
@@ -97,9 +97,9 @@ struct LinkFilterTests {
   func noLongerAdmitted() throws {
     let scene = LinkScene()
     scene.subscribed(channel)
-    scene.receive(.audience(LinkAudience(channel: channel, user: "u", isAdmitted: false, audience: nil)))
+    scene.receive(.audience(LinkAudience(channel: channel, user: "u", .refused, audience: nil)))
     let refused = GatewayLinkEffect.audienceChanged(
-      LinkAudience(channel: channel, user: "u", isAdmitted: false, audience: nil),
+      LinkAudience(channel: channel, user: "u", .refused, audience: nil),
       audience: audience(loops: 1, json: true))
     #expect(scene.tells() == [refused])
     scene.reopen()
@@ -111,7 +111,7 @@ struct LinkFilterTests {
       Issue.record("nobody was told")
       return
     }
-    #expect(change.isAdmitted && change.audience == red)
+    #expect(change.admission == .admitted && change.audience == red)
     scene.reopen()
     let again = try #require(scene.asks().first)
     scene.answer(again.id, .failed(.permissionDenied))

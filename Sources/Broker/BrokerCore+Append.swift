@@ -1,0 +1,174 @@
+public import Log
+import Wire
+
+/// An entry that the log has not answered for yet.
+struct PendingAppend {
+  /// Who hears what became of it.
+  enum Owner {
+    /// Answered with its position.
+    case requester(Requester)
+    /// It is a part of what an app decided.
+    case decision(PendingDecision)
+    case revocation(PendingRevocation)
+  }
+
+  var state: ChannelState
+  var publication: Publication
+  var idempotencyKey: IdentifierKey?
+  var owner: Owner
+
+  /// Of which it is a part.
+  var decision: PendingDecision? { if case .decision(let decision) = owner { decision } else { nil } }
+}
+
+/// The one way into the log: what a client publishes, what an app decides, what the broker keeps for itself.
+///
+/// States of an entry:
+/// - taken: it has its offset. Can transition to: kept, pending, refused.
+/// - pending: the log answers later. Can transition to: kept, failed.
+/// - kept: delivered, and its owner is told.
+/// - refused, failed: its owner is told why, and its channel hands out no offset until all that came after it has failed,
+///   too (``Sequencer``).
+extension BrokerCore {
+  /// The entry for the log, with a ticket of its own.
+  func entry(
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
+    for requester: Requester, claim: QuotaClaim? = nil
+  ) -> LogEntry {
+    let ticket = nextTicket
+    nextTicket += 1
+    let mayUseReserve = requester == .broker || publication.change?.removed == true
+    let writesMap = publication.change != nil && state.options.mapMode == .persistent
+    return LogEntry(
+      ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
+      durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
+      historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
+      writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve, claim: claim)
+  }
+
+  /// - Throws: what the log refuses. Nothing has changed then.
+  func append(
+    _ entry: LogEntry, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+  ) throws(ClientError) {
+    let isKept = try hand(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), to: state.store)
+    if case .decision(let decision) = owner { decision.host.lastPending = decision }
+    took(entry, on: state, isKept: isKept, for: owner, in: &turn)
+  }
+
+  /// All of them, or none. They are of one store.
+  ///
+  /// - Parameter states: of each entry.
+  /// - Throws: what the log refuses. Nothing has changed then.
+  func append(
+    _ entries: [LogEntry], on states: [ChannelState], for owner: PendingAppend.Owner, in turn: inout Turn
+  ) throws(ClientError) {
+    if entries.count == 1 { return try append(entries[0], on: states[0], for: owner, in: &turn) }
+    let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
+    let isKept = try hand(.together(isShownOtherwise ? entries.map(\.asKept) : entries), to: states[0].store)
+    if case .decision(let decision) = owner { decision.host.lastPending = decision }
+    for index in entries.indices { took(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn) }
+  }
+
+  /// - Returns: false: the log answers later.
+  private func hand(_ batch: LogBatch, to store: any LogStore) throws(ClientError) -> Bool {
+    switch store.append(batch) {
+    case .kept: return true
+    case .pending: return false
+    case .refused(let error):
+      counters.refused += 1
+      throw clientError(for: error)
+    }
+  }
+
+  private func took(
+    _ entry: LogEntry, on state: ChannelState, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
+  ) {
+    if let record = entry.idempotency {
+      hold(record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
+    }
+    if isKept {
+      state.sequencer.kept()
+      noteIdle(state, at: turn.time)
+      return landed(entry.publication, on: state, for: owner, in: &turn)
+    }
+    state.sequencer.taken()
+    noteUnderWay(entry, on: state)
+    pending[entry.ticket] = PendingAppend(
+      state: state, publication: entry.publication, idempotencyKey: entry.idempotency.map { IdentifierKey($0.key) },
+      owner: owner)
+  }
+
+  /// The log tells what became of entries that it took.
+  public func complete(
+    _ completions: [LogCompletion], in turn: inout Turn
+  ) {
+    for completion in completions {
+      guard let append = pending.removeValue(forKey: completion.ticket) else {
+        preconditionFailure("the log completed ticket \(completion.ticket), which is not pending")
+      }
+      let state = append.state
+      if !state.editsUnderWay.isEmpty { editCameBack(append.publication, completion.ticket, on: state) }
+      if let error = completion.error {
+        failed(append, completion.ticket, error, in: &turn)
+      } else {
+        state.sequencer.completed(offset: append.publication.offset)
+        landed(append.publication, on: state, for: append.owner, in: &turn)
+      }
+      if !followers.isEmpty { answerFollowers(of: completion, in: &turn) }
+      noteIdle(state, at: turn.time)
+    }
+  }
+
+  private func landed(
+    _ publication: Publication, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+  ) {
+    deliver(publication, on: state, in: &turn)
+    switch owner {
+    case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)
+    case .decision(let decision):
+      noteDue(publication, of: state, decision.host)
+      advance(decision, error: nil, in: &turn)
+    case .revocation(let revocation): enforce(revocation, error: nil, in: &turn)
+    }
+  }
+
+  private func failed(_ append: PendingAppend, _ ticket: UInt64, _ error: LogError, in turn: inout Turn) {
+    let state = append.state
+    state.sequencer.failed()
+    state.map?.failed(append.publication)
+    changeFailed(append.publication, of: state, at: turn.time)
+    if let key = append.idempotencyKey, state.idempotency[key]?.ticket == ticket { state.idempotency.drop(key) }
+    counters.refused += 1
+    switch append.owner {
+    case .requester(let requester): settle(requester, .failed(clientError(for: error)), in: &turn)
+    case .decision(let decision): advance(decision, error: error, in: &turn)
+    case .revocation(let revocation): enforce(revocation, error: clientError(for: error), in: &turn)
+    }
+  }
+
+  func deliver(
+    _ publication: Publication, on state: ChannelState, in turn: inout Turn
+  ) {
+    // An app's records have neither subscribers nor taps.
+    if state.isHidden { return }
+    counters.published += 1
+    if let map = state.map {
+      mapBytes -= map.bytes
+      if let quota = state.quota, let change = publication.change {
+        quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
+      }
+      map.apply(publication)
+      mapBytes += map.bytes
+      map.lastWrite = turn.time.monotonic
+      noteEnds(of: state)
+    }
+    turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
+    #if DEBUG
+      if mutation == .dropsBroadcasts { return }
+    #endif
+    if state.interest.isEmpty { return }
+    counters.delivered += UInt64(state.interest.count)
+    let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
+    broadcast(body, to: state.interest, in: &turn)
+  }
+}
