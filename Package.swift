@@ -103,7 +103,7 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",

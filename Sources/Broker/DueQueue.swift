@@ -1,35 +1,33 @@
-import Wire
+import DequeModule
 
 /// Things in the order in which their time comes, so that looking for what is due never walks all of them.
 ///
 /// Times must be added in rising order, or nearly: one that is out of order only waits for those before it.
 struct DueQueue<Element> {
-  private var entries: [(time: Int64, element: Element)] = []
-  private var head = 0
+  private var entries: Deque<(time: Int64, element: Element)> = []
+  /// Most that stood in it since its memory was last given back.
+  private var largest = 0
 
-  var count: Int { entries.count - head }
-  var nextTime: Int64? { head < entries.count ? entries[head].time : nil }
+  var count: Int { entries.count }
+  var nextTime: Int64? { entries.first?.time }
 
-  mutating func add(_ element: Element, at time: Int64) { entries.append((time, element)) }
+  mutating func add(_ element: Element, at time: Int64) {
+    entries.append((time, element))
+    largest = max(largest, entries.count)
+  }
 
   /// The first, where its time is `limit` or earlier.
   mutating func next(upTo limit: Int64) -> Element? {
-    guard head < entries.count, entries[head].time <= limit else { return nil }
-    let element = entries[head].element
-    head += 1
-    if head == entries.count {
-      entries.removeAll(keepingCapacity: entries.count <= 64)
-      head = 0
-    } else if head > 1024 && head * 2 > entries.count {
-      entries.removeFirst(head)
-      entries.giveBackMemory()
-      head = 0
+    guard let first = entries.first, first.time <= limit else { return nil }
+    entries.removeFirst()
+    // What a flood took is given back when most of it is over.
+    if largest > 1024 && entries.count < largest / 4 {
+      entries = Deque(entries)
+      largest = entries.count
     }
-    return element
+    return first.element
   }
 
   /// What waits, in order.
-  func forEach(_ body: (Element) -> Void) {
-    for index in head..<entries.count { body(entries[index].element) }
-  }
+  func forEach(_ body: (Element) -> Void) { for entry in entries { body(entry.element) } }
 }

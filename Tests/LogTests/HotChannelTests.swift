@@ -5,16 +5,6 @@ import Wire
 
 @testable import Log
 
-/// Time as a test sets it.
-final class SteadyClock: Sendable {
-  private let value: Mutex<Int64>
-
-  init(_ value: Int64 = 0) { self.value = Mutex(value) }
-
-  var now: Int64 { value.withLock { $0 } }
-  func set(_ now: Int64) { value.withLock { $0 = now } }
-}
-
 @Suite(.ownThread) struct HotChannelTests {
   /// A channel without history has no tail, and what was under way was not seen: it was let go, opened again from disk
   /// with an old top, and refused everything until a restart. What the writer told of it then went to whoever had its

@@ -1,6 +1,5 @@
+public import Log
 public import Wire
-
-@testable public import Log
 
 /// A store as a test asks it, which has the time to wait for the answer.
 extension LogStore {
@@ -43,7 +42,7 @@ extension LogStore {
 
   private func isOpen(_ channel: ChannelName) -> Bool {
     guard let store = self as? SQLiteStore else { return true }
-    return store.hot[channel]?.isHeld ?? false
+    return store.isHeld(channel)
   }
 
   /// Asks for something of a channel of whatever durability, which is left as it was.

@@ -1,3 +1,4 @@
+import DequeModule
 import Wire
 
 /// What a gateway asked for and the broker has not begun, because there is no room on the link for the answer: in the
@@ -12,13 +13,12 @@ struct LinkBacklog {
     case goodbye
   }
 
-  private var entries: [(work: Work, bytes: Int)] = []
-  private var head = 0
+  private var entries: Deque<(work: Work, bytes: Int)> = []
   /// Of the messages, which the gateway bounds by its own window.
   private(set) var bytes = 0
 
-  var isEmpty: Bool { head == entries.count }
-  var first: Work? { isEmpty ? nil : entries[head].work }
+  var isEmpty: Bool { entries.isEmpty }
+  var first: Work? { entries.first?.work }
 
   mutating func append(_ work: Work, bytes count: Int) {
     entries.append((work, count))
@@ -26,13 +26,8 @@ struct LinkBacklog {
   }
 
   mutating func removeFirst() {
-    bytes -= entries[head].bytes
-    head += 1
-    if isEmpty {
-      self = LinkBacklog()
-    } else if head > 256 && head > entries.count / 2 {
-      entries.removeFirst(head)
-      head = 0
-    }
+    bytes -= entries.removeFirst().bytes
+    // A backlog is rare, and may have been large.
+    if isEmpty { self = LinkBacklog() }
   }
 }

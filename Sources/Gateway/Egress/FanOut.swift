@@ -1,4 +1,5 @@
 import CLinuxIO
+import DequeModule
 import Wire
 import ZeroMQ
 
@@ -48,8 +49,8 @@ final class FanOut {
   private(set) var awaitsTurn = false
 
   private struct LaneQueue {
-    var small = TapeQueue()
-    var large = TapeQueue()
+    var small: Deque<Tape> = []
+    var large: Deque<Tape> = []
   }
 
   #if DEBUG
@@ -336,30 +337,5 @@ final class FanOut {
   func leave(_ outlet: Outlet, _ tape: Tape) {
     tape.leave(outlet)
     tape.trimAfterCatchUp()
-  }
-}
-
-/// First in, first out.
-struct TapeQueue {
-  private var tapes: ContiguousArray<Tape?> = []
-  private var first = 0
-
-  var isEmpty: Bool { first == tapes.count }
-
-  mutating func append(_ tape: Tape) { tapes.append(tape) }
-
-  mutating func popFirst() -> Tape? {
-    guard first < tapes.count else { return nil }
-    let tape = tapes[first]
-    tapes[first] = nil
-    first += 1
-    if first == tapes.count {
-      tapes.removeAll(keepingCapacity: true)
-      first = 0
-    } else if first >= 64 && first * 2 > tapes.count {
-      tapes.removeFirst(first)
-      first = 0
-    }
-    return tape
   }
 }

@@ -60,6 +60,22 @@ struct ReadAdmission {
       ask.cost == 0 || !isBehind && (charged == 0 || charged + ask.cost <= limit)
     }
 
+    /// The next, where the ticket is still the connection's.
+    func next(_ ticket: UInt64, limit: Int) -> Ask? {
+      guard ticket == self.ticket, let ask = first, mayAsk(ask, limit: limit) else { return nil }
+      return ask
+    }
+
+    /// The first is under way now.
+    mutating func asked(_ ask: Ask) {
+      removeFirst()
+      ticket = nil
+      if ask.cost > 0 {
+        underWay[ask.tag] = ask
+        charged += ask.cost
+      }
+    }
+
     mutating func removeFirst() {
       head += 1
       guard head == waiting.count || head > 64 else { return }
@@ -204,9 +220,7 @@ struct ReadAdmission {
 
   private mutating func next(in line: WritableKeyPath<Self, Line>) -> (connection: UInt64, ask: Ask)? {
     while let (connection, ticket) = self[keyPath: line].first {
-      guard var queue = queues[connection], queue.ticket == ticket, let ask = queue.first,
-        queue.mayAsk(ask, limit: limits.connection)
-      else {
+      guard let ask = queues[connection]?.next(ticket, limit: limits.connection) else {
         self[keyPath: line].removeFirst()
         if queues[connection]?.ticket == ticket { queues[connection]?.ticket = nil }
         continue
@@ -216,13 +230,7 @@ struct ReadAdmission {
       self[keyPath: line].removeFirst()
       self[keyPath: line].charged += ask.cost
       waitingCount -= 1
-      queue.removeFirst()
-      queue.ticket = nil
-      if ask.cost > 0 {
-        queue.underWay[ask.tag] = ask
-        queue.charged += ask.cost
-      }
-      queues[connection] = queue
+      queues[connection]?.asked(ask)
       // Behind all the others, if it has more.
       lineUp(connection)
       tidy(connection)

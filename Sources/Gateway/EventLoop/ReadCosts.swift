@@ -14,7 +14,7 @@ struct ReadCosts {
 
   /// Bytes; nil: the answer is small whatever there is.
   func most(for request: BrokerRequest) -> Int? {
-    if case .call(let call) = request { return isSearch(call.command.method) ? Self.searchBytes : nil }
+    if case .call(let call) = request { return call.command.isSearch ? Self.searchBytes : nil }
     guard request.answerLimit != nil else { return nil }
     return comesInPages(request) ? pageBytes : wholeBytes
   }
@@ -32,8 +32,6 @@ struct ReadCosts {
   private func isEphemeral(_ channel: ChannelName) -> Bool {
     namespaces.options(for: channel)?.mapMode == .ephemeral
   }
-
-  private func isSearch(_ method: String) -> Bool { method.utf8.suffix(7).elementsEqual(".search".utf8) }
 
   /// What an app finds for somebody: what it answers with ends there, and its last message goes beyond.
   private static let searchBytes = 320 << 10

@@ -85,6 +85,8 @@ public final class GatewayLink {
   @discardableResult
   func whileOpen<Result>(_ body: (inout OpenLink) -> Result) -> Result? {
     guard case .open(var open) = state else { return nil }
+    // What it holds has one owner meanwhile, so that changing it copies nothing.
+    state = .opening(patience: 0)
     defer { state = .open(open) }
     return body(&open)
   }

@@ -1,3 +1,5 @@
+import DequeModule
+
 /// How much of what the broker sent the event loops still hold, each message counted once.
 ///
 /// A publication with subscribers on eight event loops is handed to all of them. Added up, it would fill the link's window
@@ -17,32 +19,24 @@ struct HandoverAccount {
     /// Of that, what was worked off when the account was last looked at, to the nearest mark.
     var done = Mark(bytes: 0, share: 0)
     /// Where ``handed`` stood after each hand-over that is not worked off.
-    var marks: [Mark] = []
-    var head = 0
+    var marks: Deque<Mark> = []
 
     mutating func hand(bytes: UInt64, share: UInt64) {
       handed.bytes += bytes
       handed.share += share
       // Small ones are not told apart, so that a loop that lags costs no more than a mark for some kilobytes.
-      if head < marks.count, handed.bytes - lastButOne.bytes <= 4096 {
+      if !marks.isEmpty, handed.bytes - lastButOne.bytes <= 4096 {
         marks[marks.count - 1] = handed
       } else {
         marks.append(handed)
       }
     }
 
-    private var lastButOne: Mark { marks.count - head >= 2 ? marks[marks.count - 2] : done }
+    private var lastButOne: Mark { marks.count >= 2 ? marks[marks.count - 2] : done }
 
     mutating func share(ofHeld held: UInt64) -> UInt64 {
       let worked = handed.bytes - min(held, handed.bytes)
-      while head < marks.count, marks[head].bytes <= worked {
-        done = marks[head]
-        head += 1
-      }
-      if head == marks.count || head > 1024 {
-        marks.removeFirst(head)
-        head = 0
-      }
+      while let first = marks.first, first.bytes <= worked { done = marks.removeFirst() }
       return handed.share - done.share
     }
   }

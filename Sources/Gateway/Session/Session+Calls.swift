@@ -17,7 +17,7 @@ enum CallAnswer {
 extension Session {
   mutating func call(_ id: UInt32, _ method: String, _ data: [UInt8]) {
     guard let call = GeneralCall(rawValue: method) else {
-      guard rules.namespaces.apps.contains(where: { method.utf8.starts(with: "\($0).".utf8) }) else {
+      guard rules.namespaces.apps.contains(where: { isMethod(method, of: $0) }) else {
         return fail(id, .notAvailable.saying("there is no method \(excerpt(of: method))"))
       }
       if format == .protobuf && !data.isEmpty && !JSONSyntax.isValid(data) {
@@ -30,6 +30,11 @@ extension Session {
     } catch {
       fail(id, error)
     }
+  }
+
+  private func isMethod(_ method: String, of app: String) -> Bool {
+    let method = method.utf8
+    return method.starts(with: app.utf8) && method.dropFirst(app.utf8.count).first == UInt8(ascii: ".")
   }
 
   /// What the command alone makes wrong is refused here.

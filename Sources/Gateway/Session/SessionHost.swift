@@ -30,7 +30,7 @@ extension SessionTransport {
 
 /// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.
 ///
-/// A host may answer a request before ``request(_:tag:from:)`` returns; the driver keeps the order.
+/// A host may answer a request before ``request(_:tag:filter:from:)`` returns; the driver keeps the order.
 protocol SessionHost: AnyObject {
   /// For tokens of those who sign in.
   var verifier: any TokenVerifier { get }

@@ -21,6 +21,8 @@ struct ConnectionInput {
   fileprivate mutating func end() {
     isDeaf = true
     waiting = nil
+    // With what has come of a message: the session may wait long after this for its last answer.
+    reader = FrameReader(maxMessageBytes: 0)
   }
 }
 

@@ -46,7 +46,7 @@ public final class SQLiteStore: LogStore {
     }
     /// The writer has no thread: it works when it is told to (``SQLiteStore/step(_:)``), and while somebody waits for
     /// it. So a simulation decides what is on disk when.
-    var isStepped = false
+    package var isStepped = false
 
     public init() {}
 
@@ -62,7 +62,7 @@ public final class SQLiteStore: LogStore {
   let writer: LogWriter
   let inbox: WriterInbox
   let readers: ReaderThreads
-  let options: Options
+  package let options: Options
   var upkeep = ChannelUpkeep()
   let meta: StoreMeta
   var randomness: any RandomNumberGenerator
@@ -208,10 +208,13 @@ public final class SQLiteStore: LogStore {
   }
 
   /// Lets a writer without a thread do up to `limit` pieces of work.
-  func step(_ limit: Int = .max) { _ = writer.step(limit) }
+  package func step(_ limit: Int = .max) { _ = writer.step(limit) }
 
   /// Lets readers without threads answer up to `limit` questions.
-  func stepReaders(_ limit: Int = .max) { _ = readers.step(limit) }
+  package func stepReaders(_ limit: Int = .max) { _ = readers.step(limit) }
+
+  /// Somebody has the channel open.
+  package func isHeld(_ channel: ChannelName) -> Bool { hot[channel]?.isHeld ?? false }
 
   /// For tests, which cause faults on the writer's connection.
   func ask(_ work: WriterWork) -> Bool { inbox.ask(work) }

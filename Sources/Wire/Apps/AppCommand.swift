@@ -52,6 +52,15 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
+  /// What an app finds may be a lot.
+  public var isSearch: Bool {
+    switch self {
+    case .clique(.search): true
+    case .other(let other): other.method.utf8.suffix(7).elementsEqual(".search".utf8)
+    case .clique, .state: false
+    }
+  }
+
   /// Of what it carries, about: for windows and what is charged.
   public var payloadBytes: Int {
     switch self {

@@ -97,11 +97,10 @@ extension CliqueCommand.NewGroup {
   /// `{"members": [user, …], "name": …, "key": …}`
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
     members = []
+    var seen: Set<IdentifierKey> = [IdentifierKey(user)]
     for member in try fields.strings("members") ?? [] {
       try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
-      if !member.hasSameBytes(as: user), !members.contains(where: { $0.hasSameBytes(as: member) }) {
-        members.append(member)
-      }
+      if seen.insert(IdentifierKey(member)).inserted { members.append(member) }
     }
     if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
     name = try fields.string("name") ?? ""

@@ -126,29 +126,25 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   }
 }
 
-/// A conversation by its id, with what each message to it would have to be put together anew.
+/// A conversation by its id, with the channel of its messages.
 public struct CliqueConversation: Sendable, Equatable {
   public let id: String
   /// `clique.chat:` and the id.
   public let chat: ChannelName
-  /// What an answer begins with: `{"conversation":"…",`
-  private let opening: [UInt8]
 
   /// - Parameter id: has the form of one (``CliqueCommand/isConversation(_:)``).
   public init(_ id: String) {
     self.id = id
     chat = ChannelName(checked: "clique.chat:" + id)
-    opening = Array("{\"conversation\":\"\(id)\",".utf8)
   }
 
   public static func == (a: CliqueConversation, b: CliqueConversation) -> Bool { a.id.hasSameBytes(as: b.id) }
 
   /// To a message that stands at the offset.
   public func answer(offset: UInt64) -> [UInt8] {
-    var answer: [UInt8] = []
-    answer.reserveCapacity(opening.count + 32)
-    answer += opening
-    var writer = JSONWriter(appendingTo: answer)
+    var writer = JSONWriter(capacity: id.utf8.count + 48)
+    writer.open()
+    writer.write("conversation", id)
     writer.write("offset", offset)
     writer.close()
     return writer.bytes

@@ -4,7 +4,7 @@ extension StateCommand {
   init(_ name: String, _ data: [UInt8], by user: String) throws(ClientError) {
     try UserIdentifier.check(user, most: Self.maximumUserBytes)
     guard let method = Method.named[name] else { throw .methodNotFound }
-    let fields = try StateFields(data, of: method)
+    let fields = try StateFields(data)
     switch method {
     case .begin: self = .begin(to: try fields.person("to", besides: user))
     case .send: self = .send(try Send(fields, user))
@@ -41,7 +41,7 @@ private struct StateFields {
   private static let wrong = ClientError.badRequest.saying(
     "this is not what the method takes; docs/STATE.md says what is")
 
-  init(_ data: [UInt8], of method: StateCommand.Method) throws(ClientError) {
+  init(_ data: [UInt8]) throws(ClientError) {
     do throws(ClientError) { fields = try CommandFields(data) } catch { throw Self.wrong }
   }
 
