@@ -102,6 +102,9 @@ extension BrokerCore {
   public func complete(
     _ completions: [LogCompletion], in turn: inout Turn
   ) {
+    // What was read before these got to the disk was read without them: it goes first, while they are known to be under
+    // way.
+    takeNews(in: &turn)
     for completion in completions {
       guard let append = pending.removeValue(forKey: completion.ticket) else {
         preconditionFailure("the log completed ticket \(completion.ticket), which is not pending")

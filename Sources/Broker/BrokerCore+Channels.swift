@@ -37,7 +37,7 @@ extension BrokerCore {
     try checkMemory(for: maker, options)
     let opened = try load(name, options, in: &turn)
     do throws(ClientError) { try checkMaking(opened, options, by: maker, at: turn.time) } catch {
-      store(of: options).release(name)
+      if !room.giveBack(opened, name) { store(of: options).release(name) }
       throw error
     }
     let state = open(name, options, opened, in: &turn)
@@ -72,14 +72,22 @@ extension BrokerCore {
   private func load(
     _ name: ChannelName, _ options: ChannelOptions, ifExists: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> OpenedChannel {
+    let withEntries = options.kind == .map && options.mapMode == .persistent
+    let question = LogQuestion.open(name, options.durability, withEntries: withEntries, ifExists: ifExists)
+    return try load(question, of: store(of: options), in: &turn)
+  }
+
+  /// - Parameter question: opens a channel.
+  func load(_ question: LogQuestion, of store: any LogStore, in turn: inout Turn) throws(ClientError) -> OpenedChannel {
+    guard case .open(let name, _, _, let ifExists) = question else {
+      preconditionFailure("a channel is loaded with the question that opens it")
+    }
     if let opened = room.takeOpened(name, ifExists: ifExists) { return opened }
     if let other = room.opening(name) {
       turn.missing.append(other)
       throw .waits
     }
-    let withEntries = options.kind == .map && options.mapMode == .persistent
-    let question = LogQuestion.open(name, options.durability, withEntries: withEntries, ifExists: ifExists)
-    guard case .opened(let opened) = try ask(question, of: store(of: options), in: &turn) else {
+    guard case .opened(let opened) = try ask(question, of: store, in: &turn) else {
       preconditionFailure("a store opens a channel that it is asked to open")
     }
     return opened
@@ -170,7 +178,7 @@ extension BrokerCore {
       guard let since = state.idleSince else { continue }
       if since > limit {
         queueAsIdle(state, at: since)
-      } else if state.canBeForgotten || isForgettableMap(state, at: time) {
+      } else if !room.isReading(name), state.canBeForgotten || isForgettableMap(state, at: time) {
         forget(state)
       } else {
         state.idleSince = time.monotonic
@@ -244,7 +252,7 @@ struct KeyShares {
   mutating func giveBackMemory() { byOwner.giveBackMemory() }
 }
 
-/// Lists of apps that were brought up to date since the broker began (``BrokerCore/refreshOpened(_:at:)``).
+/// Lists of apps that were brought up to date since the broker began (``BrokerCore/refreshOpened(_:in:)``).
 ///
 /// Bounded: of those that were opened longest ago it is forgotten, which costs that they are worked out once more. Two
 /// generations, the older of which goes when the younger is full; a hash stands for a name, and two names with one hash

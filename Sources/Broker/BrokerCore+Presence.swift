@@ -3,7 +3,7 @@ import Wire
 /// Who is on a channel. Nobody is on one that is not in use, and asking opens none.
 extension BrokerCore {
   /// Who is there, as many as one answer names, and whether that is all; or that they weigh more than an answer may hold.
-  /// ``presenceStats(of:for:at:)`` counts all of them.
+  /// ``presenceStats(of:for:in:)`` counts all of them.
   func presence(
     on name: ChannelName, for viewer: String?, within answer: AnswerLimit, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {

@@ -39,18 +39,26 @@ extension BrokerCore {
   /// For each receipts channel, how many publications of its subject lie after the user's mark.
   func unread(_ names: [ChannelName], by user: String, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     var counts: [UInt64] = []
+    // What the store has to be asked, it is asked for all of them together.
     for name in names {
-      let options = try options(of: name)
-      _ = try admit(user, to: name, options, in: &turn)
-      guard options.kind == .map, let subject = try? ChannelName(name.rest) else {
-        throw .badRequest.saying("\"\(name)\" holds no receipts")
+      do throws(ClientError) { counts.append(try unread(name, by: user, in: &turn)) } catch {
+        if turn.missing.isEmpty { throw error }
       }
-      let map = try map(name, options, only: user, in: &turn).map
-      let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
-      let top = try top(of: subject, for: user, in: &turn)
-      counts.append(top > read ? top - read : 0)
     }
+    if !turn.missing.isEmpty { throw .waits }
     return .unread(counts)
+  }
+
+  private func unread(_ name: ChannelName, by user: String, in turn: inout Turn) throws(ClientError) -> UInt64 {
+    let options = try options(of: name)
+    _ = try admit(user, to: name, options, in: &turn)
+    guard options.kind == .map, let subject = try? ChannelName(name.rest) else {
+      throw .badRequest.saying("\"\(name)\" holds no receipts")
+    }
+    let map = try map(name, options, only: user, in: &turn).map
+    let read = map.entry(user).map { ReceiptMarks(json: $0.data).read } ?? 0
+    let top = try top(of: subject, for: user, in: &turn)
+    return top > read ? top - read : 0
   }
 }
 

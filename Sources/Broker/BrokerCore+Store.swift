@@ -1,21 +1,13 @@
+import Apps
 import Log
 import Wire
 
 /// What the broker itself keeps in a store: apps' records and revocations; and the end of a store.
 extension BrokerCore {
   func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
-    do throws(ClientError) { host.loaded(try loadHidden(host.recordsQuestion, in: &turn)) } catch {
+    do throws(ClientError) { host.loaded(try load(host.recordsQuestion, of: disk, in: &turn)) } catch {
       if !turn.missing.isEmpty { park(waiting, .loadRecords(host), in: &turn) }
     }
-  }
-
-  /// A channel that is in no namespace.
-  func loadHidden(_ question: LogQuestion, in turn: inout Turn) throws(ClientError) -> OpenedChannel {
-    if case .open(let name, _, _, _) = question, let opened = room.takeOpened(name) { return opened }
-    guard case .opened(let opened) = try ask(question, of: disk, in: &turn) else {
-      preconditionFailure("a store opens a channel that it is asked to open")
-    }
-    return opened
   }
 
   /// What could not be loaded is tried again.
@@ -36,7 +28,10 @@ extension BrokerCore {
   /// What was published and not answered for comes back from the store by itself, as failed.
   func storeIsLost(in turn: inout Turn) {
     hasLostStore = true
-    for host in hosts { host.lost() }
+    for host in hosts {
+      resume(host.app.name, error: clientError(for: .fenced), in: &turn)
+      host.lost()
+    }
     revocations?.lost()
     for link in links.sorted { overflow(link.gateway, in: &turn) }
     for name in channels.keys.sorted() {

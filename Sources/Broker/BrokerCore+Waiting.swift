@@ -25,8 +25,6 @@ extension BrokerCore {
     if room.isAsked(question) { return nil }
     if let answer = store.ask(question) { return answer }
     room.asked(question)
-    // It must not be forgotten meanwhile.
-    if let name = question.channelRead { channels[name]?.readsUnderWay += 1 }
     return nil
   }
 
@@ -48,14 +46,21 @@ extension BrokerCore {
     turn.missing = []
   }
 
+  /// The input needs nothing yet, and must not overtake one that does.
+  func lineUp(_ input: WaitingRoom.Input) { room.lineUp(enter(input)) }
+
   private func enter(_ input: WaitingRoom.Input) -> WaitingRoom.Waiting {
-    var reserved = 0
-    if case .request(let request, _, _, let origin?) = input {
-      reserved = request.answerLimit.map { bytes(of: $0) } ?? 0
-      if origin.isOpen { origin.link.holdBack(reserved) }
+    var (reserved, taken) = (0, 0)
+    if case .request(let request, _, _, let origin) = input {
+      let answer = request.answerLimit.map { bytes(of: $0) } ?? 0
+      if let origin, origin.isOpen {
+        reserved = answer
+        origin.link.holdBack(reserved)
+      }
+      taken = request.cost + answer - reserved
     }
-    let waiting = WaitingRoom.Waiting(input, reserved: reserved)
-    room.entered(waiting.line)
+    let waiting = WaitingRoom.Waiting(input, reserved: reserved, bytes: taken)
+    room.entered(waiting)
     return waiting
   }
 
@@ -113,22 +118,30 @@ extension BrokerCore {
       guard let now = disk.ask(question) else { return }
       answer = now
     }
-    if let name = question.channelRead { channels[name]?.readsUnderWay -= 1 }
-    for waiting in room.answered(question, answer) { goOn(with: waiting, in: &turn) }
+    var links: [PeerLink] = []
+    for waiting in room.answered(question, answer) { goOn(with: waiting, freeing: &links, in: &turn) }
+    room.handedOutAll()
+    // What waits for room on a link came after all of these.
+    for link in links { goOn(link, in: &turn) }
     // Nobody wanted it after all.
     if case .open(let name, _, _, _) = question, room.takeOpened(name) != nil { disk.release(name) }
   }
 
-  private func goOn(with waiting: WaitingRoom.Waiting, in turn: inout Turn) {
-    (turn.known, turn.missing) = (waiting.takeKnown(), [])
-    run(waiting.input, waiting: waiting, in: &turn)
-    (turn.known, turn.missing) = ([], [])
-    if waiting.missing > 0 { return }
-    room.left(waiting.line)
-    if let line = waiting.line { while let next = room.next(in: line) { run(next, in: &turn) } }
-    guard case .request(_, _, _, let origin?) = waiting.input, origin.isOpen else { return }
-    origin.link.giveBack(waiting.reserved)
-    goOn(origin.link, in: &turn)
+  /// - Parameter links: on which there is more room now.
+  private func goOn(with waiting: WaitingRoom.Waiting, freeing links: inout [PeerLink], in turn: inout Turn) {
+    var next: WaitingRoom.Waiting? = waiting
+    while let waiting = next {
+      (turn.known, turn.missing) = (waiting.takeKnown(), [])
+      run(waiting.input, waiting: waiting, in: &turn)
+      (turn.known, turn.missing) = ([], [])
+      if waiting.missing > 0 { return }
+      room.left(waiting)
+      if case .request(_, _, _, let origin?) = waiting.input, origin.isOpen {
+        origin.link.giveBack(waiting.reserved)
+        if !links.contains(where: { $0 === origin.link }) { links.append(origin.link) }
+      }
+      next = waiting.line.flatMap { room.next(in: $0) }
+    }
   }
 
   /// A map in which something is over is opened, and forgotten when that is gone.
@@ -136,16 +149,6 @@ extension BrokerCore {
     guard let options = configuration.namespaces.options(for: name), options.kind == .map else { return }
     do throws(ClientError) { _ = try channel(name, in: &turn) } catch {
       if !turn.missing.isEmpty { park(waiting, .openDue(name), in: &turn) }
-    }
-  }
-}
-
-extension LogQuestion {
-  /// The open channel that it reads, or changes.
-  fileprivate var channelRead: ChannelName? {
-    switch self {
-    case .page(let name, _), .removeHistory(let name, _): name
-    case .open, .entry, .ending, .kept: nil
     }
   }
 }

@@ -86,12 +86,13 @@ public final class BrokerCore {
   ///
   /// Not while the disk refuses: what needs it is refused then, and the rest goes on.
   public var shouldPauseIngress: Bool {
-    isStarting || room.count >= Self.mostWaiting || pendingBytes >= configuration.pendingBytes && !disk.isRefusing
+    if isStarting || room.count >= Self.mostWaiting || room.bytes >= configuration.pendingBytes { return true }
+    return pendingBytes >= configuration.pendingBytes && !disk.isRefusing
   }
 
   /// True while so much of that has gone that requests are read again.
   var mayResumeIngress: Bool {
-    if isStarting || room.count > Self.mostWaiting / 2 { return false }
+    if isStarting || room.count > Self.mostWaiting / 2 || room.bytes > configuration.pendingBytes / 2 { return false }
     return pendingBytes <= configuration.pendingBytes / 2 || disk.isRefusing
   }
 
@@ -99,8 +100,10 @@ public final class BrokerCore {
   static let mostWaiting = 100_000
 
   /// Bytes of requests that one reading may take: as many as there is room for before ``shouldPauseIngress``, so that
-  /// the log never has to refuse what was read.
-  var ingressRoom: Int { disk.isRefusing ? .max : max(0, configuration.pendingBytes - pendingBytes) }
+  /// the log never has to refuse what was read, nor what waits for a channel that is being loaded.
+  var ingressRoom: Int {
+    max(0, configuration.pendingBytes - room.bytes - (disk.isRefusing ? 0 : pendingBytes))
+  }
 
   // MARK: Requests
 
@@ -121,7 +124,7 @@ public final class BrokerCore {
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
     if room.hasLines, let line = WaitingRoom.Line(request, of: requester), room.isHeldUp(line) {
-      return room.add(input(request, requester, occasion), to: line)
+      return lineUp(input(request, requester, occasion))
     }
     run(request, for: requester, occasion, waiting: nil, in: &turn)
   }

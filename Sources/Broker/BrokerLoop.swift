@@ -255,7 +255,7 @@ public final class BrokerLoop: LoopParticipant {
     // Nobody tells that relaxed publications are on disk: it is looked for.
     if isPaused { pauseOrResume() }
     let deadline = core.nextDeadline(at: time) ?? .max
-    // What time brings may have to be read from the disk.
+    // What time brings goes to sockets, too.
     guard loop.isOnThread else { return wakeUp(by: deadline) }
     if !outbox.isEmpty { emptyOutbox() }
     guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }

@@ -16,7 +16,6 @@ final class ChannelState {
   /// Changes that are not on disk yet, the last of each publication by its offset: the next one is made upon it.
   var editsUnderWay: [UInt64: EditUnderWay] = [:]
   /// Of the store, that somebody waits for.
-  var readsUnderWay = 0
   /// Since when nobody is subscribed; nil while somebody is.
   var idleSince: Int64?
   /// The channel stands in the queue of those that may be forgotten, where it stands once.
@@ -44,7 +43,7 @@ final class ChannelState {
 
   /// Nothing is under way, and nobody is there.
   var isAtRest: Bool {
-    interest.isEmpty && members.isEmpty && sequencer.isIdle && readsUnderWay == 0
+    interest.isEmpty && members.isEmpty && sequencer.isIdle
   }
 
   /// Nothing would be lost that the log does not know, or an app cannot work out again.

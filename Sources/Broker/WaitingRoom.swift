@@ -1,11 +1,12 @@
+import DequeModule
 import Log
 import Wire
 
 /// Inputs that wait for a store, and the order that they keep.
 ///
 /// States of an input:
-/// - running. Can transition to: done, parked (it needs what is not in memory).
-/// - in line: one before it, which it must not overtake, is parked. Can transition to: running.
+/// - running. Can transition to: done, parked (it needs what is not in memory), in line.
+/// - in line: one before it, which it must not overtake, is parked. Can transition to: running, dropped.
 /// - parked, with its questions. Can transition to: running (the last of them is answered), dropped (the link on which it
 ///   came has another session, and nobody waits for it).
 ///
@@ -57,14 +58,17 @@ struct WaitingRoom {
     let line: Line?
     /// Bytes of its answer, for which room is held back on its link.
     let reserved: Int
+    /// What the request takes, and its answer where no link holds room back for it.
+    let bytes: Int
     fileprivate var known: [StoreReply] = []
     /// Questions that are not answered. 0: it is running, or done.
     fileprivate(set) var missing = 0
 
-    init(_ input: Input, reserved: Int) {
+    init(_ input: Input, reserved: Int, bytes: Int) {
       self.input = input
       line = Line(of: input)
       self.reserved = reserved
+      self.bytes = bytes
     }
 
     /// What it was told, to be run with.
@@ -72,12 +76,14 @@ struct WaitingRoom {
       defer { known = [] }
       return known
     }
+
+    fileprivate func forget(_ isOld: (LogQuestion) -> Bool) { known.removeAll { isOld($0.question) } }
   }
 
   private struct Row {
     /// Its first is parked.
     var isHeldUp = true
-    var rest: [Input] = []
+    var rest: Deque<Waiting> = []
   }
 
   private var waiting: [LogQuestion: [Waiting]] = [:]
@@ -89,8 +95,13 @@ struct WaitingRoom {
   private var opening: [ChannelName: LogQuestion] = [:]
   /// Loaded channels that nobody has taken yet.
   private var opened: [ChannelName: OpenedChannel] = [:]
-  /// Inputs that wait, parked or in line.
+  /// The channel for which inputs go on now.
+  private var handedOut: ChannelName?
+  /// How many questions are open about a channel that is in use.
+  private var reading: [ChannelName: Int] = [:]
+  /// Inputs that wait, parked or in line, and what they take.
   private(set) var count = 0
+  private(set) var bytes = 0
 
   var isEmpty: Bool { waiting.isEmpty }
   var hasLines: Bool { !lines.isEmpty }
@@ -103,7 +114,11 @@ struct WaitingRoom {
   mutating func asked(_ question: LogQuestion) {
     waiting[question] = []
     if case .open(let name, _, _, _) = question { opening[name] = question }
+    if let name = question.channelInUse { reading[name, default: 0] += 1 }
   }
+
+  /// Somebody reads the channel, or changes what it holds: it must not be forgotten meanwhile.
+  func isReading(_ name: ChannelName) -> Bool { !reading.isEmpty && reading[name] != nil }
 
   func opening(_ name: ChannelName) -> LogQuestion? { opening.isEmpty ? nil : opening[name] }
 
@@ -114,6 +129,25 @@ struct WaitingRoom {
     if opened.isEmpty { return nil }
     if ifExists, let opened = opened[name], !opened.exists { return opened }
     return opened.removeValue(forKey: name)
+  }
+
+  /// Who took a channel may not have it: the next who waited for it may.
+  ///
+  /// - Returns: false where nobody else waited.
+  mutating func giveBack(_ channel: OpenedChannel, _ name: ChannelName) -> Bool {
+    guard handedOut == name else { return false }
+    opened[name] = channel
+    return true
+  }
+
+  /// All who waited for the answer have gone on.
+  mutating func handedOutAll() { handedOut = nil }
+
+  /// What is held of a channel's entries is not true any more.
+  mutating func forgetEntries(of name: ChannelName) {
+    for inputs in waiting.values {
+      for input in inputs { input.forget { if case .entry(name, _) = $0 { true } else { false } } }
+    }
   }
 
   /// What was asked for is changed: the answer that comes may be the former one.
@@ -130,6 +164,7 @@ struct WaitingRoom {
   mutating func park(_ input: Waiting, until questions: [LogQuestion], known: [StoreReply]) {
     input.known = known
     input.missing = 0
+    if let line = input.line { lines[line, default: Row()].isHeldUp = true }
     for question in Set(questions) where waiting[question] != nil {
       input.missing += 1
       waiting[question]?.append(input)
@@ -137,35 +172,31 @@ struct WaitingRoom {
     precondition(input.missing > 0, "an input waits for a question that was asked")
   }
 
-  /// An input is parked for the first time.
-  mutating func entered(_ line: Line?) {
+  /// An input has to wait, for the first time.
+  mutating func entered(_ input: Waiting) {
     count += 1
-    if let line { lines[line, default: Row()].isHeldUp = true }
+    bytes += input.bytes
   }
 
   /// Whether an input of the line must wait, though it needs nothing.
   func isHeldUp(_ line: Line) -> Bool { lines[line] != nil }
 
-  mutating func add(_ input: Input, to line: Line) {
-    count += 1
-    lines[line]?.rest.append(input)
-  }
+  /// An input waits behind those of its line.
+  mutating func lineUp(_ input: Waiting) { if let line = input.line { lines[line]?.rest.append(input) } }
 
-  /// An input that was parked is done.
-  mutating func left(_ line: Line?) {
+  /// An input that has waited is done.
+  mutating func left(_ input: Waiting) {
     count -= 1
-    if let line { lines[line]?.isHeldUp = false }
+    bytes -= input.bytes
+    if let line = input.line { lines[line]?.isHeldUp = false }
   }
 
   /// The next of a line, unless the one before it is parked.
-  mutating func next(in line: Line) -> Input? {
-    guard let row = lines[line], !row.isHeldUp else { return nil }
-    if row.rest.isEmpty {
-      lines[line] = nil
-      return nil
-    }
-    count -= 1
-    return lines[line]?.rest.removeFirst()
+  mutating func next(in line: Line) -> Waiting? {
+    guard lines[line]?.isHeldUp == false else { return nil }
+    if let next = lines[line]?.rest.popFirst() { return next }
+    lines[line] = nil
+    return nil
   }
 
   /// The store has answered.
@@ -173,11 +204,13 @@ struct WaitingRoom {
   /// - Returns: the inputs that can go on, in the order in which they came.
   mutating func answered(_ question: LogQuestion, _ answer: LogAnswer) -> [Waiting] {
     let inputs = waiting.removeValue(forKey: question) ?? []
+    if let name = question.channelInUse, let count = reading[name] { reading[name] = count > 1 ? count - 1 : nil }
     if case .open(let name, _, _, let ifExists) = question {
       opening[name] = nil
       if case .opened(let channel) = answer, channel.exists || !ifExists {
         // Whoever takes it first has it; for the others it is in use then.
         opened[name] = channel
+        handedOut = name
         return ready(inputs, nil)
       }
     }
@@ -204,8 +237,19 @@ extension WaitingRoom.Line {
     switch request {
     case .subscribe(let subscribe): self = .interest(gateway: gateway, subscribe.channel)
     case .unsubscribe(let unsubscribe): self = .interest(gateway: gateway, unsubscribe.channel)
+    // A gateway asks for itself, for many people one beside the other.
+    case .call(let call) where call.caller.client.isEmpty: return nil
     case .call(let call): self = .commands(IdentifierKey(call.caller.client))
     default: return nil
+    }
+  }
+}
+
+extension LogQuestion {
+  fileprivate var channelInUse: ChannelName? {
+    switch self {
+    case .page(let name, _), .removeHistory(let name, _): name
+    case .open, .entry, .ending, .kept: nil
     }
   }
 }

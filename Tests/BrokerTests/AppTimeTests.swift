@@ -67,6 +67,29 @@ struct AppTimeTests {
     #expect(after.disk.questions.isEmpty && after.core.room.isEmpty)
   }
 
+  @Test("a record that was written while its decision waits is left to its new time, others written meanwhile are not")
+  func writtenWhileWaiting() {
+    let before = scene()
+    before.call(1, "set a 1 \(before.time.wall + 100)")
+    before.call(2, "set b 1")
+    before.finish(.max)
+    let after = scene(before.disk)
+    after.time.wall += 1_000_000
+    after.disk.delays = true
+    // The records of the app, then the look, then the record.
+    for _ in 0..<2 {
+      after.answer()
+      turn(after)
+    }
+    after.disk.delays = false
+    after.call(3, "set b 2 \(after.time.wall + 1)")
+    after.call(4, "set a 2 \(after.time.wall + 60_000)")
+    after.finish(.max)
+    after.answer()
+    turn(after, 3)
+    #expect(after.shown() == ["a": "\"2\"", "b": "\"2!\""])
+  }
+
   @Test("the time of a record is kept that was on its way to the disk when the broker looked")
   func dueUnderWay() {
     let scene = scene()

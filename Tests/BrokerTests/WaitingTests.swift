@@ -106,6 +106,76 @@ struct WaitingTests {
     #expect(texts(scene) == ["a"])
   }
 
+  @Test("what waits for room on the link comes after all that waited for the store before it")
+  func orderBehindReads() {
+    let scene = BrokerScene { $0.linkWindowBytes = 8000 }
+    scene.hello(1)
+    scene.disk.delays = true
+    scene.request(1, .history(.init(channel: "d:1", limit: 9)))
+    scene.request(2, .history(.init(channel: "d:1", limit: 9)))
+    scene.publish(3, "d:1", "first")
+    scene.request(4, .history(.init(channel: "d:1", limit: 9)))
+    scene.publish(5, "d:1", "second")
+    for _ in 0..<4 { scene.answer() }
+    #expect(texts(scene) == ["first", "second"])
+  }
+
+  @Test("inputs in line hold back room for their answers, and what they take is counted until they are done")
+  func linesAreWeighed() {
+    let scene = BrokerScene { $0.linkWindowBytes = 80_000 }
+    scene.hello(1)
+    scene.disk.delays = true
+    for id in 1...400 as ClosedRange<UInt64> {
+      let subscribe = BrokerRequest.SubscribeRequest(
+        channel: "d:1", since: .init(epoch: "disk", offset: 0), member: ClientInfo(user: "u", client: "c"),
+        answer: AnswerLimit(bytes: 500))
+      scene.request(id, .subscribe(subscribe))
+    }
+    #expect(scene.core.counters.requestsDeferred > 0)
+    let (count, bytes) = (scene.core.room.count, scene.core.room.bytes)
+    #expect(count > 1 && count < 400 && bytes >= 128 * count)
+    for _ in 0..<400 where scene.core.room.count > 0 || !scene.disk.questions.isEmpty {
+      scene.answer()
+      scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
+    }
+    #expect(scene.core.room.isEmpty && scene.core.room.count == 0 && scene.core.room.bytes == 0)
+  }
+
+  @Test("requests that wait for a channel are not read beyond what may wait for the log")
+  func bytesAreBounded() {
+    let scene = BrokerScene { $0.pendingBytes = 3000 }
+    scene.hello(1)
+    scene.disk.delays = true
+    for id in 1...10 as ClosedRange<UInt64> { scene.publish(id, "d:1", String(repeating: "x", count: 400)) }
+    #expect(scene.core.shouldPauseIngress && scene.core.ingressRoom == 0)
+    scene.answer()
+    scene.finish(10)
+    #expect(!scene.core.shouldPauseIngress && scene.core.mayResumeIngress)
+  }
+
+  @Test("an app is refused, and its lists are left alone, while somebody else keeps its records")
+  func appWithoutRecords() {
+    let scene = BrokerScene(TinyApp())
+    scene.hello(1)
+    scene.call(1, "soon a 1")
+    scene.finish(.max)
+    scene.disk.delays = true
+    scene.call(2, "get b")
+    _ = scene.hears()
+    scene.disk.tell(.lost)
+    scene.answer(error: .fenced)
+    scene.hello(1, session: 2)
+    scene.call(3, "get b")
+    scene.pass(2000)
+    #expect(scene.hears().compactMap(\.internalError).contains(3))
+    scene.disk.delays = false
+    scene.disk.tell(.regained)
+    scene.answer()
+    scene.pass(2000)
+    scene.call(4, "get b")
+    #expect(scene.hears().contains(.reply(4, .result(Array("\"nothing\"".utf8)))))
+  }
+
   @Test("a resync is over when its subscriptions are, however long they wait")
   func resync() {
     let scene = scene()

@@ -36,8 +36,8 @@ final class AppHost {
   /// those it may find as they were.
   var looksUnderWay: Set<AppLane> = []
   var writtenMeanwhile: Set<IdentifierKey> = []
-  /// Records whose time has come and whose decisions wait for the store.
-  var waking: Set<IdentifierKey> = []
+  /// Records whose time has come and whose decisions wait for the store; true: it was written since.
+  private var waking: [IdentifierKey: Bool] = [:]
   /// Records that may still be woken in this turn.
   var wakesLeft = BrokerCore.dueRecordsPerTurn
 
@@ -65,7 +65,7 @@ final class AppHost {
     records.forgetAll()
     lastPending = nil
     putAside = []
-    (looksUnderWay, writtenMeanwhile, waking) = ([], [], [])
+    (looksUnderWay, writtenMeanwhile, waking) = ([], [], [:])
     doubtful = []
     _ = doubtfulAdmissions.takeAll()
   }
@@ -75,33 +75,35 @@ final class AppHost {
   /// Not one that is written now or was written since the look began, nor one that waits already.
   func mayWake(_ key: String) -> Bool {
     let identifier = IdentifierKey(key)
-    return !records.isUnderWay(key) && !writtenMeanwhile.contains(identifier) && !waking.contains(identifier)
+    return !records.isUnderWay(key) && !writtenMeanwhile.contains(identifier) && waking[identifier] == nil
   }
 
+  /// A record's decision waits for the store.
+  func wakes(_ key: String) {
+    let identifier = IdentifierKey(key)
+    if waking[identifier] == nil { waking[identifier] = false }
+  }
+
+  /// False: the record was written since its time came, and has another.
   func stillWaits(_ key: String) -> Bool {
-    let isWritten = writtenMeanwhile.contains(IdentifierKey(key))
-    if isWritten { hasWoken(key) }
-    return !isWritten
+    if waking[IdentifierKey(key)] != true { return true }
+    hasWoken(key)
+    return false
   }
 
-  func hasWoken(_ key: String) {
-    if waking.isEmpty { return }
-    waking.remove(IdentifierKey(key))
-    forgetWritten()
-  }
+  func hasWoken(_ key: String) { if !waking.isEmpty { waking[IdentifierKey(key)] = nil } }
 
   func lookEnded(_ lane: AppLane) {
     looksUnderWay.remove(lane)
-    forgetWritten()
+    if looksUnderWay.isEmpty { writtenMeanwhile = [] }
   }
 
   /// A record is written: what a look finds of it may be what it was.
   func noteWritten(_ key: String) {
-    if !looksUnderWay.isEmpty || !waking.isEmpty { writtenMeanwhile.insert(IdentifierKey(key)) }
-  }
-
-  private func forgetWritten() {
-    if looksUnderWay.isEmpty && waking.isEmpty { writtenMeanwhile = [] }
+    if looksUnderWay.isEmpty && waking.isEmpty { return }
+    let identifier = IdentifierKey(key)
+    if !looksUnderWay.isEmpty { writtenMeanwhile.insert(identifier) }
+    if waking[identifier] != nil { waking[identifier] = true }
   }
 
   private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {

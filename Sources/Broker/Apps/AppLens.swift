@@ -83,6 +83,8 @@ extension BrokerCore {
     _ body: (AppLens) throws(ClientError) -> Result
   ) throws(ClientError) -> Result {
     if !host.isLoaded {
+      // Nobody asks for them while somebody else keeps them, nor for a moment after they could not be read.
+      guard room.isAsked(host.recordsQuestion) else { throw clientError(for: .fenced) }
       turn.missing.append(host.recordsQuestion)
       throw .waits
     }

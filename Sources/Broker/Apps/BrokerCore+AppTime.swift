@@ -80,7 +80,7 @@ extension BrokerCore {
       if host.records.isUnderWay(key) { return host.hasWoken(key) }
     } catch {
       if !turn.missing.isEmpty {
-        host.waking.insert(IdentifierKey(key))
+        host.wakes(key)
         return park(waiting, .due(host, key: key), in: &turn)
       }
       counters.refused += 1

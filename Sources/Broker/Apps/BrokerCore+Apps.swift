@@ -24,12 +24,12 @@ extension BrokerCore {
       if turn.missing.isEmpty { noteLimit(of: error, by: call.user) }
       throw error
     }
-    if let limit = decision.reached { note(limit, by: call.user) }
     if decision.answer == .later { return try putAside(request, for: requester, of: host) }
     if case .search(var search) = decision.answer {
       search.user = call.user
       decision.answer = .search(search)
     }
+    defer { if let limit = decision.reached, turn.missing.isEmpty { note(limit, by: call.user) } }
     try perform(decision, of: host, for: requester, in: &turn)
   }
 
@@ -181,6 +181,7 @@ extension BrokerCore {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
+      room.forgetEntries(of: host.recordsState.name)
       for place in host.doubtful { refreshLater(place, of: host, at: turn.time.monotonic) }
       for admission in admissions {
         readmit(admission.user.string, to: admission.channel, in: &turn)

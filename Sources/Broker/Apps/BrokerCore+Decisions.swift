@@ -38,6 +38,7 @@ extension BrokerCore {
     {
       return try publish(publication, by: decision, of: host, for: requester, in: &turn)
     }
+    try open(decision, in: &turn)
     var parts = Assembly(requester: requester)
     do throws(ClientError) {
       try assemble(decision, &parts, of: host, in: &turn)
@@ -51,6 +52,20 @@ extension BrokerCore {
       host.records.restore(parts.undo)
       throw error
     }
+  }
+
+  /// All channels that the decision writes to are asked for at once.
+  private func open(_ decision: AppDecision, in turn: inout Turn) throws(ClientError) {
+    for effect in decision.effects {
+      let name: ChannelName
+      switch effect {
+      case .publish(let publication): name = publication.channel
+      case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: continue
+      }
+      do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
+    }
+    if !turn.missing.isEmpty { throw .waits }
   }
 
   /// The way of nearly all decisions: one publication, upon nothing that is still on its way to the disk.

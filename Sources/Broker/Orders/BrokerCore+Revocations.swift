@@ -13,7 +13,7 @@ extension BrokerCore {
   func loadRevocations(waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     guard let log = revocations else { return }
     do throws(ClientError) {
-      let opened = try loadHidden(RevocationLog.question, in: &turn)
+      let opened = try load(RevocationLog.question, of: disk, in: &turn)
       var table = RevocationTable()
       for entry in opened.entries {
         guard let revocation = try? Revocation(bytes: entry.data) else {

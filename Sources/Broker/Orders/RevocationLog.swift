@@ -33,10 +33,7 @@ final class RevocationLog {
   }
 
   /// Somebody else has them; those in the table are in force here all the same.
-  func lost() {
-    isLoaded = false
-    underWay = 0
-  }
+  func lost() { isLoaded = false }
 
   private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
     ChannelState(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)

@@ -149,6 +149,12 @@ final class HotChannel {
 
   func readBegan() { readsUnderWay += 1 }
 
+  /// The channel stands anew in another's place, while pages of it are read.
+  func takeReads(of other: HotChannel) {
+    readsUnderWay = other.readsUnderWay
+    changedMeanwhile = other.changedMeanwhile
+  }
+
   func readEnded() {
     readsUnderWay -= 1
     if readsUnderWay == 0 { changedMeanwhile = [:] }
@@ -167,6 +173,8 @@ final class HotChannel {
   /// Fills the tail with what is on disk below it, where it still stands there.
   func warm(_ warm: ReadJob.WarmPublications) {
     let top = tail.firstOffset.map { $0 - 1 } ?? committed
+    // More has got to the disk since, and is not in the tail any more.
+    guard warm.through == top else { return }
     if let newest = warm.publications.first, newest.offset != top { return }
     for publication in warm.publications where publication.offset > floor { tail.prepend(asNow(publication)) }
     // Everything that is left on disk is in the tail now.

@@ -104,8 +104,9 @@ extension LogWriter {
     let error = cycle.isThrough ? deleteRows() : foldChannels(cycle)
     if error == nil, let cycle = account.cycle, cycle.isThrough, account.deletable(1) == nil { account.cycle = nil }
     // The tables take whatever is in the journal: an error that would have been one publication's is the file's.
-    if case .rejected(let detail) = error { return .failed(detail) }
-    return error
+    guard case .rejected(let detail) = error else { return error }
+    note(.failed(detail))
+    return .failed(detail)
   }
 
   private func foldChannels(_ cycle: FoldCycle) -> LogError? {

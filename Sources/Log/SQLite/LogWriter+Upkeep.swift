@@ -18,9 +18,10 @@ struct Upkeep {
 }
 
 extension LogWriter {
-  func remove(_ channel: WriterChannel) -> Result<UInt64, LogError> {
+  /// - Parameter most: what came after it stays.
+  func remove(_ channel: WriterChannel, through most: UInt64) -> Result<UInt64, LogError> {
     if let refusal { return .failure(refusal) }
-    let top = channel.committed.top
+    let top = min(most, channel.committed.top)
     guard let id = channel.committed.id else { return .success(top) }
     var quotas = QuotaChanges()
     var totals: [QuotaAccount: KeptAmount] = [:]

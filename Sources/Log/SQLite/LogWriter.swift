@@ -120,9 +120,9 @@ final class LogWriter: @unchecked Sendable {
     for item in work {
       switch item {
       case .append(let queued): run.append(queued)
-      case .remove(let channel, let question):
+      case .remove(let channel, let most, let question):
         commitRun()
-        inbox.post([.removed(question, remove(channel))], freeing: 0)
+        inbox.post([.removed(question, remove(channel, through: most))], freeing: 0)
       case .sweep(let now):
         commitRun()
         beginFold()
@@ -302,7 +302,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Logs each change once.
-  private func note(_ error: LogError?) {
+  func note(_ error: LogError?) {
     switch (trouble, error) {
     case (nil, nil): return
     case (_, .rejected(let detail)):

@@ -19,6 +19,8 @@ struct QuotaShares {
 
   private var young: [QuotaAccount: Share] = [:]
   private var old: [QuotaAccount: Share] = [:]
+  /// Accounts that are being read, with the newest total that the writer told meanwhile.
+  private var reading: [QuotaAccount: KeptAmount?] = [:]
 
   var count: Int { young.count + old.count }
 
@@ -28,10 +30,17 @@ struct QuotaShares {
     return share.kept + share.claimed
   }
 
+  /// What an account keeps on disk is about to be read.
+  mutating func look(for account: QuotaAccount) { if reading[account] == nil { reading[account] = .some(nil) } }
+
+  /// It could not be read.
+  mutating func lookFailed(for account: QuotaAccount) { reading[account] = nil }
+
   /// What an account keeps on disk was read. What the writer told meanwhile is newer.
   ///
   /// - Returns: with what is on its way.
   mutating func learn(_ kept: KeptAmount, of account: QuotaAccount) -> KeptAmount {
+    let kept = (reading.removeValue(forKey: account) ?? nil) ?? kept
     if let known = amount(of: account) { return known }
     add(Share(kept: kept), for: account)
     return kept
@@ -51,6 +60,7 @@ struct QuotaShares {
   mutating func apply(_ news: QuotaNews) {
     for (account, total) in news.totals {
       if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }
+      if reading[account] != nil { reading[account] = .some(total) }
     }
     for claim in news.settled { settle(claim) }
   }

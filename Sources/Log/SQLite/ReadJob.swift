@@ -40,6 +40,8 @@ enum ReadJob: Sendable {
 
   struct WarmPublications: Sendable {
     var publications: [Publication] = []
+    /// The newest offset that was looked for.
+    var through: UInt64
     /// Nothing older is on disk.
     var isAll = false
   }
@@ -68,7 +70,9 @@ enum ReadJob: Sendable {
           origins: try reader.origins(of: row.id, at: now),
           entries: withEntries ? try reader.entries(of: row.id) : []))
     case .page(let name, let range, let span, let warmth):
-      guard let id = try reader.row(of: name)?.id else { return .page([], warm: warmth.map { _ in .init() }) }
+      guard let id = try reader.row(of: name)?.id else {
+        return .page([], warm: warmth.map { WarmPublications(through: $0.span.upperBound) })
+      }
       return .page(
         try span.map { try Self.page(of: id, in: $0, range, reader) } ?? [],
         warm: try warmth.map { try Self.warm($0, of: id, reader) })
@@ -96,7 +100,7 @@ enum ReadJob: Sendable {
   }
 
   private static func warm(_ warmth: Warmth, of id: Int64, _ reader: ChannelReader) throws -> WarmPublications {
-    var warm = WarmPublications()
+    var warm = WarmPublications(through: warmth.span.upperBound)
     var (bytes, count, isFull) = (0, 0, false)
     try reader.publications(of: id, in: warmth.span, limit: warmth.count, reverse: true, notBefore: .min) {
       count += 1

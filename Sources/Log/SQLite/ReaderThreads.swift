@@ -8,7 +8,7 @@ import Synchronization
 /// has as many questions under way as there are requests that wait for them.
 final class ReaderThreads: Sendable {
   private struct State {
-    var waiting: [ReadRequest] = []
+    var waiting = Ring<ReadRequest>()
     var isClosed = false
     var running = 0
   }
@@ -47,7 +47,7 @@ final class ReaderThreads: Sendable {
   }
 
   private func next() -> ReadRequest? {
-    state.withLock { $0.waiting.isEmpty || $0.isClosed ? nil : $0.waiting.removeFirst() }
+    state.withLock { $0.isClosed ? nil : $0.waiting.popFirst() }
   }
 
   private func work(_ reader: ChannelReader) {
@@ -74,7 +74,7 @@ final class ReaderThreads: Sendable {
   func close() {
     let wasClosed = state.withLock { state in
       defer { state.isClosed = true }
-      state.waiting = []
+      state.waiting.removeAll()
       return state.isClosed
     }
     if wasClosed { return }

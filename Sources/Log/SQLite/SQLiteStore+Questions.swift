@@ -17,10 +17,11 @@ extension SQLiteStore {
       read(.ending(name, score: score, limit: limit), for: .answer(question))
     case .kept(let account):
       if let amount = shares.amount(of: account) { return .kept(amount) }
+      shares.look(for: account)
       read(.kept(account), for: .answer(question))
-    case .removeHistory(let name, _):
+    case .removeHistory(let name, let most):
       guard let channel = hot[name] else { return .removed }
-      if !inbox.ask(.remove(channel.writer, question)) { return .failed(.closed) }
+      if !inbox.ask(.remove(channel.writer, through: most, question)) { return .failed(.closed) }
     }
     return nil
   }
@@ -72,7 +73,8 @@ extension SQLiteStore {
     switch question {
     case .open(let name, _, _, _): loading.remove(name)
     case .page(let name, _): hot[name]?.readEnded()
-    case .entry, .ending, .kept, .removeHistory: break
+    case .kept(let account): shares.lookFailed(for: account)
+    case .entry, .ending, .removeHistory: break
     }
   }
 
@@ -173,6 +175,7 @@ extension SQLiteStore {
     let renewed = add(
       channel.name, durability: .durable, row: row, generation: disk.generation, standing: standing)
     renewed.isHeld = true
+    renewed.takeReads(of: channel)
   }
 
   /// Reads from disk where the channel stands.

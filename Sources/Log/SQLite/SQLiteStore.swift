@@ -252,7 +252,8 @@ public final class SQLiteStore: LogStore {
   }
 
   private func letGo(_ channel: HotChannel) {
-    if channel.isSettled { hot.remove(channel) }
+    // One that is being loaded stands on disk where it stood when it was read: it is held from then on.
+    if channel.isSettled, !loading.contains(channel.name) { hot.remove(channel) }
   }
 
   func read(_ job: ReadJob, for purpose: ReadRequest.Purpose) {

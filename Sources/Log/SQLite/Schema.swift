@@ -183,7 +183,7 @@ enum Schema {
     try RowStatement(db, isFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL").run()
   }
 
-  /// A connection for the broker thread, beside the writer's.
+  /// A connection for a reader's thread, beside the writer's.
   static func reader(at path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.label = "fanfare-log-reader"

@@ -7,7 +7,7 @@ import Wire
 enum WriterWork: Sendable {
   case append(QueuedEntry)
   /// Deletes what is kept of the channel.
-  case remove(WriterChannel, LogQuestion)
+  case remove(WriterChannel, through: UInt64, LogQuestion)
   case sweep(now: Int64)
   /// Looks through some channels.
   case look(ChannelSweep)
