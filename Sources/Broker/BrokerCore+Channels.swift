@@ -251,30 +251,3 @@ struct KeyShares {
 
   mutating func giveBackMemory() { byOwner.giveBackMemory() }
 }
-
-/// Lists of apps that were brought up to date since the broker began (``BrokerCore/refreshOpened(_:in:)``).
-///
-/// Bounded: of those that were opened longest ago it is forgotten, which costs that they are worked out once more. Two
-/// generations, the older of which goes when the younger is full; a hash stands for a name, and two names with one hash
-/// would cost one of them that repeated work, once in 2^64.
-struct RefreshedLists {
-  static let generation = 65_536
-
-  private var young: Set<Int> = []
-  private var old: Set<Int> = []
-
-  var count: Int { young.count + old.count }
-
-  /// - Returns: true where the list was not there.
-  mutating func insert(_ name: ChannelName) -> Bool {
-    let hash = name.hashValue
-    if young.contains(hash) { return false }
-    let isNew = old.remove(hash) == nil
-    if young.count >= Self.generation {
-      old = young
-      young = []
-    }
-    young.insert(hash)
-    return isNew
-  }
-}

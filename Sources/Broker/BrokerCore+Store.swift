@@ -5,7 +5,12 @@ import Wire
 /// What the broker itself keeps in a store: apps' records and revocations; and the end of a store.
 extension BrokerCore {
   func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
-    do throws(ClientError) { host.loaded(try load(host.recordsQuestion, of: disk, in: &turn)) } catch {
+    do throws(ClientError) {
+      while let question = host.question {
+        let stale = host.loaded(try load(question, of: disk, in: &turn), at: turn.time.monotonic)
+        for place in stale { refreshLater(place, of: host, at: turn.time.monotonic) }
+      }
+    } catch {
       if !turn.missing.isEmpty { park(waiting, .loadRecords(host), in: &turn) }
     }
   }
@@ -13,8 +18,8 @@ extension BrokerCore {
   /// What could not be loaded is tried again.
   func loadAgain(in turn: inout Turn) {
     if hasLostStore { return }
-    for host in hosts where !host.isLoaded && !room.isAsked(host.recordsQuestion) {
-      run(.loadRecords(host), in: &turn)
+    for host in hosts {
+      if let question = host.question, !room.isAsked(question) { run(.loadRecords(host), in: &turn) }
     }
     if let log = revocations, !log.isLoaded, !room.isAsked(RevocationLog.question) { run(.loadRevocations, in: &turn) }
   }

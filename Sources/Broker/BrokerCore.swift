@@ -18,7 +18,6 @@ public final class BrokerCore {
   private(set) var apps: [String: AppHost] = [:]
   /// Open map channels of which an entry ends by itself, by the wall clock.
   var mapEnds = DueIndex<ChannelName>()
-  var refreshedLists = RefreshedLists()
   var channels: [ChannelName: ChannelState] = [:]
   /// The one that was asked for last: one command asks for the same several times.
   var recentChannel: ChannelState?

@@ -15,7 +15,6 @@ final class ChannelState {
   var recentOrigins: [RequestOrigin: UInt64]
   /// Changes that are not on disk yet, the last of each publication by its offset: the next one is made upon it.
   var editsUnderWay: [UInt64: EditUnderWay] = [:]
-  /// Of the store, that somebody waits for.
   /// Since when nobody is subscribed; nil while somebody is.
   var idleSince: Int64?
   /// The channel stands in the queue of those that may be forgotten, where it stands once.

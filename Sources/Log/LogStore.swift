@@ -75,7 +75,9 @@ public enum LogQuestion: Sendable, Hashable {
 public enum LogAnswer: Sendable, Equatable {
   case opened(OpenedChannel)
   case page([Publication])
-  case entry(Publication?)
+  /// - at: where the channel stands, as ``open(_:_:withEntries:ifExists:)`` would say of a durable one; nil: it has to be
+  ///   opened for that.
+  case entry(Publication?, at: StreamPosition?)
   case ending([ExpiringKey])
   case kept(KeptAmount)
   case removed

@@ -53,7 +53,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
     case .open(let name, _, let withEntries, let ifExists):
       return .opened(open(name, withEntries: withEntries, ifExists: ifExists))
     case .page(let name, let range): return .page(read(name, range))
-    case .entry(let name, let key): return .entry(channels[name]?.entries[key])
+    case .entry(let name, let key): return .entry(channels[name]?.entries[key], at: nil)
     case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
     case .kept(let account): return .kept(ledger[account])
     case .removeHistory(let name, _):

@@ -111,7 +111,6 @@ struct AskingTests {
     #expect(answers.count == 32)
     #expect(answers.allSatisfy { $0 == 103 || $0 == 107 || $0 == 108 }, "\(answers)")
     #expect(scene.disk.opened == opened)
-    #expect(scene.core.refreshedLists.count == 0)
   }
 
   @Test("an app's map in memory that nobody is subscribed to is worked out for who reads it, and not kept")
@@ -200,18 +199,6 @@ struct ForgettingTests {
     }
     #expect(scene.core.channels["m:1"] == nil)
     #expect(scene.keys("m:2") == ["a"])
-  }
-
-  @Test("a hundred thousand lists that were opened once are remembered by their hashes, and not for ever")
-  func refreshedLists() {
-    var lists = RefreshedLists()
-    for index in 0..<300_000 {
-      let isNew = lists.insert(ChannelName(stringLiteral: "l:\(index)"))
-      #expect(isNew)
-    }
-    #expect(lists.count <= 2 * RefreshedLists.generation)
-    let isNewAgain = lists.insert("l:299999")
-    #expect(!isNewAgain)
   }
 
   // MARK: Idempotency keys

@@ -25,8 +25,12 @@ final class ScriptedStore: LogStore {
   private(set) var queue: [[LogEntry]] = []
   private(set) var scrubs = 0
   private var stored: [ChannelName: Stored] = [:]
+  private var changed: [ChannelName: [KeyChange]] = [:]
 
   var waiting: [LogEntry] { queue.flatMap { $0 } }
+
+  /// What was written of a map's keys, in order.
+  func changes(of channel: ChannelName) -> [KeyChange] { changed[channel] ?? [] }
 
   func written(_ channel: ChannelName) -> [Publication] { stored[channel]?.written ?? [] }
 
@@ -75,7 +79,9 @@ final class ScriptedStore: LogStore {
     if let readError { return .failed(readError) }
     switch question {
     case .page(let channel, let range): return .page(read(channel, range))
-    case .entry(let channel, let key): return .entry(state(channel).entries[key.string])
+    case .entry(let channel, let key):
+      return .entry(
+        state(channel).entries[key.string], at: .init(epoch: position.epoch, offset: state(channel).top))
     case .ending(let channel, let score, let limit): return .ending(ending(in: channel, score, limit))
     case .open, .kept, .removeHistory: preconditionFailure("answered above")
     }
@@ -134,6 +140,7 @@ final class ScriptedStore: LogStore {
     if entry.historySize > 0 { state.written.append(entry.publication) }
     if entry.writesMap, let change = entry.publication.change {
       state.entries[change.key] = change.removed ? nil : entry.publication
+      changed[entry.channel, default: []].append(change)
     }
     if let edit = entry.edit, let index = state.written.firstIndex(where: { $0.offset == edit.replacement.offset }) {
       state.written[index] = edit.replacement

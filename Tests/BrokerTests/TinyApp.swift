@@ -28,6 +28,7 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
   var failing: Set<String> = []
   /// Entries that were worked out.
   private(set) var workedOut: [String] = []
+  func forgetWorkedOut() { workedOut = [] }
   /// What `later` needs is there.
   var isReady = true
   /// What it was asked for the entries of, in order.

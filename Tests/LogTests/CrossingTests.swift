@@ -39,6 +39,28 @@ import Wire
     #expect(try subject.offsets(name) == [11, 12, 13, 14])
   }
 
+  @Test("One key is read with the position that opening its channel would have, and opens nothing")
+  func oneKey() throws {
+    let (name, other) = (try channel("m"), try channel("never written"))
+    let opened = try subject.store.open(name, durability: .durable).position
+    let write = Publication(offset: 1, time: 1, data: [7], change: KeyChange(key: "a"))
+    _ = subject.store.append(
+      LogEntry(
+        ticket: subject.nextTicket(), channel: name, epoch: opened.epoch, publication: write, durability: .durable,
+        historySize: 0, historyTTLMilliseconds: 0, writesMap: true))
+    subject.store.step()
+    subject.store.release(name)
+    for (asked, key, offset) in [(name, "a", 1), (name, "b", 1), (other, "a", 0)] as [(ChannelName, String, UInt64)] {
+      guard case .entry(let entry, let at?) = try subject.store.answer(to: .entry(asked, IdentifierKey(key))) else {
+        Issue.record("no position of \(asked)")
+        continue
+      }
+      #expect(entry?.data == (offset == 1 && key == "a" ? [7] : nil))
+      #expect(!subject.store.isHeld(asked))
+      #expect(try subject.store.look(for: asked, durability: .durable).position == at && at.offset == offset)
+    }
+  }
+
   @Test("A history is removed up to where it was asked to, whatever was published since")
   func removedThrough() throws {
     let name = try channel("a")

@@ -71,7 +71,7 @@ extension LogStore {
   }
 
   public func entry(_ key: String, of channel: ChannelName) throws(LogError) -> Publication? {
-    guard case .entry(let entry) = try answer(to: .entry(channel, IdentifierKey(key))) else {
+    guard case .entry(let entry, _) = try answer(to: .entry(channel, IdentifierKey(key))) else {
       throw .failed("not an entry")
     }
     return entry

@@ -9,8 +9,15 @@ final class AppHost {
   let methodPrefix: String
   /// The channel of the records. It has options of its own and no place in the namespaces: nobody can name it.
   private(set) var recordsState: ChannelState
+  /// The channel of ``marks``, likewise.
+  private(set) var marksState: ChannelState
+  /// The records are there, and not the marks yet.
+  private var hasRecords = false
   /// Nothing may be asked of the app before.
   private(set) var isLoaded = false
+  var marks = StaleMarks()
+  /// A broker that marked nothing wrote the lists: whatever is opened is worked out.
+  private(set) var distrustsLists = false
   var records: AppRecords
   /// The last decision of which something is not on disk yet. Answers to commands that change nothing wait for it: they
   /// may tell of what it changes.
@@ -47,21 +54,40 @@ final class AppHost {
     let name = Self.recordsChannel(of: app)
     recordsState = Self.state(name, store, OpenedChannel(position: StreamPosition(epoch: "", offset: 0)))
     records = AppRecords(channel: name, bytesLimit: cacheBytes)
+    marksState = Self.state(
+      Self.hiddenChannel("marks", of: app), store, OpenedChannel(position: StreamPosition(epoch: "", offset: 0)))
   }
 
   var recordsQuestion: LogQuestion { .open(recordsState.name, .durable, withEntries: false, ifExists: false) }
 
-  /// The store has the records, as they are now.
-  func loaded(_ opened: OpenedChannel) {
-    recordsState = Self.state(recordsState.name, recordsState.store, opened)
-    records.forgetAll()
-    timetable.forget()
+  private var marksQuestion: LogQuestion { .open(marksState.name, .durable, withEntries: true, ifExists: false) }
+
+  /// What is opened next; nil: all is there.
+  var question: LogQuestion? { isLoaded ? nil : hasRecords ? marksQuestion : recordsQuestion }
+
+  /// The store has what was asked for, as it is now: the records, then the marks.
+  ///
+  /// - Returns: what is to be worked out.
+  func loaded(_ opened: OpenedChannel, at now: Int64) -> [RefreshQueue.Place] {
+    guard hasRecords else {
+      recordsState = Self.state(recordsState.name, recordsState.store, opened)
+      records.forgetAll()
+      timetable.forget()
+      hasRecords = true
+      return []
+    }
+    marksState = Self.state(marksState.name, marksState.store, opened)
+    marks = StaleMarks()
+    distrustsLists = !opened.exists && recordsState.sequencer.top.offset > 0
     isLoaded = true
+    let places = opened.entries.compactMap { RefreshQueue.Place(mark: $0.change?.key ?? "") }
+    for place in places { marks.marked(place, at: now) }
+    return places
   }
 
   /// Somebody else has the records. What was to be done upon them is not done here.
   func lost() {
-    isLoaded = false
+    (isLoaded, hasRecords) = (false, false)
     records.forgetAll()
     lastPending = nil
     putAside = []
@@ -117,8 +143,10 @@ final class AppHost {
   }
 
   /// In a namespace that no configuration may have, so that no client can name it.
-  static func recordsChannel(of app: any App) -> ChannelName {
-    guard let name = try? ChannelName("\(app.name).records:all") else {
+  static func recordsChannel(of app: any App) -> ChannelName { hiddenChannel("records", of: app) }
+
+  private static func hiddenChannel(_ word: String, of app: any App) -> ChannelName {
+    guard let name = try? ChannelName("\(app.name).\(word):all") else {
       preconditionFailure("an app's name is a word")
     }
     return name

@@ -35,7 +35,7 @@ final class AppLens: AppView {
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
     if case .known(let record) = host.records.record(type, key) { return record }
     let question = LogQuestion.entry(host.recordsState.name, IdentifierKey(key))
-    guard case .entry(let stored) = try core.ask(question, of: core.disk, in: &turn) else {
+    guard case .entry(let stored, _) = try core.ask(question, of: core.disk, in: &turn) else {
       preconditionFailure("a store answers with an entry where it is asked for one")
     }
     do { return try host.records.load(type, key, from: stored) } catch { throw core.clientError(for: error) }
@@ -84,8 +84,8 @@ extension BrokerCore {
   ) throws(ClientError) -> Result {
     if !host.isLoaded {
       // Nobody asks for them while somebody else keeps them, nor for a moment after they could not be read.
-      guard room.isAsked(host.recordsQuestion) else { throw clientError(for: .fenced) }
-      turn.missing.append(host.recordsQuestion)
+      guard let question = host.question, room.isAsked(question) else { throw clientError(for: .fenced) }
+      turn.missing.append(question)
       throw .waits
     }
     let lens = AppLens(core: self, host: host, requester: requester, in: turn)

@@ -11,6 +11,7 @@ extension BrokerCore {
       host.refreshesLeft = Self.refreshesPerTurn
       refresh(host, in: &turn)
       scrub(host, at: turn.time)
+      takeOffMarks(of: host, in: &turn)
       host.wakesLeft = Self.dueRecordsPerTurn
       for lane in AppLane.allCases { look(for: lane, of: host, in: &turn) }
     }
@@ -58,6 +59,27 @@ extension BrokerCore {
     if found.contains(where: { $0.expires <= turn.time.wall }) {
       host.timetable.note(turn.time.wall + Self.dueInterval, in: lane)
     }
+  }
+
+  /// Marks whose places nobody has touched for a while, and which have been worked out since.
+  private func takeOffMarks(of host: AppHost, in turn: inout Turn) {
+    let now = turn.time.monotonic
+    guard host.isLoaded, let first = host.marksState.sequencer.peek() else { return }
+    // What was touched long ago is still to come where the queue is behind.
+    if let next = host.refreshes.nextTime, next < now - Self.refreshAgain { return host.marks.keepAll(at: now) }
+    let ended = host.marks.takeEnded(at: now)
+    if ended.isEmpty { return }
+    let entries = ended.enumerated().map { index, place in
+      let removal = Publication(
+        offset: first + UInt64(index), time: turn.time.wall, data: Self.noData,
+        change: KeyChange(key: place.mark, removed: true))
+      return entry(removal, nil, edit: nil, of: host.marksState, for: .broker)
+    }
+    // Those that the log does not take stay on the disk, and cost the next broker a look.
+    do throws(ClientError) {
+      let states = Array(repeating: host.marksState, count: entries.count)
+      try append(entries, on: states, for: .requester(.broker), in: &turn)
+    } catch {}
   }
 
   /// A turn is over within a millisecond or two: a decision takes some 0.2 ms, and as much again when it is on disk.

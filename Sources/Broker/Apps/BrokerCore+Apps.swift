@@ -146,6 +146,9 @@ extension BrokerCore {
     if let error = decision.error {
       counters.refused += 1
       host.timetable.forget()
+      // Some that were marked with it are not: what is touched next is marked again.
+      host.marks = StaleMarks()
+      host.marks.keepAll(at: turn.time.monotonic)
       host.failures += 1
       host.lastFailure = error
       settle(decision.requester, .failed(clientError(for: error)), in: &turn)
@@ -241,6 +244,7 @@ extension BrokerCore {
     do throws(ClientError) { try refresh(place, of: host, in: &turn) } catch {
       if !turn.missing.isEmpty { return park(waiting, .refresh(host, place), in: &turn) }
       counters.refused += 1
+      host.marks.keepAll(at: turn.time.monotonic)
       refreshLater(place, of: host, at: turn.time.monotonic + Self.refreshAgain)
     }
   }
@@ -270,9 +274,11 @@ extension BrokerCore {
     }
   }
 
-  private func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
+  func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
     // A list that is in memory alone, and that nobody has opened, is worked out when somebody does.
-    if channels[place.channel] == nil, configuration.namespaces.options(for: place.channel)?.mapMode != .persistent {
+    if place.channel != host.recordsState.name, channels[place.channel] == nil,
+      configuration.namespaces.options(for: place.channel)?.mapMode != .persistent
+    {
       return
     }
     host.refreshes.add(place, isWatched: !(channels[place.channel]?.interest.isEmpty ?? true), now: now)
@@ -295,6 +301,7 @@ extension BrokerCore {
       noteEnds(of: state)
     }
     if let host = host(of: state) {
+      host.marks.keepAll(at: time.monotonic)
       refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic + Self.refreshAgain)
     }
   }
@@ -336,12 +343,12 @@ extension BrokerCore {
     return entry.tags.filter { Publication.audienceTags.contains($0.key) }
   }
 
-  /// A list that the broker opens for the first time may have missed what was to be worked out when the last broker
-  /// was killed; one that is in memory alone is empty each time.
+  /// A list that is in memory alone is empty when it is opened. One on disk is as it was left, and what that lacks is
+  /// marked (``StaleMarks``).
   func refreshOpened(_ state: ChannelState, in turn: inout Turn) {
     guard let host = host(of: state), let map = state.map else { return }
     if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
-    guard refreshedLists.insert(state.name) else { return }
+    guard host.distrustsLists else { return }
     for key in map.keys { refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic) }
   }
 

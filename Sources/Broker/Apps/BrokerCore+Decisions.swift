@@ -11,6 +11,7 @@ extension BrokerCore {
     /// Of each entry.
     var states: [ChannelState] = []
     var records: [(key: String, offset: UInt64)] = []
+    var marks: [RefreshQueue.Place] = []
     var undo: [AppRecords.Undo] = []
     var requester: Requester
     /// The command was done before: only its answer is wanted.
@@ -33,7 +34,8 @@ extension BrokerCore {
   func perform(
     _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
-    if let index = decision.onlyEntry, case .publish(let publication) = decision.effects[index],
+    let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
+    if marks.isEmpty, let index = decision.onlyEntry, case .publish(let publication) = decision.effects[index],
       host.recordsState.sequencer.isIdle
     {
       return try publish(publication, by: decision, of: host, for: requester, in: &turn)
@@ -47,6 +49,11 @@ extension BrokerCore {
         return answer(decision, for: requester, with: repeated.underWay, in: &turn)
       }
       if parts.entries.isEmpty { return finish(decision, for: requester, of: host, in: &turn) }
+      for place in marks {
+        let mark = Publication(time: turn.time.wall, data: Self.noData, change: KeyChange(key: place.mark))
+        try add(mark, nil, host.marksState, &parts)
+      }
+      parts.marks = marks
       try commit(decision, parts, of: host, in: &turn)
     } catch {
       host.records.restore(parts.undo)
@@ -233,6 +240,24 @@ extension BrokerCore {
       if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
       host.noteWritten(key)
     }
+    for place in parts.marks { host.marks.marked(place, at: turn.time.monotonic) }
+  }
+
+  /// What the decision has worked out later, and nobody would know of who begins where this broker ends.
+  private func missingMarks(of decision: AppDecision, _ host: AppHost, at now: Int64) -> [RefreshQueue.Place] {
+    var places: [RefreshQueue.Place] = []
+    for effect in decision.effects {
+      let place: RefreshQueue.Place
+      switch effect {
+      case .touch(let subject): place = .init(channel: host.recordsState.name, key: subject)
+      case .refresh(let channel, let key, .soon)
+      where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
+        place = .init(channel: channel, key: key)
+      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures: continue
+      }
+      if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
+    }
+    return places
   }
 
   /// Nothing for the log: the answer comes at once, unless it may tell of what is not on disk yet.

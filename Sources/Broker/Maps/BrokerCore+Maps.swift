@@ -202,6 +202,19 @@ extension BrokerCore {
     }
   }
 
+  /// One entry of a map on disk that is not in use: the others stay there, and the map stays closed.
+  ///
+  /// - Returns: a map that holds nothing else; nil where the channel has to be looked at as a whole.
+  private func entry(
+    _ key: String, of name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
+  ) throws(ClientError) -> (map: MapState, top: StreamPosition)? {
+    guard options.mapMode == .persistent, options.durability == .durable, inUse(name) == nil,
+      case .entry(var entry, let top?) = try ask(.entry(name, IdentifierKey(key)), of: disk, in: &turn)
+    else { return nil }
+    if let host = host(of: options), let data = entry?.data { entry?.data = host.app.shown(data, of: name) }
+    return (MapState(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
+  }
+
   /// A map for somebody who only looks.
   ///
   /// What is not in use is not opened: an app works out from its records what such a map in memory would show, as it does
@@ -211,6 +224,7 @@ extension BrokerCore {
   func map(
     _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, in turn: inout Turn
   ) throws(ClientError) -> (map: MapState, top: StreamPosition) {
+    if let wanted, let found = try entry(wanted, of: name, options, in: &turn) { return found }
     let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
     let map = MapState(order: options.mapOrder, entries: [])

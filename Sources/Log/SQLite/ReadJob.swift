@@ -23,7 +23,7 @@ enum ReadJob: Sendable {
     case channel(ChannelOnDisk)
     /// - warm: newest first; nil: it was not asked for.
     case page([Publication], warm: WarmPublications?)
-    case entry(Publication?)
+    case entry(Publication?, of: ChannelOnDisk)
     case ending([ExpiringKey])
     case kept(KeptAmount)
     case failed(LogError)
@@ -77,8 +77,10 @@ enum ReadJob: Sendable {
         try span.map { try Self.page(of: id, in: $0, range, reader) } ?? [],
         warm: try warmth.map { try Self.warm($0, of: id, reader) })
     case .entry(let name, let key):
-      guard let id = try reader.row(of: name)?.id else { return .entry(nil) }
-      return .entry(try reader.entries(of: id, key: key.string).first)
+      let row = try reader.row(of: name)
+      return .entry(
+        try row.flatMap { try reader.entries(of: $0.id, key: key.string).first },
+        of: ChannelOnDisk(row: row, generation: try reader.epochGeneration(of: name)))
     case .ending(let name, let score, let limit):
       guard let id = try reader.row(of: name)?.id else { return .ending([]) }
       return .ending(try reader.keys(of: id, score: score, expiringBy: .max, limit: limit))

@@ -59,7 +59,8 @@ extension SQLiteStore {
       guard let channel = hot[name] else { return .page([]) }
       if let warm { hot.use(channel) { channel.warm(warm) } }
       return pageCame(stored, of: channel, range, through: request.job.end, question)
-    case (.entry, .entry(let entry)): return .entry(entry)
+    case (.entry(let name, _), .entry(let entry, let disk)):
+      return .entry(entry, at: request.deletions == upkeep.deletions ? position(of: name, disk) : nil)
     case (.ending, .ending(let keys)): return .ending(keys)
     case (.kept(let account), .kept(let amount)): return .kept(shares.learn(amount, of: account))
     case (let question, .failed(let error)):
@@ -211,6 +212,17 @@ extension SQLiteStore {
     hot.insert(channel)
     upkeep.opened(name)
     return channel
+  }
+
+  /// Where a durable channel stands that is not opened; nil: opening it would change where it stands.
+  private func position(of name: ChannelName, _ disk: ReadJob.ChannelOnDisk) -> StreamPosition? {
+    if let channel = hot[name] { return channel.isDurable ? channel.position : nil }
+    guard let row = disk.row else {
+      let epoch = epochWithoutRow(of: name, .durable, disk.generation)
+      return upkeep.isDeleting ? nil : StreamPosition(epoch: withSuffix(epoch, .durable), offset: 0)
+    }
+    guard !upkeep.isLeaving(row.id), row.durability == Durability.durable.rawValue else { return nil }
+    return StreamPosition(epoch: withSuffix(row.epoch, .durable), offset: row.top)
   }
 
   /// The epoch as the broker sees it: it ends with what changes for all channels of a durability.
