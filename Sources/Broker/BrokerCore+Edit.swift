@@ -30,7 +30,7 @@ extension BrokerCore {
     guard let state = try existing(request.channel, options, in: &turn).state else {
       throw .notFound(request.offset)
     }
-    try knowQuota(of: request.editor, on: state, for: requester, in: &turn)
+    let kept = try self.kept(by: request.editor, on: state, for: requester, in: &turn)
     let original = try changeable(request.offset, in: state, in: &turn)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
@@ -58,7 +58,7 @@ extension BrokerCore {
     guard let offset = state.sequencer.peek() else { throw .draining }
     var notice = plan.notice
     notice.offset = offset
-    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, in: &turn)
+    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, kept: kept, in: &turn)
   }
 
   /// The publication as it will be once every change under way is on disk.

@@ -10,7 +10,7 @@ extension BrokerCore {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
     let state = try channel(toPublish: request, for: requester, in: &turn)
-    if state.quota != nil { try knowQuota(of: request.info, on: state, for: requester, in: &turn) }
+    let kept = state.quota == nil ? nil : try self.kept(by: request.info, on: state, for: requester, in: &turn)
     try checkPublishing(request, on: state, for: requester, at: turn.time)
     var change: KeyChange?
     if let write = request.write {
@@ -43,7 +43,7 @@ extension BrokerCore {
       IdempotencyRecord(
         key: $0, offset: offset, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
     }
-    try append(consume publication, record, edit: nil, of: state, for: requester, in: &turn)
+    try append(consume publication, record, edit: nil, of: state, for: requester, kept: kept, in: &turn)
   }
 
   /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
@@ -61,15 +61,17 @@ extension BrokerCore {
     return try channel(name, options, madeBy: .publisher(request.info), in: &turn)
   }
 
-  /// - Parameter original: the publication that `edit` changes.
+  /// - Parameters:
+  ///   - original: the publication that `edit` changes.
+  ///   - kept: by who publishes; nil where nobody pays.
   func append(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?,
-    over original: Publication? = nil, of state: ChannelState, for requester: Requester, in turn: inout Turn
+    over original: Publication? = nil, of state: ChannelState, for requester: Requester, kept: KeptAmount? = nil,
+    in turn: inout Turn
   ) throws(ClientError) {
     var claim: QuotaClaim?
-    if let quota = state.quota {
-      claim = try self.claim(
-        for: copy publication, edit: edit, of: original, on: state, quota, for: requester, in: &turn)
+    if let quota = state.quota, let kept {
+      claim = try self.claim(for: copy publication, edit: edit, of: original, on: state, quota, over: kept)
     }
     let entry = entry(consume publication, record, edit: edit, of: state, for: requester, claim: claim)
     try append(entry, on: state, for: .requester(requester), in: &turn)

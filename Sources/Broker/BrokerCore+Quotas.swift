@@ -33,24 +33,19 @@ final class ChannelQuota {
 /// Quotas: what one user keeps in a namespace, over all its channels, is bounded.
 ///
 /// The stores count (``LogQuestion/kept(_:)``), in the transactions that write and delete; the broker asks before it takes
-/// more, and before it has changed anything (``knowQuota(of:on:for:in:)``).
+/// more, and before it has changed anything (``kept(by:on:for:in:)``).
 /// Clients alone are held to it. What services and the broker itself write to a user's own channel counts as that user's,
 /// and is never refused.
 extension BrokerCore {
-  /// Sees to it that what the publisher keeps is known when it is counted.
-  func knowQuota(
-    of info: ClientInfo?, on state: ChannelState, for requester: Requester, in turn: inout Turn
-  ) throws(ClientError) {
-    guard let quota = state.quota, case .gateway = requester, let account = quota.scope.account(of: info) else {
-      return
-    }
-    _ = try kept(by: account, on: state, in: &turn)
-  }
-
+  /// What the publisher keeps, to be known before anything is changed; nil where nobody pays.
+  ///
   /// Never from an answer that came before: others have added to it since.
-  private func kept(
-    by account: QuotaAccount, on state: ChannelState, in turn: inout Turn
-  ) throws(ClientError) -> KeptAmount {
+  func kept(
+    by info: ClientInfo?, on state: ChannelState, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) -> KeptAmount? {
+    guard let quota = state.quota, case .gateway = requester, let account = quota.scope.account(of: info) else {
+      return nil
+    }
     turn.known.removeAll { $0.question == .kept(account) && !$0.answer.isFailure }
     guard case .kept(let amount) = try ask(.kept(account), of: state.store, in: &turn) else {
       preconditionFailure("a store answers with an amount where it is asked for one")
@@ -60,13 +55,15 @@ extension BrokerCore {
 
   /// What the publication adds to its user's account; nil where nobody pays.
   ///
-  /// - Parameter original: the publication that `edit` changes.
+  /// - Parameters:
+  ///   - original: the publication that `edit` changes.
+  ///   - kept: by the publisher, with what is on its way.
   /// - Throws: where the user keeps as much as is allowed. What removes something is never refused.
   func claim(
     for publication: Publication, edit: LogEdit?, of original: Publication?, on state: ChannelState,
-    _ quota: ChannelQuota, for requester: Requester, in turn: inout Turn
+    _ quota: ChannelQuota, over kept: KeptAmount
   ) throws(ClientError) -> QuotaClaim? {
-    guard case .gateway = requester, let account = quota.scope.account(of: publication.info) else { return nil }
+    guard let account = quota.scope.account(of: publication.info) else { return nil }
     var change = KeptAmount()
     if state.options.keepsHistory { change = publication.keptInHistory }
     if state.map != nil, let key = publication.change {
@@ -77,7 +74,6 @@ extension BrokerCore {
     }
     if let edit, let original { change = change + edit.replacement.keptInHistory - original.keptInHistory }
     if publication.change?.removed != true, publication.tags["deletes"] == nil {
-      let kept = try kept(by: account, on: state, in: &turn)
       if quota.isExceeded(by: kept, and: change) {
         counters.overQuota += 1
         throw refused(Self.quotaIsUsed, .userQuota, publication.info)

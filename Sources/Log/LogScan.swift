@@ -2,7 +2,7 @@ public import Wire
 
 /// The log as those read it who are not its broker, the index of messages for example: what is committed, on any thread.
 ///
-/// A call may wait for the disk, and none lasts for longer than what it was asked for: the log's journal cannot be cut
+/// A call may wait for the disk, and none lasts for longer than what it was asked for: the log's WAL cannot be cut
 /// meanwhile. Publications that the broker has handed out and not committed yet are not there.
 public protocol LogScan: Sendable {
   /// Where a channel stands; nil where the log holds nothing of it.

@@ -67,6 +67,37 @@ struct AppTimeTests {
     #expect(after.disk.questions.isEmpty && after.core.room.isEmpty)
   }
 
+  @Test("who subscribed to a list before what ends was found hears of it", arguments: 0...9)
+  func dueUnderSubscribers(after rounds: Int) {
+    let before = scene()
+    before.call(1, "set a 1 \(before.time.wall + 100)")
+    before.call(2, "soon b 1")
+    before.finish(.max)
+    before.disk.crash()
+    let after = scene(before.disk)
+    after.disk.delays = true
+    after.time.wall += 1_000_000
+    var shown: [String: String] = [:]
+    func hear() {
+      for heard in after.hears() {
+        if case .reply(1, .subscribed(let live)) = heard {
+          for entry in live.entries { shown[entry.change?.key ?? ""] = String(decoding: entry.data, as: UTF8.self) }
+        }
+        if case .publication(TinyApp.list, _, let text) = heard { shown[text.contains("!") ? "a" : "b"] = text }
+      }
+    }
+    for round in 0..<30 {
+      if round == rounds {
+        let member = ClientInfo(user: "u", client: "c")
+        after.request(1, .subscribe(.init(channel: TinyApp.list, member: member, map: MapRead(phase: .state))))
+      }
+      turn(after)
+      after.answer()
+      hear()
+    }
+    #expect(shown == ["a": "\"1!\"", "b": "\"1\""])
+  }
+
   @Test("a record that was written while its decision waits is left to its new time, others written meanwhile are not")
   func writtenWhileWaiting() {
     let before = scene()

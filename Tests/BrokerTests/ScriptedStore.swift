@@ -43,11 +43,23 @@ final class ScriptedStore: LogStore {
   /// What was asked and is not answered.
   private(set) var questions: [LogQuestion] = []
   private var news: [LogNews] = []
+  /// The call that goes wrong, and how: questions, batches and completions are counted.
+  var failing: (call: Int, error: LogError)?
+  private(set) var calls = 0
+  /// Of questions that are not answered, those that will go wrong.
+  private var errors: [LogQuestion: LogError] = [:]
+
+  private func nextError() -> LogError? {
+    calls += 1
+    return failing?.call == calls ? failing?.error : nil
+  }
 
   func ask(_ question: LogQuestion) -> LogAnswer? {
     #expect(!questions.contains(question), "a question is not asked again before it is answered")
-    guard delays else { return reply(to: question) }
+    let error = nextError()
+    guard delays else { return error.map { .failed($0) } ?? reply(to: question) }
     questions.append(question)
+    errors[question] = error
     return nil
   }
 
@@ -55,7 +67,10 @@ final class ScriptedStore: LogStore {
   func answer(_ count: Int = .max, error: LogError? = nil) {
     let asked = questions.prefix(count)
     questions.removeFirst(asked.count)
-    for question in asked { news.append(.answered(question, error.map { .failed($0) } ?? reply(to: question))) }
+    for question in asked {
+      let error = errors.removeValue(forKey: question) ?? error
+      news.append(.answered(question, error.map { .failed($0) } ?? reply(to: question)))
+    }
   }
 
   /// The store has something to tell by itself.
@@ -104,6 +119,7 @@ final class ScriptedStore: LogStore {
 
   func append(_ batch: LogBatch) -> AppendOutcome {
     if let refusal { return .refused(refusal) }
+    if let error = nextError() { return .refused(error) }
     switch batch {
     case .one(let entry): queue.append([entry])
     case .together(let entries): queue.append(entries)
@@ -116,7 +132,7 @@ final class ScriptedStore: LogStore {
     let transactions = queue.prefix(count)
     queue.removeFirst(transactions.count)
     return transactions.flatMap { entries in
-      let error = error ?? (follow(entries) ? nil : .notContiguous)
+      let error = error ?? nextError() ?? (follow(entries) ? nil : .notContiguous)
       if error == nil { for entry in entries { write(entry) } }
       return entries.map { LogCompletion(ticket: $0.ticket, error: error) }
     }

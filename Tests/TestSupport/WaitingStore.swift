@@ -17,7 +17,7 @@ extension LogStore {
 
   /// One that has no threads works when it is told to.
   private func step(for question: LogQuestion) {
-    guard let store = self as? SQLiteStore, store.options.isStepped else { return }
+    guard let store = sqlite, store.options.isStepped else { return }
     if case .removeHistory = question { store.step() }
     store.stepReaders()
   }
@@ -40,8 +40,10 @@ extension LogStore {
     return found
   }
 
+  private var sqlite: SQLiteStore? { ((self as? TroubledStore)?.inner ?? self) as? SQLiteStore }
+
   private func isOpen(_ channel: ChannelName) -> Bool {
-    guard let store = self as? SQLiteStore else { return true }
+    guard let store = sqlite else { return true }
     return store.isHeld(channel)
   }
 

@@ -209,8 +209,8 @@ extension BrokerCore {
     }
   }
 
-  /// Overwrites what was erased: at once, and where very much is, from time to time, because whoever writes or reads waits
-  /// while the journal is cut.
+  /// Overwrites what was erased: at once, and where very much is, from time to time, because whoever writes waits while
+  /// SQLite's WAL is cut.
   func scrub(_ host: AppHost, at time: BrokerTime) {
     guard host.wantsScrub, host.scrubTime <= time.monotonic else { return }
     host.wantsScrub = false

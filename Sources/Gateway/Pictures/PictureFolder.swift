@@ -12,7 +12,11 @@ struct OpenPicture: ~Copyable {
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  deinit { close(descriptor) }
+  deinit {
+    // A process that was just forked off may hold the descriptor for a moment, and with it the lock.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   /// To read.
   static func reading(_ path: String) throws -> OpenPicture {

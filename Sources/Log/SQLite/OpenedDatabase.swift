@@ -24,7 +24,7 @@ struct OpenedDatabase {
           "the data folder was in use, but its database is missing or empty: the log starts anew, with new epochs")
       }
       try Schema.migrator.migrate(writer)
-      // A process that was killed may have left keys in the journal that it had destroyed.
+      // A process that was killed may have left keys in the WAL that it had destroyed.
       try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
       let isClean = try writer.read { try StoreMeta($0).isClean }
       try Self.check(writer, folder, isClean: isClean, limit: checkLimit)

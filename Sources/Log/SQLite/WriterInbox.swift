@@ -13,7 +13,7 @@ enum WriterWork: Sendable {
   case look(ChannelSweep)
   /// Deletes rows of channels that are not in use.
   case delete([Int64])
-  /// Empties the journal.
+  /// Overwrites what was erased: folds the journal, and empties SQLite's WAL.
   case scrub
   /// Runs on the writer's connection. For tests: they cause faults this way.
   case perform(@Sendable (Database) throws -> Void, Reply<Void>)
