@@ -136,6 +136,7 @@ final class Phone: Sendable {
     -> JSON
   {
     let page = pageSize > 0 ? ",\"limit\":\(pageSize)" : ""
+    let first = memory.state.withLock { $0.pushes.count }
     var position = recover
     var cursor = ""
     var isState = recover == nil
@@ -154,6 +155,10 @@ final class Phone: Sendable {
       memory.state.withLock { state in
         if recover == nil { state.maps[channel] = [:] }
         for entry in entries { Self.apply(entry, to: channel, &state) }
+        // What came live is newer than what was read, though it was here before the last answer was looked at.
+        for push in state.pushes[first...] where push["channel"].string == channel {
+          Self.apply(push["pub"], to: channel, &state)
+        }
       }
       return result
     }
