@@ -27,8 +27,9 @@ struct PendingAppend {
 /// - taken: it has its offset. Can transition to: kept, pending, refused.
 /// - pending: the log answers later. Can transition to: kept, failed.
 /// - kept: delivered, and its owner is told.
-/// - refused, failed: its owner is told why, and its channel hands out no offset until all that came after it has failed,
-///   too (``Sequencer``).
+/// - refused: its owner is told why, and nothing else has changed.
+/// - failed: its owner is told why, and its channel hands out no offset until all that came after it has failed, too
+///   (``Sequencer``).
 extension BrokerCore {
   /// The entry for the log, with a ticket of its own.
   func entry(

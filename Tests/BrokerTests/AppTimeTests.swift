@@ -10,71 +10,56 @@ struct AppTimeTests {
 
   let app = TinyApp()
 
-  private func scene(_ disk: ScriptedStore = ScriptedStore()) -> BrokerScene {
-    let scene = BrokerScene(app, disk: disk)
-    scene.hello(1)
-    _ = scene.hears()
-    return scene
-  }
-
-  /// Turns of the broker, with everything written in between.
-  private func turn(_ scene: BrokerScene, _ count: Int = 1, by milliseconds: Int64 = 5) {
-    for _ in 0..<count {
-      scene.pass(milliseconds)
-      scene.finish(.max)
-    }
-  }
-
   @Test("a record wakes the app once, at its time and not before")
   func due() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1 \(scene.time.wall + 100)")
     scene.finish()
-    turn(scene, by: 99)
+    scene.turn(by: 99)
     #expect(app.woken == [])
     #expect(scene.core.nextDeadline(at: scene.time) == scene.time.monotonic + 1)
-    turn(scene, by: 1)
-    turn(scene, 10)
+    scene.turn(by: 1)
+    scene.turn(10)
     #expect(app.woken == ["a"])
     #expect(scene.shown() == ["a": "\"1!\""])
   }
 
   @Test("a record whose time came while the broker was away wakes the app after the restart")
   func dueAfterRestart() {
-    let before = scene()
+    let before = app.scene()
     before.call(1, "set a 1 \(before.time.wall + 100)")
     before.finish()
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     after.time.wall += 1_000_000
-    turn(after, 3)
+    after.turn(3)
     #expect(app.woken == ["a"])
   }
 
   @Test("a record whose end waits for one thing after another from a slow disk ends once")
   func dueOnASlowDisk() {
-    let before = scene()
+    let before = app.scene()
     for key in ["a", "b"] { before.call(1, "set \(key) 1 \(before.time.wall + 100)") }
     before.finish(.max)
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     after.time.wall += 1_000_000
     after.disk.delays = true
     for _ in 0..<10 {
-      turn(after)
+      after.turn()
       after.answer()
     }
-    turn(after, 3)
+    after.turn(3)
     #expect(after.shown() == ["a": "\"1!\"", "b": "\"1!\""])
     #expect(after.disk.questions.isEmpty && after.core.room.isEmpty)
   }
 
   @Test("who subscribed to a list before what ends was found hears of it", arguments: 0...9)
   func dueUnderSubscribers(after rounds: Int) {
-    let before = scene()
+    let before = app.scene()
     before.call(1, "set a 1 \(before.time.wall + 100)")
     before.call(2, "soon b 1")
     before.finish(.max)
     before.disk.crash()
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     after.disk.delays = true
     after.time.wall += 1_000_000
     var shown: [String: String] = [:]
@@ -91,7 +76,7 @@ struct AppTimeTests {
         let member = ClientInfo(user: "u", client: "c")
         after.request(1, .subscribe(.init(channel: TinyApp.list, member: member, map: MapRead(phase: .state))))
       }
-      turn(after)
+      after.turn()
       after.answer()
       hear()
     }
@@ -100,40 +85,40 @@ struct AppTimeTests {
 
   @Test("a record that was written while its decision waits is left to its new time, others written meanwhile are not")
   func writtenWhileWaiting() {
-    let before = scene()
+    let before = app.scene()
     before.call(1, "set a 1 \(before.time.wall + 100)")
     before.call(2, "set b 1")
     before.finish(.max)
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     after.time.wall += 1_000_000
     after.disk.delays = true
     // The records of the app, then the look, then the record.
     for _ in 0..<2 {
       after.answer()
-      turn(after)
+      after.turn()
     }
     after.disk.delays = false
     after.call(3, "set b 2 \(after.time.wall + 1)")
     after.call(4, "set a 2 \(after.time.wall + 60_000)")
     after.finish(.max)
     after.answer()
-    turn(after, 3)
+    after.turn(3)
     #expect(after.shown() == ["a": "\"2\"", "b": "\"2!\""])
   }
 
   @Test("the time of a record is kept that was on its way to the disk when the broker looked")
   func dueUnderWay() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1 \(scene.time.wall + 50)")
     scene.pass(1)
     scene.finish(.max)
-    turn(scene, 3, by: 25)
+    scene.turn(3, by: 25)
     #expect(app.woken == ["a"])
   }
 
   @Test("a record that waits for the disk is not woken again meanwhile")
   func dueOnce() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1 \(scene.time.wall)")
     scene.finish()
     for _ in 0..<10 { scene.pass(5) }
@@ -142,33 +127,33 @@ struct AppTimeTests {
 
   @Test("a record whose decision failed on disk is woken again")
   func dueAfterFailure() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1 \(scene.time.wall)")
     scene.finish()
     scene.pass(5)
     scene.finish(.max, error: .full("x"))
-    turn(scene, 3)
+    scene.turn(3)
     #expect(app.woken == ["a", "a"])
     #expect(scene.shown() == ["a": "\"1!\""])
   }
 
   @Test("a turn wakes a bounded number of records, and the next ones the rest")
   func bounded() {
-    let scene = scene()
+    let scene = app.scene()
     let count = 3 * BrokerCore.dueRecordsPerTurn
     for index in 0..<count { scene.call(UInt64(1 + index), "set k\(index) 1 \(scene.time.wall)") }
     scene.finish(.max)
     scene.pass(5)
     #expect(app.woken.count == BrokerCore.dueRecordsPerTurn)
     scene.finish(.max)
-    turn(scene, 3)
+    scene.turn(3)
     #expect(app.woken.count == count)
     #expect(Set(app.woken).count == count)
   }
 
   @Test("what ends is seen to in the first turn, whatever number of records that want tidying up were due before")
   func lanes() {
-    let scene = scene()
+    let scene = app.scene()
     for index in 0..<2000 { scene.call(UInt64(1 + index), "set k\(index) tidy \(scene.time.wall - 1000)") }
     scene.call(5000, "set honest 1 \(scene.time.wall)")
     scene.finish(.max)
@@ -178,34 +163,34 @@ struct AppTimeTests {
     scene.finish(.max)
     scene.call(5001, "set another 1 \(scene.time.wall)")
     scene.finish(.max)
-    turn(scene)
+    scene.turn()
     #expect(app.woken.contains("another"))
   }
 
   @Test("what wants tidying up comes too where something ends in every turn")
   func upkeep() {
-    let scene = scene()
+    let scene = app.scene()
     for index in 0..<100 { scene.call(UInt64(1 + index), "set k\(index) 1 \(scene.time.wall)") }
     scene.call(5000, "set small tidy \(scene.time.wall)")
     scene.finish(.max)
-    turn(scene)
+    scene.turn()
     #expect(app.woken.contains("small"))
   }
 
   @Test("the lane of a record is the one that it was last written with")
   func laneChanges() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a tidy \(scene.time.wall + 50)")
     scene.call(2, "set a 1 \(scene.time.wall + 50)")
     scene.finish(.max)
-    turn(scene, 2, by: 25)
-    turn(scene, 3)
+    scene.turn(2, by: 25)
+    scene.turn(3)
     #expect(app.woken == ["a"])
   }
 
   @Test("records for which the app fails are left in peace for a while, and hold up no others")
   func suspended() {
-    let scene = scene()
+    let scene = app.scene()
     let count = BrokerCore.dueRecordsPerTurn + 6
     for index in 0..<count {
       scene.call(UInt64(1 + index), "set bad\(index) 1 \(scene.time.wall)")
@@ -213,23 +198,23 @@ struct AppTimeTests {
     }
     scene.call(1000, "set good 1 \(scene.time.wall + 1)")
     scene.finish(.max)
-    turn(scene, 10)
+    scene.turn(10)
     #expect(app.woken.contains("good"))
     #expect(app.woken.count == count + 1)
     app.failing = []
-    turn(scene, 10, by: 2000)
+    scene.turn(10, by: 2000)
     #expect(app.woken.count == 2 * count + 1)
   }
 
   @Test("a disk that cannot be read delays the times, and loses none")
   func unreadable() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1 \(scene.time.wall + 5)")
     scene.finish()
     scene.disk.readError = .failed("x")
     scene.pass(10)
     scene.disk.readError = nil
-    turn(scene, 2, by: 1000)
+    scene.turn(2, by: 1000)
     #expect(app.woken == ["a"])
   }
 
@@ -237,7 +222,7 @@ struct AppTimeTests {
 
   @Test("many changes of one entry within a moment are one publication")
   func conflation() {
-    let scene = scene()
+    let scene = app.scene()
     _ = scene.shown(TinyApp.live)
     scene.call(1, "soon a 0")
     scene.finish(.max)
@@ -246,7 +231,7 @@ struct AppTimeTests {
       scene.call(UInt64(index + 1), "soon a \(index)")
       scene.finish(.max)
     }
-    turn(scene, 3, by: RefreshQueue.unwatchedInterval)
+    scene.turn(3, by: RefreshQueue.unwatchedInterval)
     #expect(scene.shown() == ["a": "\"50\""])
     // Twice in the list that is kept. The one in memory was only looked at, which opens nothing.
     #expect(scene.tapped.count == 2)
@@ -254,7 +239,7 @@ struct AppTimeTests {
 
   @Test("an entry that stays as it is is not published")
   func unchanged() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "set a 1")
     scene.finish(.max)
     #expect(scene.tapped == [1])
@@ -266,7 +251,7 @@ struct AppTimeTests {
 
   @Test("a decision that finds its entry on the way to the disk already writes it again, and so fails with it")
   func entryUnderWay() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "soon a 1")
     scene.finish()
     #expect(scene.disk.queue.map(\.count) == [1])
@@ -279,7 +264,7 @@ struct AppTimeTests {
 
   @Test("what was touched many times within a moment is asked about once, and its entries are worked out")
   func touched() {
-    let scene = scene()
+    let scene = app.scene()
     _ = scene.shown(TinyApp.live)
     scene.call(1, "touch a 0")
     scene.finish(.max)
@@ -289,7 +274,7 @@ struct AppTimeTests {
       scene.finish(.max)
     }
     #expect(app.asked == ["a"])
-    turn(scene, 4, by: RefreshQueue.unwatchedInterval)
+    scene.turn(4, by: RefreshQueue.unwatchedInterval)
     #expect(app.asked == ["a", "a"])
     #expect(scene.shown() == ["a": "\"9\""])
     #expect(scene.shown(TinyApp.live) == ["a": "\"9\""])
@@ -363,53 +348,53 @@ struct AppTimeTests {
 
   @Test("a list that begins to be watched is brought up to date at once")
   func watchBegins() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "soon a 1")
     scene.finish(.max)
     scene.finish(.max)
     scene.call(2, "soon a 2")
     scene.finish(.max)
-    turn(scene, 3, by: RefreshQueue.interval)
+    scene.turn(3, by: RefreshQueue.interval)
     #expect(scene.shown() == ["a": "\"1\""])
     scene.request(3, .subscribe(TinyApp.list))
-    turn(scene, 2)
+    scene.turn(2)
     #expect(scene.shown() == ["a": "\"2\""])
   }
 
   @Test("a list that is in memory alone is worked out anew when it is opened after a restart")
   func memoryAfterRestart() {
-    let before = scene()
+    let before = app.scene()
     _ = before.shown(TinyApp.live)
     before.call(1, "soon a 1")
     before.finish(.max)
     before.finish(.max)
     #expect(before.shown(TinyApp.live) == ["a": "\"1\""])
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     _ = after.shown(TinyApp.live)
-    turn(after, 2)
+    after.turn(2)
     #expect(after.shown(TinyApp.live) == ["a": "\"1\""])
   }
 
   @Test("of a list that is in memory alone nothing is worked out until somebody opens it, and then all of it")
   func unopened() {
-    let scene = scene()
+    let scene = app.scene()
     for number in 1...3 as ClosedRange<UInt64> {
       scene.call(number, "soon a \(number)")
       scene.finish(.max)
       scene.finish(.max)
-      turn(scene, 2, by: 1000)
+      scene.turn(2, by: 1000)
     }
     let before = app.workedOut.count
     #expect(scene.tapped.count == 3, "the list that is kept")
     _ = scene.shown(TinyApp.live)
-    turn(scene, 2)
+    scene.turn(2)
     #expect(scene.shown(TinyApp.live) == ["a": "\"3\""])
     #expect(app.workedOut.count == before + 2, "once for each look: to look opens nothing")
   }
 
   @Test("an entry that the disk did not take is worked out again", arguments: [true, false])
   func refreshAfterFailure(refusedAtOnce: Bool) {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "soon a 1")
     if refusedAtOnce {
       let completions = scene.disk.finish()
@@ -421,13 +406,13 @@ struct AppTimeTests {
       scene.finish(error: .full("x"))
     }
     #expect(scene.shown() == [:])
-    turn(scene, 3, by: 1000)
+    scene.turn(3, by: 1000)
     #expect(scene.shown() == ["a": "\"1\""])
   }
 
   @Test("an entry that shows what is not on disk yet fails with it")
   func refreshUponFailure() {
-    let scene = scene()
+    let scene = app.scene()
     _ = scene.shown(TinyApp.live)
     scene.call(1, "soon a 1")
     scene.finish(.max)
@@ -438,7 +423,7 @@ struct AppTimeTests {
     scene.pass(RefreshQueue.unwatchedInterval)
     scene.finish(error: .full("x"))
     scene.finish(.max)
-    turn(scene, 5, by: 1000)
+    scene.turn(5, by: 1000)
     #expect(scene.shown() == ["a": "\"2\""])
     #expect(scene.shown(TinyApp.live) == ["a": "\"2\""])
   }

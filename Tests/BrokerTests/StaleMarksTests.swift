@@ -8,59 +8,44 @@ import Wire
 struct StaleMarksTests {
   let app = TinyApp()
 
-  private func scene(_ disk: ScriptedStore = ScriptedStore()) -> BrokerScene {
-    let scene = BrokerScene(app, disk: disk)
-    scene.hello(1)
-    _ = scene.hears()
-    return scene
-  }
-
-  /// Turns of the broker, with everything written in between.
-  private func turn(_ scene: BrokerScene, _ count: Int = 1, by milliseconds: Int64 = 5) {
-    for _ in 0..<count {
-      scene.pass(milliseconds)
-      scene.finish(.max)
-    }
-  }
-
   @Test("an entry that was to be worked out when the broker was killed is, when its list is opened again")
   func openedAfterRestart() {
-    let before = scene()
+    let before = app.scene()
     before.call(1, "set a 1")
     before.finish(.max)
     before.call(2, "soon a 2")
     _ = before.disk.finish()
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     #expect(after.shown() == ["a": "\"1\""])
-    turn(after, 2)
+    after.turn(2)
     #expect(after.shown() == ["a": "\"2\""])
   }
 
   @Test("what is marked is worked out by the next broker though nobody opens it, and nothing else is")
   func marked() {
-    let before = scene()
+    let before = app.scene()
     for key in ["a", "b"] { before.call(1, "set \(key) 1") }
     before.finish(.max)
     before.call(2, "soon a 2")
     _ = before.disk.finish()
     app.forgetWorkedOut()
-    let after = scene(before.disk)
-    turn(after, 2)
+    let after = app.scene(before.disk)
+    after.turn(2)
     #expect(app.workedOut.contains("a") && !app.workedOut.contains("b"))
     #expect(after.shown() == ["a": "\"2\"", "b": "\"1\""])
   }
 
   @Test("a place that is touched all the time costs one mark, which goes a minute after it was left alone")
   func marksGo() {
-    let scene = scene()
+    let scene = app.scene()
     let marks: ChannelName = "tiny.marks:all"
     func written() -> [Bool] { scene.disk.changes(of: marks).map(\.removed) }
     for index in 1...300 {
       scene.call(UInt64(index), "soon a \(index)")
-      turn(scene, by: 400)
+      scene.turn(by: 400)
     }
     #expect(written() == [false])
-    turn(scene, 20, by: 4000)
+    scene.turn(20, by: 4000)
     #expect(written() == [false, true])
     scene.hello(1, session: 2)
     scene.call(400, "soon a x")
@@ -70,7 +55,7 @@ struct StaleMarksTests {
 
   @Test("marks stay where what they stand for could not be worked out")
   func marksStay() {
-    let scene = scene()
+    let scene = app.scene()
     scene.call(1, "soon a 1")
     scene.finish(.max)
     for _ in 0..<40 {
@@ -82,11 +67,11 @@ struct StaleMarksTests {
 
   @Test("one key of a list that nobody has open is read alone, as it is shown")
   func oneKey() {
-    let before = scene()
+    let before = app.scene()
     before.call(1, "set a 1")
     before.call(2, "set b 2")
     before.finish(.max)
-    let after = scene(before.disk)
+    let after = app.scene(before.disk)
     let opened = after.disk.opened
     func read(_ key: String) -> BrokerResponse? {
       after.ask(.readMap(.init(channel: TinyApp.list, key: key, read: .init(phase: .state))))

@@ -167,6 +167,16 @@ extension TinyApp.Note {
   init(text: String) { self.init(text: text, due: nil) }
 }
 
+extension TinyApp {
+  /// A broker with the app and one gateway, on a disk that may hold something already.
+  func scene(_ disk: ScriptedStore = ScriptedStore()) -> BrokerScene {
+    let scene = BrokerScene(self, disk: disk)
+    scene.hello(1)
+    _ = scene.hears()
+    return scene
+  }
+}
+
 extension BrokerScene {
   /// A broker with the app, on a disk that may hold something already.
   convenience init(
@@ -180,6 +190,14 @@ extension BrokerScene {
   }
 
   /// `"set a 1"` as a command of a person.
+  /// Turns of the broker, with everything written in between.
+  func turn(_ count: Int = 1, by milliseconds: Int64 = 5) {
+    for _ in 0..<count {
+      pass(milliseconds)
+      finish(.max)
+    }
+  }
+
   func call(_ id: UInt64, _ command: String, by user: String = "ann", isRetry: Bool = false) {
     let words = command.split(separator: " ", maxSplits: 1).map(String.init)
     request(

@@ -90,7 +90,6 @@ final class AppHost {
     (isLoaded, hasRecords) = (false, false)
     records.forgetAll()
     lastPending = nil
-    putAside = []
     (looksUnderWay, writtenMeanwhile, waking) = ([], [], [:])
     doubtful = []
     _ = doubtfulAdmissions.takeAll()

@@ -139,12 +139,18 @@ struct LinkRequestTests {
     #expect(!last.keepsInterest)
   }
 
-  @Test("a subscribe that comes too late is undone")
-  func lateSubscribe() throws {
+  /// A client's subscribe was given up, and its answer is still to come.
+  private func sceneAfterGivenUp() -> LinkScene {
     let scene = LinkScene { $0.brokerTimeout = 60_000 }
     scene.welcome()
     scene.submit(subscribe("a"), tag: 1)
     scene.pass(10_000)
+    return scene
+  }
+
+  @Test("a subscribe that comes too late is undone")
+  func lateSubscribe() throws {
+    let scene = sceneAfterGivenUp()
     #expect(scene.tells().first?.failure.map { $0 == (1, 100) } == true)
     _ = scene.sends()
     scene.answer(1, position)
@@ -154,10 +160,7 @@ struct LinkRequestTests {
 
   @Test("undoing a late subscribe does not end the presence of the same client's second try")
   func lateSubscribeOfAClientThatTriedAgain() throws {
-    let scene = LinkScene { $0.brokerTimeout = 60_000 }
-    scene.welcome()
-    scene.submit(subscribe("a"), tag: 1)
-    scene.pass(10_000)
+    let scene = sceneAfterGivenUp()
     scene.submit(subscribe("a"), tag: 2)
     _ = scene.sends()
     scene.answer(1, position)
@@ -169,10 +172,7 @@ struct LinkRequestTests {
 
   @Test("a second try that fails takes the late first one along")
   func secondTryFails() throws {
-    let scene = LinkScene { $0.brokerTimeout = 60_000 }
-    scene.welcome()
-    scene.submit(subscribe("a"), tag: 1)
-    scene.pass(10_000)
+    let scene = sceneAfterGivenUp()
     scene.submit(subscribe("a"), tag: 2)
     _ = scene.sends()
     scene.answer(1, position)
