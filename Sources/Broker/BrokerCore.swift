@@ -229,11 +229,13 @@ public final class BrokerCore {
 
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
-    var deadlines = hosts.compactMap(\.nextTime)
-    if let forgetting = nextForgetting(at: time) { deadlines.append(forgetting) }
-    if let expiry = mapEnds.nextTime { deadlines.append(time.deadline(ofWall: expiry)) }
-    for host in hosts { if let due = host.timetable.next { deadlines.append(time.deadline(ofWall: due)) } }
-    return deadlines.min()
+    var next = nextForgetting(at: time) ?? .max
+    if let end = mapEnds.nextTime { next = min(next, time.deadline(ofWall: end)) }
+    for host in hosts {
+      if let refresh = host.nextTime { next = min(next, refresh) }
+      if let due = host.timetable.next { next = min(next, time.deadline(ofWall: due)) }
+    }
+    return next == .max ? nil : next
   }
 
   /// The broker ends: the log writes what waits and marks the end as a clean one.

@@ -51,10 +51,10 @@ public final class Loop {
   /// be, but others must not starve.
   private static let roundsPerLook = 4
 
-  private let control: LoopControl
+  @usableFromInline let control: LoopControl
   private let poller: Poller
   private var watches: [Watch] = []
-  private var drains: [any MailboxDrain] = []
+  private var drains: [MailboxDrain] = []
   private var participants: [any LoopParticipant] = []
   private var failure: (any Error)?
   /// The round that is run is one of the loop's own thread: sockets may be used.
@@ -105,15 +105,19 @@ public final class Loop {
   ///
   /// - Parameter anywhere: whether an element may be handled in a round of another thread, where nothing may wait for a
   ///   disk or use a socket. Those behind one that may not wait for the loop's thread with it.
+  @inlinable
   public func receive<Element: Sendable, Participant: LoopParticipant>(
     from mailbox: Mailbox<Element>, for participant: Participant,
     anywhere: @escaping (Participant, Element) -> Bool = { _, _ in false },
     _ handler: @escaping (Participant, Element) -> Void
   ) {
     mailbox.attach(control)
-    drains.append(
-      MailboxReader(mailbox, anywhere: { anywhere(participant, $0) }, { handler(participant, $0) }))
+    let reader = MailboxReader(mailbox, anywhere: { anywhere(participant, $0) }, { handler(participant, $0) })
+    add(MailboxDrain(drain: { reader.drain(limit: $0, onThread: $1) }, finish: { reader.finish() }))
   }
+
+  @usableFromInline
+  func add(_ drain: MailboxDrain) { drains.append(drain) }
 
   /// Ends the loop after this round because a participant cannot go on; the error reaches `onFailure`.
   public func fail(_ error: any Error) {
@@ -150,7 +154,7 @@ public final class Loop {
     for (events, registration) in newEvents { poller.setEvents(events, for: registration) }
     newEvents.removeAll()
     hasMail = false
-    for drain in drains where drain.drain(limit: messagesPerRound, onThread: true) { hasMail = true }
+    for drain in drains where drain.drain(messagesPerRound, true) { hasMail = true }
     handleSockets()
     settle()
   }
@@ -164,7 +168,7 @@ public final class Loop {
     defer { isOnThread = true }
     let before = deadline
     var isLeft = false
-    for drain in drains where drain.drain(limit: Self.messagesElsewhere, onThread: false) { isLeft = true }
+    for drain in drains where drain.drain(Self.messagesElsewhere, false) { isLeft = true }
     hasMail = false
     settle()
     if isLeft || hasMail {
@@ -246,14 +250,19 @@ public final class Loop {
 extension Loop: Sendable {}
 
 /// The part of a loop that other threads may touch.
+@usableFromInline
 final class LoopControl: Sendable {
-  let waker: Waker
+  @usableFromInline let waker: Waker
   let turn = Turn()
   private let stopping = Atomic<Bool>(false)
 
   init() throws(ZeroMQError) {
     waker = try Waker()
   }
+
+  /// Any thread, after it has posted: what waits is handled here, where nobody else is at it, or on the loop's thread.
+  @usableFromInline
+  func runElsewhere() { if !turn.runElsewhere() { waker.signal() } }
 
   var isStopping: Bool { stopping.load(ordering: .acquiring) }
 

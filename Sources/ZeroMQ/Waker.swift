@@ -18,6 +18,7 @@ import Synchronization
 /// - Between that and the attempt to sleep: the attempt finds `signalled`, fails, and the loop goes round again.
 /// - After the attempt: the producer reads `asleep` and writes to the eventfd. That the loop has not yet reached its
 ///   wait does not matter: the poller is told of a write once, however late it asks.
+@usableFromInline
 final class Waker: Sendable {
   private static let awake: UInt8 = 0
   private static let signalled: UInt8 = 1
@@ -34,6 +35,7 @@ final class Waker: Sendable {
   deinit { _ = Glibc.close(descriptor) }
 
   /// Any thread, after it has put something where the loop will look.
+  @usableFromInline
   func signal() {
     guard state.exchange(Self.signalled, ordering: .acquiringAndReleasing) == Self.asleep else { return }
     var one: UInt64 = 1

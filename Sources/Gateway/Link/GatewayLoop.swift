@@ -248,7 +248,7 @@ final class GatewayLoop: LoopParticipant {
     }
     perform()
     // What a tick produces for event loops, a timeout for example, goes out with the next round at once.
-    return batches.allSatisfy(\.isEmpty) ? nextTick : now
+    return batches.allSatisfy { $0.isEmpty } ? nextTick : now
   }
 
   private func report() {
