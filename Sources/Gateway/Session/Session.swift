@@ -20,7 +20,10 @@ public import Wire
 /// - *Each successful subscribe at the broker is followed by exactly one unsubscribe*, whatever happens to the client
 ///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
 /// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
-public struct Session {
+///
+/// Not copyable: a getter of a copyable one may copy it, with all that it refers to, which its driver paid for twice with
+/// each input.
+public struct Session: ~Copyable {
   public enum Phase: UInt8, Sendable {
     /// The transport is open, nobody has said who they are.
     /// Can transition to: connecting, closed.
@@ -90,10 +93,7 @@ public struct Session {
     timers.firstPingDelay = firstPingDelayMilliseconds
   }
 
-  // Inlined, because a getter that is called copies the session, with all that it refers to.
-
   /// When ``SessionInput/deadline`` is due, in monotonic milliseconds; nil: never.
-  @inline(__always)
   public var nextDeadline: Int64? {
     let due = min(min(timers.next, paced.nextDue), rates?.restUntil ?? .max)
     return phase == .closed || due == .max ? nil : due
@@ -101,26 +101,21 @@ public struct Session {
 
   /// False while what the client sends could only be kept: a connect is under way, commands wait already, or the client
   /// rests because it was too fast.
-  @inline(__always)
   public var wantsInput: Bool {
     phase != .connecting && !hasWaiting && !isOutputFull && !isDraining && !isResting
   }
 
   /// True once nothing is to come any more: closed, and each request of which the answer matters was answered.
-  @inline(__always)
   public var isDrained: Bool { phase == .closed && pending.isEmpty }
 
   /// True while a command is under way whose answer the client should still get.
-  @inline(__always)
   public var awaitsAnswers: Bool { phase != .closed && (!pending.isEmpty || hasWaiting) }
 
   /// Commands wait for room.
-  @inline(__always)
   var hasWaiting: Bool { !waiting.isEmpty }
 
   func isPending(_ tag: UInt64) -> Bool { pending[tag] != nil }
 
-  @inline(__always)
   var configuration: SessionConfiguration { rules.configuration }
 
   /// Takes one input and appends what is to be done, in order.

@@ -34,14 +34,14 @@ struct ClientRateTests {
     for _ in 0..<1000 {
       let actions = bench.feed(Self.publish())
       #expect(actions.requests.count == 1)
-      #expect(bench.session.wantsInput)
+      #expect(bench.wantsInput)
       bench.answer(actions, .published(StreamPosition(epoch: "e", offset: 1)))
     }
     var actions: [SessionAction] = []
     for _ in 0..<50 { actions += bench.feed(Self.publish()) }
     #expect(actions.requests.count == 1)
     #expect(actions.causes == [RateCause.connection(.publications)])
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     // Nothing is refused: each waits for its turn, ten milliseconds after the one before it.
     for number in 2...50 {
       #expect(bench.pass(milliseconds: 9).requests.isEmpty)
@@ -51,7 +51,7 @@ struct ClientRateTests {
     }
     #expect(actions.errorCode == nil)
     bench.pass(milliseconds: 10)
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
   }
 
   @Test("No pong is missed while the client is not read")
@@ -59,10 +59,10 @@ struct ClientRateTests {
     var bench = bench([.commands: RateLimit(perSecond: 1, burst: 10)])
     #expect(bench.pass(milliseconds: 10_000).contains(.send(.serverPing)))
     for _ in 0..<20 { bench.feed(.ping) }
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     #expect(bench.pass(milliseconds: 9_000).closeCode == nil)
     bench.pass(milliseconds: 2_000)
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     #expect(bench.pass(milliseconds: 8_000).closeCode == 3012)
   }
 
@@ -72,17 +72,17 @@ struct ClientRateTests {
       .subscribes: RateLimit(perSecond: 10, burst: 10), .cliqueCalls: RateLimit(perSecond: 10, burst: 10),
     ])
     for number in 0..<10 { bench.subscribe("c\(number)") }
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     #expect(bench.subscribe("one more").causes == [RateCause.connection(.subscribes)])
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     bench.pass(milliseconds: 5_000)
     for _ in 0..<10 { bench.feed(.rpc(method: "clique.list", data: [])) }
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     #expect(bench.feed(.rpc(method: "clique.list", data: [])).causes == [RateCause.connection(.cliqueCalls)])
     bench.pass(milliseconds: 5_000)
     for _ in 0..<100 { bench.feed(Self.publish()) }
     for _ in 0..<100 { bench.feed(.rpc(method: "state.begin", data: [])) }
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
   }
 
   @Test("Bytes are charged with the command that they hold")
@@ -90,18 +90,18 @@ struct ClientRateTests {
     var bench = bench([.bytes: RateLimit(perSecond: 1000, burst: 10_000)])
     bench.session.read(bytes: 10_000)
     bench.feed(.ping)
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     bench.session.read(bytes: 500)
     #expect(bench.feed(.ping).causes == [RateCause.connection(.bytes)])
     bench.pass(milliseconds: 500)
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
   }
 
   @Test("Without limits nothing is counted")
   func unlimited() {
     var bench = bench([:])
     for _ in 0..<10_000 { bench.feed(.ping) }
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     #expect(bench.session.rates == nil)
   }
 
@@ -115,15 +115,15 @@ struct ClientRateTests {
     other.session.enter(try #require(accounts.open("ada")))
 
     for _ in 0..<50 { for index in own.indices { own[index].feed(Self.publish()) } }
-    #expect(own[0].session.wantsInput)
+    #expect(own[0].wantsInput)
     var begun = 0
     for _ in 0..<100 { for index in own.indices { begun += own[index].feed(Self.publish()).requests.count } }
-    #expect(own.allSatisfy { !$0.session.wantsInput })
+    #expect(own.allSatisfy { !$0.wantsInput })
     for _ in 0..<100 { for index in own.indices { begun += own[index].pass(milliseconds: 10).requests.count } }
     // A second's worth, and what a rest that is not worth its while is let go.
     #expect(begun >= 95 && begun <= 105, "\(begun) were begun")
     for _ in 0..<100 { #expect(other.feed(Self.publish()).requests.count == 1) }
-    #expect(other.session.wantsInput)
+    #expect(other.wantsInput)
   }
 
   @Test("Beyond a burst that is owed already, commands are refused for now; who goes on is disconnected with 3013")

@@ -30,7 +30,7 @@ struct SessionBackpressureTests {
       replies += actions.replies
     }
     #expect(asked.count == 4 && replies.isEmpty)
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     var next = 0
     while next < asked.count {
       let actions = bench.feed(
@@ -42,7 +42,7 @@ struct SessionBackpressureTests {
     }
     #expect(asked.map(\.data) == (1...1000).map { "\($0)" })
     #expect(replies == (1...1000).map { .publish(id: UInt32($0)) })
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
   }
 
   @Test("of reads that may be answered by much, a few are under way at a time; what comes behind one waits behind it")
@@ -74,7 +74,7 @@ struct SessionBackpressureTests {
       asked += actions.filter { if case .request = $0 { true } else { false } }
     }
     #expect(replies == 21 && asked.count == 21)
-    #expect(bench.session.reads.isEmpty && !bench.session.hasWaiting)
+    #expect(bench.session.reads.isEmpty && !bench.hasWaiting)
   }
 
   @Test("many reads that waited while the input was held do not all stand in the line that everybody shares")
@@ -114,7 +114,7 @@ struct SessionBackpressureTests {
     bench.feed(input)
     #expect(bench.feed(publish(1), id: 1).isEmpty)
     #expect(bench.feed(.ping, id: 2).isEmpty)
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     let both = bench.feed(.outputFull(false)) + bench.feed(.inputHeld(false))
     #expect(published(both).map(\.data) == ["1"])
     #expect(both.replies == [.ping(id: 2)])
@@ -128,11 +128,11 @@ struct SessionBackpressureTests {
     bench.feed(.draining)
     bench.feed(.inputHeld(true))
     bench.feed(.inputHeld(false))
-    #expect(!bench.session.wantsInput && bench.session.awaitsAnswers)
+    #expect(!bench.wantsInput && bench.awaitsAnswers)
     let second = bench.answer(first, .published(.init(epoch: "e", offset: 1)))
     #expect(published(second).map(\.data) == ["2"])
     #expect(bench.answer(second, .published(.init(epoch: "e", offset: 2))).replies == [.publish(id: 2)])
-    #expect(!bench.session.wantsInput && !bench.session.awaitsAnswers)
+    #expect(!bench.wantsInput && !bench.awaitsAnswers)
   }
 
   // MARK: Signs of life
@@ -160,7 +160,7 @@ struct SessionBackpressureTests {
     for _ in 0..<10 {
       bench.now += 8_000
       taken += 1
-      #expect(bench.session.wantsProgress(at: bench.now))
+      #expect(bench.wantsProgress(at: bench.now))
       bench.feed(.peerTook(PeerProgress(takenBytes: taken, isWaiting: true)))
       #expect(bench.feed(.deadline).closeCode == nil)
     }

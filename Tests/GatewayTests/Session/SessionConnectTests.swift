@@ -139,12 +139,12 @@ struct SessionConnectTests {
   func heldCommands() {
     var bench = SessionBench()
     let tag = connecting(&bench)
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     #expect(bench.feed(.ping, id: 2).isEmpty)
     #expect(bench.feed(.ping, id: 3).isEmpty)
     let replies = bench.feed(.connectionTokenChecked(tag: tag, .success(Self.claims))).replies
     #expect(replies.dropFirst() == [.ping(id: 2), .ping(id: 3)])
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
   }
 
   @Test("all that an SDK sends along with its connect is done, however much may be under way at a time")
@@ -163,7 +163,7 @@ struct SessionConnectTests {
       #expect(actions.errorCode == nil)
       asked += actions
     }
-    #expect(answered == 40 && bench.session.wantsInput)
+    #expect(answered == 40 && bench.wantsInput)
   }
 
   @Test("a flood of commands along with the connect closes with 3501")
@@ -279,8 +279,8 @@ struct SessionConnectTests {
     let tag = connecting(&bench)
     let asked = bench.feed(.connectionTokenChecked(tag: tag, .success(claims("a"))))
     #expect(bench.feed(.transportClosed).isEmpty)
-    #expect(!bench.session.isDrained)
+    #expect(!bench.isDrained)
     #expect(bench.answer(asked, .at(0)).unsubscribes == ["a"])
-    #expect(bench.session.isDrained)
+    #expect(bench.isDrained)
   }
 }

@@ -212,7 +212,7 @@ struct SessionLifeTests {
       Issue.record("something comes after the close")
       return
     }
-    #expect(bench.session.isDrained)
+    #expect(bench.isDrained)
     #expect(bench.feed(.ping).isEmpty && bench.feed(.transportClosed).isEmpty && bench.feed(.shutdown).isEmpty)
   }
 
@@ -228,9 +228,9 @@ struct SessionLifeTests {
     var bench = SessionBench.live()
     let asked = bench.subscribe("a")
     #expect(bench.feed(.transportClosed).isEmpty)
-    #expect(!bench.session.isDrained)
+    #expect(!bench.isDrained)
     #expect(bench.answer(asked, .at(0)).unsubscribes == ["a"])
-    #expect(bench.session.isDrained)
+    #expect(bench.isDrained)
     #expect(bench.answer(asked, .at(0)).isEmpty)
   }
 }

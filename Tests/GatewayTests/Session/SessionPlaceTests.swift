@@ -95,7 +95,7 @@ struct SessionPlaceTests {
       let actions = bench.feed(.placeTokenChecked(tag: tag, result))
       #expect(actions.errorCode == code && actions.requests.isEmpty, "\(result)")
       #expect(bench.session.phase == .live)
-      #expect(bench.session.pending.isEmpty && !bench.session.isCheckingPlace)
+      #expect(bench.session.pending.isEmpty && !bench.isCheckingPlace)
     }
   }
 
@@ -109,15 +109,15 @@ struct SessionPlaceTests {
     #expect(Self.call(&bench, "clique.enter", Self.enter, id: 6).isEmpty)
     // Behind a command that waits everything waits: the client's order is kept.
     #expect(bench.subscribe("sport", id: 8).isEmpty)
-    #expect(!bench.session.wantsInput)
+    #expect(!bench.wantsInput)
     let actions = bench.feed(.placeTokenChecked(tag: tag, .success(Self.claims(bench))))
     #expect(Self.calls(actions) == ["clique.enter in park", "clique.leave"])
     let second = try #require(actions.checkTag)
     // The second token is checked in its turn; the subscribe behind it is another's business.
     #expect(actions.requests.last?.channel == channel("sport"))
-    #expect(bench.session.wantsInput)
+    #expect(bench.wantsInput)
     let last = bench.feed(.placeTokenChecked(tag: second, .failure(.expired)))
-    #expect(last.errorCode == 109 && !bench.session.hasWaiting)
+    #expect(last.errorCode == 109 && !bench.hasWaiting)
   }
 
   @Test("a connection checks one place token at a time, whatever it sends")
@@ -149,9 +149,9 @@ struct SessionPlaceTests {
     for input in [SessionInput.transportClosed, .kick(.forceDisconnect), .shutdown] {
       var bench = Self.live()
       let tag = try #require(Self.call(&bench, "clique.enter", Self.enter).checkTag)
-      #expect(bench.session.isPending(tag))
+      #expect(bench.isPending(tag))
       bench.feed(input)
-      #expect(!bench.session.isPending(tag) && bench.session.isDrained)
+      #expect(!bench.isPending(tag) && bench.isDrained)
       #expect(bench.feed(.placeTokenChecked(tag: tag, .success(Self.claims(bench)))).isEmpty)
     }
   }
@@ -161,11 +161,11 @@ struct SessionPlaceTests {
     var bench = Self.live()
     let tag = try #require(Self.call(&bench, "clique.enter", Self.enter).checkTag)
     bench.feed(.draining)
-    #expect(bench.session.awaitsAnswers)
+    #expect(bench.awaitsAnswers)
     let actions = bench.feed(.placeTokenChecked(tag: tag, .success(Self.claims(bench))))
-    #expect(bench.session.awaitsAnswers)
+    #expect(bench.awaitsAnswers)
     bench.answer(actions, .result(Array("{}".utf8)))
-    #expect(!bench.session.awaitsAnswers)
+    #expect(!bench.awaitsAnswers)
   }
 
   // MARK: The driver and the gate

@@ -88,7 +88,7 @@ struct SessionWalk {
     transportIsOpen = false
     settle()
     guard broken == nil else { return }
-    if !bench.session.isDrained { broken = "not drained at the end" }
+    if !bench.isDrained { broken = "not drained at the end" }
     if let left = subscribers.first(where: { $0.value != 0 }) { broken = "the broker keeps \(left)" }
     if !present.isEmpty { broken = "the broker keeps presence in \(present)" }
     if holds { broken = "the hub keeps frames for a session that ended" }
@@ -275,9 +275,9 @@ struct SessionWalk {
       }
       check(action, named: name)
     }
-    if bench.session.hasWaiting {
+    if bench.hasWaiting {
       seen.insert("waiting")
-      if bench.session.phase == .closed || bench.session.wantsInput { broken = "commands wait, and more is read" }
+      if bench.session.phase == .closed || bench.wantsInput { broken = "commands wait, and more is read" }
     }
     if bench.session.paced.nextDue != .max { seen.insert("paced") }
     if bench.session.subscriptions.values.contains(where: {
