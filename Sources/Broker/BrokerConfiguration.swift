@@ -58,6 +58,9 @@ public struct BrokerConfiguration: Sendable {
   /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerLink``), and one alone
   /// must find room there.
   var answerBytes: Int { min(maximumPageBytes, Int(clamping: linkWindowBytes / 4)) }
+
+  /// What an answer may hold: what was asked for, and no more than the broker gives.
+  func bytes(of answer: AnswerLimit) -> Int { min(Int(answer.bytes), answerBytes) }
 }
 
 /// How many idempotency keys are held. A publication with a key beyond it is refused, with a temporary error: that its

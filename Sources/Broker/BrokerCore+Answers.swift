@@ -1,12 +1,6 @@
 import Log
 import Wire
 
-/// An answer that holds only if an entry gets to the disk which is under way.
-struct Follower {
-  var requester: Requester
-  var response: BrokerResponse
-}
-
 /// Answers, and what they have to wait for.
 ///
 /// Many requests change nothing, because what they ask for is done: a key is removed that is gone, a receipt is said
@@ -20,14 +14,15 @@ extension BrokerCore {
     _ requester: Requester, _ response: BrokerResponse, after ticket: UInt64?, in turn: inout Turn
   ) {
     if requester == .broker { return }
-    guard let ticket, pending[ticket] != nil else { return settle(requester, response, in: &turn) }
-    followers[ticket, default: []].append(Follower(requester: requester, response: response))
+    let follower = Follower(requester: requester, response: response)
+    if let ticket, appends.follow(ticket, follower) { return }
+    settle(requester, response, in: &turn)
   }
 
   /// The entry with the ticket came back: so do those who waited for it.
   func answerFollowers(of completion: LogCompletion, in turn: inout Turn) {
-    for follower in followers.removeValue(forKey: completion.ticket) ?? [] {
-      let response = completion.error.map { BrokerResponse.failed(clientError(for: $0)) } ?? follower.response
+    for follower in appends.takeFollowers(of: completion.ticket) {
+      let response = completion.error.map { BrokerResponse.failed($0.asClientError) } ?? follower.response
       settle(follower.requester, response, in: &turn)
     }
   }
@@ -37,7 +32,7 @@ extension BrokerCore {
     _ key: String, in state: ChannelState, to requester: Requester, in turn: inout Turn
   ) {
     let ticket = state.map?.ticket(of: key)
-    let offset = ticket.flatMap { pending[$0]?.publication.offset } ?? state.sequencer.top.offset
+    let offset = ticket.flatMap { appends[$0]?.publication.offset } ?? state.sequencer.top.offset
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
     answer(requester, .published(position), after: ticket, in: &turn)
   }
@@ -50,31 +45,13 @@ extension BrokerCore {
     _ request: BrokerRequest, _ error: ClientError, for requester: Requester, _ occasion: RequestOccasion = .first,
     in turn: inout Turn
   ) {
-    if occasion != .resync, let host = host(concernedBy: request), let pending = host.lastPending {
+    if occasion != .resync, let host = hosts.host(concernedBy: request), let pending = host.lastPending {
       pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
     } else if request.isRemembered {
       settle(requester, .failed(error), in: &turn)
     } else {
       answer(requester, .failed(error), in: &turn)
     }
-  }
-
-  /// The app whose rules decide about a request.
-  private func host(concernedBy request: BrokerRequest) -> AppHost? {
-    if hosts.isEmpty { return nil }
-    switch request {
-    case .call(let call): return host(of: call.command)
-    case .unread(_, let channels): return channels.lazy.compactMap { self.host(governing: $0) }.first
-    default: return request.channel.flatMap { host(governing: $0) }
-    }
-  }
-
-  /// Receipts of an app's channel are for those whom the app admits there.
-  private func host(governing channel: ChannelName) -> AppHost? {
-    guard let options = configuration.namespaces.options(for: channel) else { return nil }
-    if let app = options.app { return apps[app.description] }
-    guard options.followsChannel, let subject = try? ChannelName(channel.rest) else { return nil }
-    return configuration.namespaces.options(for: subject)?.app.flatMap { apps[$0.description] }
   }
 
   func answerPublished(
@@ -93,7 +70,7 @@ extension BrokerCore {
       return answer(requester, response, in: &turn)
     }
     links[gateway]?.remember(response, for: request)
-    reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
+    links.reply(LinkReply(id: request, response: response), to: gateway, in: &turn)
   }
 
   // MARK: What is asked again
@@ -112,7 +89,7 @@ extension BrokerCore {
     case .over: break
     case .answered(let response): answer(.gateway(link.gateway, request: request), response, in: &turn)
     }
-    counters.duplicatesAvoided += 1
+    tally.counters.duplicatesAvoided += 1
     return true
   }
 
@@ -131,7 +108,7 @@ extension BrokerCore {
       if !turn.missing.isEmpty { throw error }
     }
     guard let state, let offset = state.recentOrigins[origin] else { return nil }
-    counters.duplicatesAvoided += 1
+    tally.counters.duplicatesAvoided += 1
     return .published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
   }
 }

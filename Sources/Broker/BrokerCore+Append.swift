@@ -1,26 +1,6 @@
 public import Log
 import Wire
 
-/// An entry that the log has not answered for yet.
-struct PendingAppend {
-  /// Who hears what became of it.
-  enum Owner {
-    /// Answered with its position.
-    case requester(Requester)
-    /// It is a part of what an app decided.
-    case decision(PendingDecision)
-    case revocation(PendingRevocation)
-  }
-
-  var state: ChannelState
-  var publication: Publication
-  var idempotencyKey: IdentifierKey?
-  var owner: Owner
-
-  /// Of which it is a part.
-  var decision: PendingDecision? { if case .decision(let decision) = owner { decision } else { nil } }
-}
-
 /// The one way into the log: what a client publishes, what an app decides, what the broker keeps for itself.
 ///
 /// States of an entry:
@@ -36,12 +16,10 @@ extension BrokerCore {
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
     for requester: Requester, claim: QuotaClaim? = nil
   ) -> LogEntry {
-    let ticket = nextTicket
-    nextTicket += 1
     let mayUseReserve = requester == .broker || publication.change?.removed == true
     let writesMap = publication.change != nil && state.options.mapMode == .persistent
     return LogEntry(
-      ticket: ticket, channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
+      ticket: appends.ticket(), channel: state.name, epoch: state.sequencer.top.epoch, publication: consume publication,
       durability: state.options.durability, historySize: state.options.keepsHistory ? state.options.historySize : 0,
       historyTTLMilliseconds: state.options.historyTTLMilliseconds, idempotency: record, origin: requester.origin,
       writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve, claim: claim)
@@ -76,8 +54,8 @@ extension BrokerCore {
     case .kept: return true
     case .pending: return false
     case .refused(let error):
-      counters.refused += 1
-      throw clientError(for: error)
+      tally.counters.refused += 1
+      throw error.asClientError
     }
   }
 
@@ -85,18 +63,19 @@ extension BrokerCore {
     _ entry: LogEntry, on state: ChannelState, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     if let record = entry.idempotency {
-      hold(record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
+      channels.hold(
+        record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
     }
     if isKept {
       state.sequencer.kept()
-      noteIdle(state, at: turn.time)
+      channels.noteIdle(state, at: turn.time)
       return landed(entry.publication, on: state, for: owner, in: &turn)
     }
     state.sequencer.taken()
     noteUnderWay(entry, on: state)
-    pending[entry.ticket] = PendingAppend(
-      state: state, publication: entry.publication, idempotencyKey: entry.idempotency.map { IdentifierKey($0.key) },
-      owner: owner)
+    let key = entry.idempotency.map { IdentifierKey($0.key) }
+    appends.add(
+      PendingAppend(state: state, publication: entry.publication, idempotencyKey: key, owner: owner), entry.ticket)
   }
 
   /// The log tells what became of entries that it took.
@@ -107,9 +86,7 @@ extension BrokerCore {
     // way.
     takeNews(in: &turn)
     for completion in completions {
-      guard let append = pending.removeValue(forKey: completion.ticket) else {
-        preconditionFailure("the log completed ticket \(completion.ticket), which is not pending")
-      }
+      let append = appends.take(completion.ticket)
       let state = append.state
       if !state.editsUnderWay.isEmpty { editCameBack(append.publication, completion.ticket, on: state) }
       if let error = completion.error {
@@ -118,8 +95,8 @@ extension BrokerCore {
         state.sequencer.completed(offset: append.publication.offset)
         landed(append.publication, on: state, for: append.owner, in: &turn)
       }
-      if !followers.isEmpty { answerFollowers(of: completion, in: &turn) }
-      noteIdle(state, at: turn.time)
+      answerFollowers(of: completion, in: &turn)
+      channels.noteIdle(state, at: turn.time)
     }
   }
 
@@ -142,11 +119,11 @@ extension BrokerCore {
     state.map?.failed(append.publication)
     changeFailed(append.publication, of: state, at: turn.time)
     if let key = append.idempotencyKey, state.idempotency[key]?.ticket == ticket { state.idempotency.drop(key) }
-    counters.refused += 1
+    tally.counters.refused += 1
     switch append.owner {
-    case .requester(let requester): settle(requester, .failed(clientError(for: error)), in: &turn)
+    case .requester(let requester): settle(requester, .failed(error.asClientError), in: &turn)
     case .decision(let decision): advance(decision, error: error, in: &turn)
-    case .revocation(let revocation): enforce(revocation, error: clientError(for: error), in: &turn)
+    case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
     }
   }
 
@@ -155,24 +132,15 @@ extension BrokerCore {
   ) {
     // An app's records have neither subscribers nor taps.
     if state.isHidden { return }
-    counters.published += 1
-    if let map = state.map {
-      mapBytes -= map.bytes
-      if let quota = state.quota, let change = publication.change {
-        quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
-      }
-      map.apply(publication)
-      mapBytes += map.bytes
-      map.lastWrite = turn.time.monotonic
-      noteEnds(of: state)
-    }
+    tally.counters.published += 1
+    if let map = state.map { channels.apply(publication, to: map, of: state, at: turn.time) }
     turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if DEBUG
       if mutation == .dropsBroadcasts { return }
     #endif
     if state.interest.isEmpty { return }
-    counters.delivered += UInt64(state.interest.count)
+    tally.counters.delivered += UInt64(state.interest.count)
     let body = LinkBody.publication(LinkPublication(channel: state.name, publication: publication))
-    broadcast(body, to: state.interest, in: &turn)
+    links.broadcast(body, to: state.interest, in: &turn)
   }
 }

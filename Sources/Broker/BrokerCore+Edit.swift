@@ -41,13 +41,13 @@ extension BrokerCore {
       let ticket = state.editsUnderWay[request.offset]?.ticket
       return answer(requester, .failed(.notChangeable(request.offset)), after: ticket, in: &turn)
     }
-    if let editor = request.editor, let host = host(of: state) {
+    if let editor = request.editor, let host = hosts.host(of: state) {
       let edit = AppEdit(channel: state.name, original: original, data: request.data, editor: editor)
       var decision: AppDecision
       do throws(ClientError) {
         decision = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.edit(edit, lens) }
       } catch {
-        if turn.missing.isEmpty { noteLimit(of: error, by: editor.user) }
+        if turn.missing.isEmpty { tally.noteLimit(of: error, by: editor.user) }
         throw error
       }
       // As without an app: the offset of what says so.

@@ -11,7 +11,7 @@ extension BrokerCore {
     }
     let state = try channel(toPublish: request, for: requester, in: &turn)
     let kept = state.quota == nil ? nil : try self.kept(by: request.info, on: state, for: requester, in: &turn)
-    try checkPublishing(request, on: state, for: requester, at: turn.time)
+    try channels.checkPublishing(request, on: state, for: requester, at: turn.time)
     var change: KeyChange?
     if let write = request.write {
       change = try self.change(write, in: state, at: turn.time)
@@ -23,11 +23,11 @@ extension BrokerCore {
     if let key = request.idempotencyKey.map(IdentifierKey.init) {
       let held = state.idempotency[key]
       switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
-      case .publish: try checkKeys(request.info?.user, in: state)
+      case .publish: try channels.checkKeys(request.info?.user, in: state)
       case .conflict:
         return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, in: &turn)
       case .alreadyPublished(let offset):
-        counters.duplicatesAvoided += 1
+        tally.counters.duplicatesAvoided += 1
         let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
         return answer(requester, response, after: held?.ticket, in: &turn)
       }
@@ -51,7 +51,7 @@ extension BrokerCore {
     toPublish request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> ChannelState {
     let name = request.channel
-    if let state = inUse(name) {
+    if let state = channels[name] {
       if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
       return state
     }

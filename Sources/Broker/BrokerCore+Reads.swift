@@ -13,15 +13,12 @@ struct BoundedRead {
 /// Reads that weigh what they find: however much a channel holds, no more of it is in memory at a time than an answer may
 /// hold.
 extension BrokerCore {
-  /// What the answer may hold: what was asked for, and no more than the broker gives.
-  func bytes(of answer: AnswerLimit) -> Int { min(Int(answer.bytes), configuration.answerBytes) }
-
   /// At least one publication, where there is one.
   func read(
     _ range: LogRange, within answer: AnswerLimit, of state: ChannelState, in turn: inout Turn
   ) throws(ClientError) -> BoundedRead {
     var range = range
-    range.bytes = bytes(of: answer)
+    range.bytes = configuration.bytes(of: answer)
     let page = try read(range, of: state, in: &turn)
     return bounded(page.publications, through: page.through, range.bytes)
   }
@@ -32,7 +29,8 @@ extension BrokerCore {
   ) throws(ClientError) -> BoundedRead {
     let top = state.sequencer.top.offset
     var range = LogRange(
-      since: offset, through: top, limit: limit, notBefore: oldest(in: state, at: turn.time), bytes: bytes(of: answer))
+      since: offset, through: top, limit: limit, notBefore: oldest(in: state, at: turn.time),
+      bytes: configuration.bytes(of: answer))
     var page = try read(range, of: state, in: &turn)
     var publications = page.publications
     while page.through < top, publications.count < limit {
@@ -59,7 +57,7 @@ extension BrokerCore {
     _ range: LogRange, of state: ChannelState, in turn: inout Turn
   ) throws(ClientError) -> (publications: [Publication], through: UInt64) {
     if let known = turn.page(of: state.name, range) { return known }
-    guard case .page(let page) = try ask(.page(state.name, range), of: state.store, in: &turn) else {
+    guard case .page(let page) = try stores.ask(.page(state.name, range), of: state.store, in: &turn) else {
       preconditionFailure("a store answers with a page where it is asked for one")
     }
     return (page, range.through)

@@ -7,21 +7,23 @@ extension BrokerCore {
   func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
       while let question = host.question {
-        let stale = host.loaded(try load(question, of: disk, in: &turn), at: turn.time.monotonic)
+        let stale = host.loaded(try stores.load(question, of: stores.disk, in: &turn), at: turn.time.monotonic)
         for place in stale { refreshLater(place, of: host, at: turn.time.monotonic) }
       }
     } catch {
-      if !turn.missing.isEmpty { park(waiting, .loadRecords(host), in: &turn) }
+      if !turn.missing.isEmpty { stores.park(waiting, .loadRecords(host), in: &turn) }
     }
   }
 
   /// What could not be loaded is tried again.
   func loadAgain(in turn: inout Turn) {
-    if hasLostStore { return }
-    for host in hosts {
-      if let question = host.question, !room.isAsked(question) { run(.loadRecords(host), in: &turn) }
+    if stores.isLost { return }
+    for host in hosts.all {
+      if let question = host.question, !stores.isAsked(question) { run(.loadRecords(host), in: &turn) }
     }
-    if let log = revocations, !log.isLoaded, !room.isAsked(RevocationLog.question) { run(.loadRevocations, in: &turn) }
+    if let log = revocations, !log.isLoaded, !stores.isAsked(RevocationLog.question) {
+      run(.loadRevocations, in: &turn)
+    }
   }
 
   // MARK: A store that is lost
@@ -32,22 +34,21 @@ extension BrokerCore {
   ///
   /// What was published and not answered for comes back from the store by itself, as failed.
   func storeIsLost(in turn: inout Turn) {
-    hasLostStore = true
-    for host in hosts {
-      resume(host.app.name, error: clientError(for: .fenced), in: &turn)
+    stores.isLost = true
+    for host in hosts.all {
+      resume(host.app.name, error: LogError.fenced.asClientError, in: &turn)
       host.lost()
     }
     revocations?.lost()
-    for link in links.sorted { overflow(link.gateway, in: &turn) }
-    for name in channels.keys.sorted() {
-      guard let state = channels[name], state.store === disk else { continue }
-      for link in links.sorted { link.channels.remove(name) }
-      forget(state)
+    for link in links.sorted { links.overflow(link, in: &turn) }
+    for state in channels.sorted where state.store === stores.disk {
+      for link in links.sorted { link.channels.remove(state.name) }
+      channels.forget(state)
     }
   }
 
   func storeIsBack(in turn: inout Turn) {
-    hasLostStore = false
+    stores.isLost = false
     loadAgain(in: &turn)
   }
 }

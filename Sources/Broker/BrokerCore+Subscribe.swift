@@ -18,7 +18,7 @@ extension BrokerCore {
       state = try channel(request.channel, in: &turn)
     } else {
       state = try channel(request.channel, options, madeBy: .subscriber(request.member), in: &turn)
-      if let member = request.member, request.isPresent { try checkMember(member, of: state) }
+      if let member = request.member, request.isPresent { try channels.checkMember(member, of: state) }
     }
     var subscribed: BrokerResponse.Subscribed
     if let map = request.map {
@@ -52,7 +52,7 @@ extension BrokerCore {
       links[gateway]?.channels.insert(state.name)
     }
     if isResync && request.member == nil && request.since != nil {
-      if subscribed.recovered { counters.channelsRefilled += 1 } else { counters.channelsLost += 1 }
+      if subscribed.recovered { tally.counters.channelsRefilled += 1 } else { tally.counters.channelsLost += 1 }
     }
     answer(requester, .subscribed(subscribed), in: &turn)
     guard let member = request.member, request.isPresent else { return }
@@ -116,7 +116,7 @@ extension BrokerCore {
     if let gone, state.options.joinLeave {
       announce(.leave(.init(channel: state.name, member: gone)), on: state, in: &turn)
     }
-    noteIdle(state, at: turn.time)
+    channels.noteIdle(state, at: turn.time)
     return .done
   }
 
@@ -131,7 +131,7 @@ extension BrokerCore {
   func announce(
     _ event: LinkBody, on state: ChannelState, in turn: inout Turn
   ) {
-    if !state.interest.isEmpty { broadcast(event, to: state.interest, in: &turn) }
+    if !state.interest.isEmpty { links.broadcast(event, to: state.interest, in: &turn) }
   }
 
   // MARK: History
@@ -167,10 +167,10 @@ extension BrokerCore {
     // Once: meanwhile more may have been published, which stays.
     let isRemoved = turn.known.contains { if case .removeHistory(name, _) = $0.question { true } else { false } }
     if isRemoved {
-      for reply in turn.known { if case .failed(let error) = reply.answer { throw clientError(for: error) } }
+      for reply in turn.known { if case .failed(let error) = reply.answer { throw error.asClientError } }
       return .done
     }
-    _ = try ask(.removeHistory(name, through: state.sequencer.top.offset), of: state.store, in: &turn)
+    _ = try stores.ask(.removeHistory(name, through: state.sequencer.top.offset), of: state.store, in: &turn)
     return .done
   }
 

@@ -1,67 +1,14 @@
 import Log
 import Wire
 
-extension ClientError {
-  /// An input is given up until a store has answered (``Turn/missing``). Nobody is ever told.
-  static let waits = ClientError.internalError.saying("the server waits for its store")
-}
-
-/// What is asked of a store, and inputs that wait for it.
+/// Inputs that wait for a store, and how they go on.
 extension BrokerCore {
-  /// What a store knows.
-  ///
-  /// - Throws: ``ClientError/waits`` where it has to look; what the client is told where it cannot.
-  func ask(_ question: LogQuestion, of store: any LogStore, in turn: inout Turn) throws(ClientError) -> LogAnswer {
-    guard let answer = turn.answer(to: question) ?? askNow(question, of: store) else {
-      turn.missing.append(question)
-      throw .waits
-    }
-    if case .failed(let error) = answer { throw clientError(for: error) }
-    return answer
-  }
-
-  /// Nil where the answer comes later.
-  private func askNow(_ question: LogQuestion, of store: any LogStore) -> LogAnswer? {
-    if room.isAsked(question) { return nil }
-    if let answer = store.ask(question) { return answer }
-    room.asked(question)
-    return nil
-  }
-
   func input(
     _ request: BrokerRequest, _ requester: Requester, _ occasion: RequestOccasion
   ) -> WaitingRoom.Input {
     var link: PeerLink?
     if case .gateway(let gateway, _) = requester { link = links[gateway] }
     return .request(request, requester, occasion, link: link.map { .init($0) })
-  }
-
-  /// The input under way needs something that is not there. Nothing of it has been done.
-  ///
-  /// - Parameter waiting: nil: it is parked for the first time.
-  func park(
-    _ waiting: WaitingRoom.Waiting?, _ input: @autoclosure () -> WaitingRoom.Input, in turn: inout Turn
-  ) {
-    room.park(waiting ?? enter(input()), until: turn.missing, known: turn.known)
-    turn.missing = []
-  }
-
-  /// The input needs nothing yet, and must not overtake one that does.
-  func lineUp(_ input: WaitingRoom.Input) { room.lineUp(enter(input)) }
-
-  private func enter(_ input: WaitingRoom.Input) -> WaitingRoom.Waiting {
-    var (reserved, taken) = (0, 0)
-    if case .request(let request, _, _, let origin) = input {
-      let answer = request.answerLimit.map { bytes(of: $0) } ?? 0
-      if let origin, origin.isOpen {
-        reserved = answer
-        origin.link.holdBack(reserved)
-      }
-      taken = request.cost + answer - reserved
-    }
-    let waiting = WaitingRoom.Waiting(input, reserved: reserved, bytes: taken)
-    room.entered(waiting)
-    return waiting
   }
 
   /// Runs an input beside the one under way.
@@ -102,7 +49,7 @@ extension BrokerCore {
 
   /// A store has something to tell.
   public func takeNews(in turn: inout Turn) {
-    for news in disk.takeNews() {
+    for news in stores.disk.takeNews() {
       switch news {
       case .answered(let question, let answer): answered(question, answer, in: &turn)
       case .due(let names): for name in names { run(.openDue(name), in: &turn) }
@@ -113,34 +60,27 @@ extension BrokerCore {
   }
 
   private func answered(_ question: LogQuestion, _ answer: LogAnswer, in turn: inout Turn) {
-    var answer = answer
-    if room.takeSpoiled(question) {
-      guard let now = disk.ask(question) else { return }
-      answer = now
-    }
-    var links: [PeerLink] = []
-    for waiting in room.answered(question, answer) { goOn(with: waiting, freeing: &links, in: &turn) }
-    room.handedOutAll()
+    var origins: [WaitingRoom.LinkOrigin] = []
+    stores.answered(question, answer) { waiting in goOn(with: waiting, freeing: &origins, in: &turn) }
     // What waits for room on a link came after all of these.
-    for link in links { goOn(link, in: &turn) }
-    // Nobody wanted it after all.
-    if case .open(let name, _, _, _) = question, room.takeOpened(name) != nil { disk.release(name) }
+    for origin in origins { if let session = origin.open { goOn(origin.link, session, in: &turn) } }
   }
 
-  /// - Parameter links: on which there is more room now.
-  private func goOn(with waiting: WaitingRoom.Waiting, freeing links: inout [PeerLink], in turn: inout Turn) {
+  /// - Parameter origins: links on which there is more room now.
+  private func goOn(
+    with waiting: WaitingRoom.Waiting, freeing origins: inout [WaitingRoom.LinkOrigin], in turn: inout Turn
+  ) {
     var next: WaitingRoom.Waiting? = waiting
     while let waiting = next {
       (turn.known, turn.missing) = (waiting.takeKnown(), [])
       run(waiting.input, waiting: waiting, in: &turn)
       (turn.known, turn.missing) = ([], [])
       if waiting.missing > 0 { return }
-      room.left(waiting)
-      if case .request(_, _, _, let origin?) = waiting.input, origin.isOpen {
-        origin.link.giveBack(waiting.reserved)
-        if !links.contains(where: { $0 === origin.link }) { links.append(origin.link) }
+      if case .request(_, _, _, let origin?) = waiting.input {
+        origin.session?.giveBack(waiting.reserved)
+        if !origins.contains(where: { $0.session === origin.session }) { origins.append(origin) }
       }
-      next = waiting.line.flatMap { room.next(in: $0) }
+      next = stores.left(waiting)
     }
   }
 
@@ -148,7 +88,7 @@ extension BrokerCore {
   private func openDue(_ name: ChannelName, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     guard let options = configuration.namespaces.options(for: name), options.kind == .map else { return }
     do throws(ClientError) { _ = try channel(name, in: &turn) } catch {
-      if !turn.missing.isEmpty { park(waiting, .openDue(name), in: &turn) }
+      if !turn.missing.isEmpty { stores.park(waiting, .openDue(name), in: &turn) }
     }
   }
 }

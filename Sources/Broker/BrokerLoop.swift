@@ -77,7 +77,7 @@ public final class BrokerLoop: LoopParticipant {
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
       endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger,
-      noteRefusal: { core.refusedService($0, from: $1) })
+      noteRefusal: { core.tally.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
     loop.receive(from: completions, for: self, anywhere: { _, _ in true }) { broker, completions in
@@ -110,7 +110,7 @@ public final class BrokerLoop: LoopParticipant {
   public func exchange() -> Bool {
     guard let pipe, !isPaused, !pipe.toBroker.isEmpty else { return false }
     turn.time = clock()
-    var room = core.ingressRoom
+    var room = core.stores.bytesOfRoom
     var left = loop.messagesPerRound
     while left > 0, room > 0, let message = pipe.takeForBroker() {
       left -= 1
@@ -125,7 +125,7 @@ public final class BrokerLoop: LoopParticipant {
     guard let backbone else { return }
     turn.time = clock()
     do {
-      try backbone.read(limit: loop.messagesPerRound, bytes: core.ingressRoom) { message, gateway in
+      try backbone.read(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { message, gateway in
         core.receive(message, from: gateway, in: &turn)
       }
     } catch {
@@ -138,7 +138,7 @@ public final class BrokerLoop: LoopParticipant {
     guard let services else { return }
     turn.time = clock()
     do {
-      try services.readCommands(limit: loop.messagesPerRound, bytes: core.ingressRoom) { request, tag in
+      try services.readCommands(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { request, tag in
         core.serve(request, for: tag, in: &turn)
       }
     } catch {
@@ -271,7 +271,7 @@ public final class BrokerLoop: LoopParticipant {
       lastMinute = time.monotonic
       everyMinute?(time.wall)
     }
-    for line in core.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
+    for line in core.tally.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
     return wakeUp(by: core.nextDeadline(at: time) ?? .max)
   }
 
@@ -294,7 +294,7 @@ public final class BrokerLoop: LoopParticipant {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
     metrics.update(
-      memoryBytes: core.memoryUse, channels: core.channels.count, orders: core.orders.count,
+      memoryBytes: core.channels.memoryUse, channels: core.channels.count, orders: core.orders.count,
       revocations: core.revocations?.table.count ?? 0)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(

@@ -42,15 +42,17 @@ struct WaitingRoom {
   /// what it still wants, so what came on the former must not be done as well.
   struct LinkOrigin {
     let link: PeerLink
-    let session: UInt64
+    /// Nil where the link overflowed with what came on it.
+    let session: PeerSession?
 
     init(_ link: PeerLink) {
       self.link = link
-      session = link.session
+      session = link.open
     }
 
-    /// The link has the session in which it came.
-    var isOpen: Bool { link.session == session && link.state == .open }
+    /// The session in which it came, where the link has it still.
+    var open: PeerSession? { link.open === session ? session : nil }
+    var isOpen: Bool { open != nil }
   }
 
   final class Waiting {

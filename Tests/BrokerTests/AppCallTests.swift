@@ -50,7 +50,7 @@ struct AppCallTests {
     #expect(scene.core.counters.appLimits == counts)
     #expect(scene.core.counters.callsOverLimit == counts.values.reduce(0, +))
     var told: [String: Int] = [:]
-    for line in scene.core.takeRefusals(isMinuteOver: true) {
+    for line in scene.core.tally.takeRefusals(isMinuteOver: true) {
       told[line.cause.name, default: 0] += line.count
       #expect(line.source == "eve")
       #expect(line.cause.sentence.contains(".") && !line.cause.name.contains("."))
@@ -67,7 +67,7 @@ struct AppCallTests {
     scene.call(3, "get a", by: "eve")
     #expect(scene.core.counters.appLimits == [.cliqueRequestsReceived: 1])
     #expect(scene.core.counters.callsOverLimit == 2)
-    let lines = scene.core.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count)" }
+    let lines = scene.core.tally.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count)" }
     #expect(lines.sorted() == ["app_calls 1", "clique_max_requests_received 1"])
   }
 
@@ -89,7 +89,7 @@ struct AppCallTests {
     let other = self.scene(app)
     for number in 0...UInt64(BrokerCore.callsPutAside) { other.call(1 + number, "later x", by: "eve") }
     #expect(other.hears().compactMap(\.error) == [111])
-    #expect(other.core.takeRefusals(isMinuteOver: true).map(\.cause.name) == ["app_calls_put_aside"])
+    #expect(other.core.tally.takeRefusals(isMinuteOver: true).map(\.cause.name) == ["app_calls_put_aside"])
   }
 
   // MARK: Asked again

@@ -68,9 +68,9 @@ struct AppLaterTests {
     #expect(scene.core.counters.callsOverLimit == 1)
     #expect(scene.core.counters.refused == 0)
     for id in 2...5 as ClosedRange<UInt64> { scene.call(id, "full") }
-    let lines = scene.core.takeRefusals(isMinuteOver: true)
+    let lines = scene.core.tally.takeRefusals(isMinuteOver: true)
     #expect(lines.map(\.count) == [1, 4] && lines.allSatisfy { $0.source == "ann" }, "at once, and summed up")
-    #expect(scene.core.takeRefusals(isMinuteOver: true).isEmpty)
+    #expect(scene.core.tally.takeRefusals(isMinuteOver: true).isEmpty)
   }
 
   @Test("what subscribers see stands in no entry of the log that keeps it otherwise, and is seen again after a restart")

@@ -49,7 +49,7 @@ struct AppTimeTests {
     }
     after.turn(3)
     #expect(after.shown() == ["a": "\"1!\"", "b": "\"1!\""])
-    #expect(after.disk.questions.isEmpty && after.core.room.isEmpty)
+    #expect(after.disk.questions.isEmpty && after.core.stores.room.isEmpty)
   }
 
   @Test("who subscribed to a list before what ends was found hears of it", arguments: 0...9)

@@ -25,7 +25,7 @@ struct AskingTests {
     let scene = BrokerScene.maps()
     _ = scene.ask(request)
     #expect(scene.core.channels.isEmpty)
-    #expect((scene.core.memory as? MemoryStore)?.channelCount == 0)
+    #expect((scene.core.stores.memory as? MemoryStore)?.channelCount == 0)
     #expect(scene.disk.opened.isEmpty)
   }
 
@@ -64,7 +64,7 @@ struct AskingTests {
     scene.request(2, .unsubscribe("m", member: nil, keeps: false))
     // The publication ends, and an hour later what was known of the channel.
     for _ in 0..<3 { scene.pass(4_000_000) }
-    #expect((scene.core.memory as? MemoryStore)?.channelCount == 0)
+    #expect((scene.core.stores.memory as? MemoryStore)?.channelCount == 0)
     scene.hello(1, session: 2)
     _ = scene.hears()
     scene.request(1, .subscribe("m", since: history.position))
@@ -142,10 +142,10 @@ struct AskingTests {
     scene.hello(1)
     let long = String(repeating: "k", count: 60_000)
     for id in 1...1000 as ClosedRange<UInt64> { scene.call(id, "get \(id)\(long)") }
-    let records = try #require(scene.core.apps["tiny"]).records
+    let records = try #require(scene.core.hosts["tiny"]).records
     #expect(records.bytes == 0)
     for id in 1001...25_000 as ClosedRange<UInt64> { scene.call(id, "get \(id)\(long.prefix(500))") }
-    let full = try #require(scene.core.apps["tiny"]).records.bytes
+    let full = try #require(scene.core.hosts["tiny"]).records.bytes
     #expect(full > 1 << 18 && full <= 1 << 20)
     scene.call(30_000, "set \(long) 1")
     #expect(scene.hears().last == .reply(30_000, .failed(Self.tooLong)))
@@ -165,18 +165,18 @@ struct ForgettingTests {
       scene.request(2 * id + 1, .subscribe("bare:1", member: "c"))
       scene.request(2 * id + 2, .unsubscribe("bare:1", member: "c", keeps: false))
     }
-    #expect(scene.core.idle.count == 1)
+    #expect(scene.core.channels.waitingTimes.idle == 1)
     scene.pass(59_999)
     #expect(scene.core.channels["bare:1"] != nil)
     scene.pass(1)
-    #expect(scene.core.channels["bare:1"] == nil && scene.core.idle.count == 0)
+    #expect(scene.core.channels["bare:1"] == nil && scene.core.channels.waitingTimes.idle == 0)
   }
 
   @Test("a key that is written ten thousand times has one end, and a channel that is opened again no second one")
   func ends() {
     let scene = BrokerScene.maps { $0.mapTTLMilliseconds = 100_000 }
     for index in 0..<10_000 { scene.write("m:1", "a", "\(index)") }
-    #expect(scene.core.mapEnds.count == 1)
+    #expect(scene.core.channels.waitingTimes.entries == 1)
     #expect(scene.core.channels["m:1"]?.map?.endCount == 1)
     scene.write("p:1", "a", "1")
     scene.finish()
@@ -184,7 +184,7 @@ struct ForgettingTests {
       scene.pass(10_000)
       scene.pass(60_000)
       _ = scene.keys("p:1")
-      #expect(scene.core.mapEnds.count <= 2)
+      #expect(scene.core.channels.waitingTimes.entries <= 2)
     }
   }
 
@@ -225,7 +225,7 @@ struct ForgettingTests {
     #expect(scene.ask(.publish(.init(channel: "o", data: [0x31])))?.errorCode == nil, "without a key")
     #expect(scene.core.counters.keysRefused == 3)
     scene.pass(5 * 60_000)
-    #expect(scene.core.keyShares.total == 0)
+    #expect(scene.core.channels.keyShares.total == 0)
     #expect(publish(scene, "m", key: 4, by: "ann") == 0)
   }
 }

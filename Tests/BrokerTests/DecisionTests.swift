@@ -122,8 +122,8 @@ struct DecisionTests {
   }
 }
 
-@Suite("PeerLink")
-struct PeerLinkTests {
+@Suite("PeerSession")
+struct PeerSessionTests {
   /// A message that takes so much of the window.
   private func publication(of cost: Int) -> LinkBody {
     let empty = LinkPublication(channel: "m", publication: Publication(data: []))
@@ -138,50 +138,48 @@ struct PeerLinkTests {
 
   @Test("the window closes over what is under way, and one message is always let through")
   func window() {
-    let link = PeerLink(gateway: 1, session: 1, now: 0)
+    let session = PeerSession(now: 0)
     let large = publication(of: 250)
-    #expect(link.number(large, window: 200, now: 0) == 0)
-    link.consumed(250)
-    #expect(link.number(large, window: 500, now: 0) == 1)
-    #expect(link.number(large, window: 500, now: 0) == 2)
-    #expect(link.number(publication(of: 170), window: 500, now: 0) == nil)
-    #expect(link.number(.reply(reply(of: 200)), window: 500, now: 0) == 3)
-    #expect(link.number(publication(of: 170), window: 500, now: 0) == nil)
-    link.reopen(session: 2, now: 0)
-    #expect(link.number(.welcome(LinkWelcome(broker: 1)), window: 200, now: 0) == 0)
+    #expect(session.number(large, window: 200, now: 0) == 0)
+    session.consumed(250)
+    #expect(session.number(large, window: 500, now: 0) == 1)
+    #expect(session.number(large, window: 500, now: 0) == 2)
+    #expect(session.number(publication(of: 170), window: 500, now: 0) == nil)
+    #expect(session.number(.reply(reply(of: 200)), window: 500, now: 0) == 3)
+    #expect(session.number(publication(of: 170), window: 500, now: 0) == nil)
   }
 
   @Test("answers find room in half of the window, late ones in all of it")
   func answers() {
-    let link = PeerLink(gateway: 1, session: 1, now: 0)
-    #expect(link.hasRoom(forAnswerOf: 500, window: 1000))
-    #expect(!link.hasRoom(forAnswerOf: 501, window: 1000))
-    _ = link.number(publication(of: 600), window: 1000, now: 0)
-    #expect(!link.hasRoom(forAnswerOf: 0, window: 1000))
-    for cost in [200, 200, 100] { link.reply(later: reply(of: cost)) }
-    #expect(link.takeLateReplies(window: 1000).map { LinkBody.reply($0).cost } == [200, 200])
-    #expect(link.takeLateReplies(window: 650).isEmpty)
-    #expect(link.takeLateReplies(window: 700).map { LinkBody.reply($0).cost } == [100])
-    link.consumed(.max)
-    link.reply(later: reply(of: 2000))
-    #expect(link.takeLateReplies(window: 1000).count == 1)
-    #expect(link.lateReplies.isEmpty)
+    let session = PeerSession(now: 0)
+    #expect(session.hasRoom(forAnswerOf: 500, window: 1000))
+    #expect(!session.hasRoom(forAnswerOf: 501, window: 1000))
+    _ = session.number(publication(of: 600), window: 1000, now: 0)
+    #expect(!session.hasRoom(forAnswerOf: 0, window: 1000))
+    for cost in [200, 200, 100] { session.reply(later: reply(of: cost)) }
+    #expect(session.takeLateReplies(window: 1000).map { LinkBody.reply($0).cost } == [200, 200])
+    #expect(session.takeLateReplies(window: 650).isEmpty)
+    #expect(session.takeLateReplies(window: 700).map { LinkBody.reply($0).cost } == [100])
+    session.consumed(.max)
+    session.reply(later: reply(of: 2000))
+    #expect(session.takeLateReplies(window: 1000).count == 1)
+    #expect(session.lateReplies.isEmpty)
   }
 
   @Test("a gateway that claims more than it was sent, or takes back what it said, is believed neither")
   func claims() {
-    let link = PeerLink(gateway: 1, session: 1, now: 0)
-    _ = link.number(publication(of: 200), window: 1000, now: 0)
-    link.consumed(.max)
-    #expect(link.consumedBytes == 200)
-    link.consumed(5)
-    #expect(link.consumedBytes == 200)
+    let session = PeerSession(now: 0)
+    _ = session.number(publication(of: 200), window: 1000, now: 0)
+    session.consumed(.max)
+    #expect(session.hasRoom(for: 1001, window: 1000), "nothing is under way")
+    session.consumed(5)
+    #expect(session.hasRoom(for: 1001, window: 1000))
   }
 
   @Test("sequence numbers are taken in order only")
   func sequence() {
-    let link = PeerLink(gateway: 1, session: 1, now: 0)
-    let answers = [1, 2, 4, 2, 3].map { link.accept(sequence: $0) }
+    let session = PeerSession(now: 0)
+    let answers = [1, 2, 4, 2, 3].map { session.accept(sequence: $0) }
     #expect(answers == [true, true, false, false, true])
   }
 

@@ -19,7 +19,7 @@ struct LimitTests {
   }
 
   private func refusals(_ scene: BrokerScene) -> [String] {
-    scene.core.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count) \($0.source)" }
+    scene.core.tally.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count) \($0.source)" }
   }
 
   @Test("publications of clients on one channel: a burst, then a rate; another channel and services are not held back")
@@ -93,7 +93,7 @@ struct LimitTests {
     #expect(publish(scene, "a", by: ann)?.errorCode == nil)
     // What is kept ends, then the state, then what was known of the channels.
     for _ in 0..<3 { scene.pass(4_000_000) }
-    #expect(scene.core.accounts?.owner("eve") == nil)
+    #expect(scene.core.channels.accounts?.owner("eve") == nil)
     #expect(publish(scene, "e3", by: eve)?.errorCode == nil)
   }
 
@@ -105,9 +105,9 @@ struct LimitTests {
     #expect(publish(scene, "e9", by: eve)?.errorCode == 111)
     #expect(publish(scene, "e0", by: ann)?.errorCode == nil)
     #expect(publish(scene, "a0", by: ann, bytes: 1500)?.errorCode == nil)
-    #expect((scene.core.accounts?.owner("eve")?.bytes ?? 0) < 13_000)
+    #expect((scene.core.channels.accounts?.owner("eve")?.bytes ?? 0) < 13_000)
     scene.pass(70_000)
-    #expect(scene.core.accounts?.owner("eve")?.bytes == 0)
+    #expect(scene.core.channels.accounts?.owner("eve")?.bytes == 0)
     #expect(publish(scene, "e0", by: eve, bytes: 1500)?.errorCode == nil)
   }
 
@@ -123,7 +123,7 @@ struct LimitTests {
       taken += 1
     }
     #expect((100...1000).contains(taken))
-    #expect(scene.core.memoryUse < 1_010_000)
+    #expect(scene.core.channels.memoryUse < 1_010_000)
     guard case .failed(let refusal)? = publish(scene, "old", by: ann) else {
       Issue.record("not refused")
       return
@@ -136,7 +136,7 @@ struct LimitTests {
     #expect(scene.ask(.history(.init(channel: "old", limit: 9)))?.errorCode == nil)
     #expect(refusals(scene).contains { $0.hasPrefix("broker_memory") && $0.hasSuffix("eve") })
     for _ in 0..<4 { scene.pass(4_000_000) }
-    #expect(scene.core.memoryUse < 100_000)
+    #expect(scene.core.channels.memoryUse < 100_000)
     #expect(publish(scene, "old", by: ann)?.errorCode == nil)
   }
 
@@ -148,10 +148,10 @@ struct LimitTests {
       _ = publish(scene, ChannelName(stringLiteral: "m:\(index)"), by: eve, key: "k")
       scene.write("m:\(index)".asChannel, "k", "22")
     }
-    #expect(scene.core.mapBytes > 0 && scene.core.memoryUse > 50_000)
+    #expect(scene.core.channels.mapBytes > 0 && scene.core.channels.memoryUse > 50_000)
     for _ in 0..<6 { scene.pass(4_000_000) }
-    #expect(scene.core.mapBytes == 0)
-    #expect(scene.core.memoryUse == 0)
+    #expect(scene.core.channels.mapBytes == 0)
+    #expect(scene.core.channels.memoryUse == 0)
   }
 }
 

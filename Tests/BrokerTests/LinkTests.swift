@@ -176,7 +176,7 @@ struct LinkTests {
     scene.receive(LinkMessage(session: 4, sequence: 1, body: .goodbye), from: 1)
     scene.receive(LinkMessage(session: 5, sequence: 0, body: .hello(LinkHello(gateway: 1))), from: 1)
     #expect(scene.hears() == [])
-    #expect(scene.core.links[1]?.state == .open)
+    #expect(scene.core.links[1]?.isOpen == true)
   }
 
   @Test("whoever says no hello is told to, and a hello under another's name is none")

@@ -52,7 +52,7 @@ struct ManyChannelsTests {
     scene.tapped = []
     scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
     scene.pass(Self.roundTime)
-    while scene.core.nextForgetting(at: scene.time) != nil { scene.pass(5) }
+    while scene.core.channels.nextDeadline(at: scene.time) <= scene.time.monotonic + 5 { scene.pass(5) }
   }
 
   private static let roundTime: Int64 = 5000
@@ -70,21 +70,21 @@ struct ManyChannelsTests {
       for index in 0..<each { visit(scene, (index % 2 == 0 ? "bare:" : "") + "\(round)-\(index)") }
       endRound(scene)
       mostOpen = max(mostOpen, scene.core.channels.count)
-      mostBytes = max(mostBytes, scene.core.memoryUse)
+      mostBytes = max(mostBytes, scene.core.channels.memoryUse)
       mostStored = max(mostStored, store.channelCount)
       memory.look()
     }
     #expect(mostOpen <= each)
     // A minute until the history ends, another for which epoch and top are known: 24 rounds, and what sweeps leave.
     #expect(mostStored <= 30 * each / 2)
-    #expect(mostBytes <= 30 * each / 2 * (MemoryStore.channelOverhead + 200) + each * BrokerCore.channelBytes)
+    #expect(mostBytes <= 30 * each / 2 * (MemoryStore.channelOverhead + 200) + each * ChannelTable.channelBytes)
     if Self.given != nil { memory.checkFlat("\(rounds * each) channels in memory") }
     for _ in 0..<9 { scene.pass(4_000_000) }
     #expect(scene.core.channels.isEmpty)
     #expect(scene.core.channels.capacity < 8192)
-    #expect(scene.core.idle.count == 0 && scene.core.keyEnds.count == 0 && scene.core.mapEnds.count == 0)
+    #expect(scene.core.channels.waitingTimes == (0, 0, 0))
     #expect(store.channelCount == 0)
-    #expect(scene.core.memoryUse == 0)
+    #expect(scene.core.channels.memoryUse == 0)
   }
 
   @Test("on disk: the file grows no more once it holds those that are still kept, and in the end it holds none")
@@ -161,7 +161,7 @@ struct ManyChannelsTests {
         broker.perform { broker.core.complete(done, in: &$0) }
         store.stepReaders()
         broker.perform { broker.core.takeNews(in: &$0) }
-      } while !broker.core.room.isEmpty || store.bytesWaiting > 0
+      } while !broker.core.stores.room.isEmpty || store.bytesWaiting > 0
     }
 
     func sweep() {

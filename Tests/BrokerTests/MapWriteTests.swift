@@ -63,7 +63,7 @@ struct MapWriteTests {
     let scene = BrokerScene.maps { $0.mapMaximumEntries = 2 }
     for key in ["a", "b"] { scene.write("p:1", key, "1") }
     #expect(scene.write("p:1", "c", "1")?.errorCode == 106)
-    let told = scene.core.takeRefusals(isMinuteOver: false)
+    let told = scene.core.tally.takeRefusals(isMinuteOver: false)
     #expect(told.map { "\($0.cause.name) \($0.source)" } == ["map_entries p:1"])
     scene.write("p:1", "a", "2")
     scene.finish(3)

@@ -176,7 +176,7 @@ struct PublishTests {
     #expect(scene.core.shouldPauseIngress && !scene.core.mayResumeIngress)
     // A disk that refuses is waited for by nobody.
     scene.disk.isRefusing = true
-    #expect(!scene.core.shouldPauseIngress && scene.core.mayResumeIngress && scene.core.ingressRoom > 0)
+    #expect(!scene.core.shouldPauseIngress && scene.core.mayResumeIngress && scene.core.stores.bytesOfRoom > 0)
     scene.disk.isRefusing = false
     scene.finish()
     #expect(!scene.core.shouldPauseIngress)

@@ -48,7 +48,7 @@ struct QuotaTests {
   }
 
   private func kept(_ scene: BrokerScene, _ namespace: String, _ user: String) throws -> KeptAmount {
-    try scene.core.memory.kept(by: QuotaAccount(namespace: namespace, user: user))
+    try scene.core.stores.memory.kept(by: QuotaAccount(namespace: namespace, user: user))
   }
 
   @Test("a stream: as many publications over all channels as are allowed, until older ones end; others go on")
@@ -63,7 +63,7 @@ struct QuotaTests {
     #expect(write(scene, "d:1", by: "eve") == nil, "one without a quota")
     #expect(write(scene, "s:#eve", by: "eve")?.code == 106)
     #expect(scene.core.counters.overQuota == 2 && scene.core.counters.limited == 2)
-    let lines = scene.core.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count) \($0.source)" }
+    let lines = scene.core.tally.takeRefusals(isMinuteOver: true).map { "\($0.cause.name) \($0.count) \($0.source)" }
     #expect(lines == ["user_quota 1 eve", "user_quota 1 eve"])
     scene.pass(61_000)
     #expect(try kept(scene, "s", "eve") == KeptAmount())

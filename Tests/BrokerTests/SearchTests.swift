@@ -84,7 +84,7 @@ struct SearchAnswerTests {
           .failure(failure), of: "mallory", for: .service(ServiceTag(number: UInt64(number))), in: &$0)
       }
     }
-    let lines = scene.core.takeRefusals(isMinuteOver: true)
+    let lines = scene.core.tally.takeRefusals(isMinuteOver: true)
     #expect(lines.map { "\($0.cause.name) \($0.count) \($0.source)" } == ["searches 1 mallory", "searches 1 mallory"])
     #expect(scene.core.counters.limited == 2)
   }

@@ -74,10 +74,10 @@ struct StoreTroubleTests {
         outcome.complaints.append("\(id) was acknowledged at \(at.offset), and is not there")
       }
     }
-    if !scene.core.room.isEmpty || scene.core.room.count > 0 || scene.core.room.bytes > 0 {
-      outcome.complaints.append("\(scene.core.room.count) inputs wait for ever")
+    if !scene.core.stores.room.isEmpty || scene.core.stores.room.count > 0 || scene.core.stores.room.bytes > 0 {
+      outcome.complaints.append("\(scene.core.stores.room.count) inputs wait for ever")
     }
-    if !scene.core.pending.isEmpty || !scene.core.followers.isEmpty {
+    if !scene.core.appends.isEmpty {
       outcome.complaints.append("an entry is forgotten")
     }
     disk.delays = false

@@ -33,7 +33,7 @@ struct WaitingTests {
     #expect(scene.hears() == [.reply(2, .subscribed(0)), .join("c"), .reply(4, .done)])
     scene.finish(2)
     #expect(scene.hears() == [.reply(1, .published(1)), .reply(3, .published(2))])
-    #expect(scene.core.room.isEmpty && scene.core.room.count == 0)
+    #expect(scene.core.stores.room.isEmpty && scene.core.stores.room.count == 0)
   }
 
   @Test("publications overtake a subscription that waits for an old page: neither gap nor double")
@@ -132,13 +132,13 @@ struct WaitingTests {
       scene.request(id, .subscribe(subscribe))
     }
     #expect(scene.core.counters.requestsDeferred > 0)
-    let (count, bytes) = (scene.core.room.count, scene.core.room.bytes)
+    let (count, bytes) = (scene.core.stores.room.count, scene.core.stores.room.bytes)
     #expect(count > 1 && count < 400 && bytes >= 128 * count)
-    for _ in 0..<400 where scene.core.room.count > 0 || !scene.disk.questions.isEmpty {
+    for _ in 0..<400 where scene.core.stores.room.count > 0 || !scene.disk.questions.isEmpty {
       scene.answer()
       scene.send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: .max)), from: 1)
     }
-    #expect(scene.core.room.isEmpty && scene.core.room.count == 0 && scene.core.room.bytes == 0)
+    #expect(scene.core.stores.room.isEmpty && scene.core.stores.room.count == 0 && scene.core.stores.room.bytes == 0)
   }
 
   @Test("requests that wait for a channel are not read beyond what may wait for the log")
@@ -147,7 +147,7 @@ struct WaitingTests {
     scene.hello(1)
     scene.disk.delays = true
     for id in 1...10 as ClosedRange<UInt64> { scene.publish(id, "d:1", String(repeating: "x", count: 400)) }
-    #expect(scene.core.shouldPauseIngress && scene.core.ingressRoom == 0)
+    #expect(scene.core.shouldPauseIngress && scene.core.stores.bytesOfRoom == 0)
     scene.answer()
     scene.finish(10)
     #expect(!scene.core.shouldPauseIngress && scene.core.mayResumeIngress)

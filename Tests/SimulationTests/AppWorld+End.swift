@@ -31,7 +31,7 @@ extension AppWorld {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
-      while let broker, broker.isStarting || !broker.room.isEmpty {
+      while let broker, broker.isStarting || !broker.stores.room.isEmpty {
         isQuiet = false
         read()
         commit(.max)

@@ -188,7 +188,7 @@ extension World {
     var isQuiet = false
     while !isQuiet && violations.isEmpty {
       isQuiet = true
-      while let broker, broker.isStarting || !broker.room.isEmpty {
+      while let broker, broker.isStarting || !broker.stores.room.isEmpty {
         isQuiet = false
         read()
         step(.max)

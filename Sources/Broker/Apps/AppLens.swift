@@ -35,10 +35,10 @@ final class AppLens: AppView {
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
     if case .known(let record) = host.records.record(type, key) { return record }
     let question = LogQuestion.entry(host.recordsState.name, IdentifierKey(key))
-    guard case .entry(let stored, _) = try core.ask(question, of: core.disk, in: &turn) else {
+    guard case .entry(let stored, _) = try core.stores.ask(question, of: core.stores.disk, in: &turn) else {
       preconditionFailure("a store answers with an entry where it is asked for one")
     }
-    do { return try host.records.load(type, key, from: stored) } catch { throw core.clientError(for: error) }
+    do { return try host.records.load(type, key, from: stored) } catch { throw error.asClientError }
   }
 
   func top(of channel: ChannelName) throws(ClientError) -> UInt64 {
@@ -84,7 +84,7 @@ extension BrokerCore {
   ) throws(ClientError) -> Result {
     if !host.isLoaded {
       // Nobody asks for them while somebody else keeps them, nor for a moment after they could not be read.
-      guard let question = host.question, room.isAsked(question) else { throw clientError(for: .fenced) }
+      guard let question = host.question, stores.isAsked(question) else { throw LogError.fenced.asClientError }
       turn.missing.append(question)
       throw .waits
     }

@@ -7,7 +7,7 @@ extension BrokerCore {
   /// Lets apps look at the records whose time has come. Bounded: the rest comes with the next turn, so that ten thousand
   /// that end together hold up nobody's messages. Lane by lane: what ends never waits behind what is tidied up.
   func wakeApps(in turn: inout Turn) {
-    for host in hosts {
+    for host in hosts.all {
       host.refreshesLeft = Self.refreshesPerTurn
       refresh(host, in: &turn)
       scrub(host, at: turn.time)
@@ -31,12 +31,12 @@ extension BrokerCore {
   func look(_ look: AppLaneLook, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     let question = LogQuestion.ending(host.recordsState.name, score: look.lane.rawValue, limit: look.limit)
     do throws(ClientError) {
-      guard case .ending(let found) = try ask(question, of: disk, in: &turn) else {
+      guard case .ending(let found) = try stores.ask(question, of: stores.disk, in: &turn) else {
         preconditionFailure("a store answers with keys where it is asked for them")
       }
       wake(found, in: look.lane, of: host, in: &turn)
     } catch {
-      if !turn.missing.isEmpty { return park(waiting, .look(host, look), in: &turn) }
+      if !turn.missing.isEmpty { return stores.park(waiting, .look(host, look), in: &turn) }
       host.timetable.note(turn.time.wall + 1000, in: look.lane)
     }
     host.lookEnded(look.lane)
@@ -103,9 +103,9 @@ extension BrokerCore {
     } catch {
       if !turn.missing.isEmpty {
         host.wakes(key)
-        return park(waiting, .due(host, key: key), in: &turn)
+        return stores.park(waiting, .due(host, key: key), in: &turn)
       }
-      counters.refused += 1
+      tally.counters.refused += 1
     }
     host.hasWoken(key)
     // It failed, or changed nothing: not again and again without a breath.

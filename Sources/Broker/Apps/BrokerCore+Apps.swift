@@ -7,7 +7,7 @@ extension BrokerCore {
   func call(
     _ request: BrokerRequest.CallRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
-    guard let host = host(of: request.command) else {
+    guard let host = hosts.host(of: request.command) else {
       throw .methodNotFound.saying("there is no method \"\(request.command.method.prefix(64))\"")
     }
     guard !request.caller.user.isEmpty else { throw AppCommand.refusal(ofNobody: request.command.method) }
@@ -21,7 +21,7 @@ extension BrokerCore {
         try host.app.call(call, lens)
       }
     } catch {
-      if turn.missing.isEmpty { noteLimit(of: error, by: call.user) }
+      if turn.missing.isEmpty { tally.noteLimit(of: error, by: call.user) }
       throw error
     }
     if decision.answer == .later { return try putAside(request, for: requester, of: host) }
@@ -29,7 +29,7 @@ extension BrokerCore {
       search.user = call.user
       decision.answer = .search(search)
     }
-    defer { if let limit = decision.reached, turn.missing.isEmpty { note(limit, by: call.user) } }
+    defer { if let limit = decision.reached, turn.missing.isEmpty { tally.note(limit, by: call.user) } }
     try perform(decision, of: host, for: requester, in: &turn)
   }
 
@@ -43,8 +43,8 @@ extension BrokerCore {
     _ request: BrokerRequest.CallRequest, for requester: Requester, of host: AppHost
   ) throws(ClientError) {
     guard host.putAside.count < Self.callsPutAside else {
-      counters.callsOverLimit += 1
-      note(.callsPutAside, from: request.caller.user)
+      tally.counters.callsOverLimit += 1
+      tally.note(.callsPutAside, from: request.caller.user)
       throw .tooManyRequests.saying("the server waits for its disk; try again in a moment")
     }
     host.putAside.append((request, requester))
@@ -58,7 +58,7 @@ extension BrokerCore {
   public func resume(
     _ app: String, error: ClientError? = nil, in turn: inout Turn
   ) {
-    guard let host = apps[app] else { return }
+    guard let host = hosts[app] else { return }
     let calls = host.putAside
     host.putAside = []
     for (request, requester) in calls {
@@ -70,21 +70,6 @@ extension BrokerCore {
     }
   }
 
-  /// The app that a command is for, where it is switched on.
-  func host(of command: AppCommand) -> AppHost? {
-    // ASCII, where equal text is equal bytes.
-    switch command {
-    case .clique: hosts.first { $0.methodPrefix == "clique." }
-    case .state: hosts.first { $0.methodPrefix == "state." }
-    case .other(let other): hosts.first { other.method.hasPrefix($0.methodPrefix) }
-    }
-  }
-
-  /// The app that a channel belongs to, where it is switched on.
-  func host(of options: ChannelOptions) -> AppHost? { options.app.flatMap { apps[$0.description] } }
-
-  func host(of state: ChannelState) -> AppHost? { host(of: state.options) }
-
   /// What somebody may see of a channel, decided by its name alone: nothing is opened for who is refused. Channels of no
   /// app are their gateways' business.
   ///
@@ -95,7 +80,7 @@ extension BrokerCore {
     _ user: String?, to channel: ChannelName, _ options: ChannelOptions, isThere: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> TagFilter? {
     guard let name = options.app, let user else { return nil }
-    guard let host = host(of: options) else {
+    guard let host = hosts.host(of: options) else {
       throw .notAvailable.saying("the app \"\(name)\" is switched off on this broker")
     }
     let admission = try consult(host, in: &turn) { (lens) throws(ClientError) in
@@ -116,7 +101,7 @@ extension BrokerCore {
     _ user: String, to name: ChannelName, in turn: inout Turn
   ) {
     // Also those that have named their members and are about to ask for what they missed.
-    let gateways = links.sorted.filter { $0.state == .open && $0.channels.contains(name) }.map(\.gateway)
+    let gateways = links.open.filter { $0.channels.contains(name) }.map(\.gateway)
     guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, .refused, audience: nil)
     do throws(ClientError) {
@@ -127,7 +112,7 @@ extension BrokerCore {
       if error.code == ClientError.internalError.code { change.admission = .unknown }
       turn.missing = []
     }
-    broadcast(.audience(change), to: gateways, in: &turn)
+    links.broadcast(.audience(change), to: gateways, in: &turn)
   }
 
   // MARK: After a decision
@@ -144,14 +129,14 @@ extension BrokerCore {
     guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
-      counters.refused += 1
+      tally.counters.refused += 1
       host.timetable.forget()
       // Some that were marked with it are not: what is touched next is marked again.
       host.marks = StaleMarks()
       host.marks.keepAll(at: turn.time.monotonic)
       host.failures += 1
       host.lastFailure = error
-      settle(decision.requester, .failed(clientError(for: error)), in: &turn)
+      settle(decision.requester, .failed(error.asClientError), in: &turn)
       return answerWaiting(decision, in: &turn)
     }
     for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
@@ -169,7 +154,7 @@ extension BrokerCore {
     let host = decision.host
     for waiting in decision.waiting {
       if waiting.failures != host.failures, let error = host.lastFailure {
-        settle(waiting.requester, .failed(clientError(for: error)), in: &turn)
+        settle(waiting.requester, .failed(error.asClientError), in: &turn)
         continue
       }
       switch waiting.answer {
@@ -184,7 +169,7 @@ extension BrokerCore {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
-      room.forgetEntries(of: host.recordsState.name)
+      stores.forgetEntries(of: host.recordsState.name)
       for place in host.doubtful { refreshLater(place, of: host, at: turn.time.monotonic) }
       for admission in admissions {
         readmit(admission.user.string, to: admission.channel, in: &turn)
@@ -215,7 +200,7 @@ extension BrokerCore {
     guard host.wantsScrub, host.scrubTime <= time.monotonic else { return }
     host.wantsScrub = false
     host.scrubTime = time.monotonic + Self.scrubInterval
-    disk.scrub()
+    stores.disk.scrub()
   }
 
   private static let scrubInterval: Int64 = 1000
@@ -223,8 +208,8 @@ extension BrokerCore {
   /// Gateways hold the pictures; which of them holds one, nobody needs to know.
   func discard(_ pictures: [String], in turn: inout Turn) {
     let body = LinkBody.discard(LinkDiscard(pictures: pictures))
-    for link in links.sorted where link.state == .open {
-      send(body, to: link.gateway, in: &turn)
+    for link in links.open {
+      links.send(body, to: link.gateway, in: &turn)
     }
   }
 
@@ -242,8 +227,8 @@ extension BrokerCore {
     _ place: RefreshQueue.Place, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn
   ) {
     do throws(ClientError) { try refresh(place, of: host, in: &turn) } catch {
-      if !turn.missing.isEmpty { return park(waiting, .refresh(host, place), in: &turn) }
-      counters.refused += 1
+      if !turn.missing.isEmpty { return stores.park(waiting, .refresh(host, place), in: &turn) }
+      tally.counters.refused += 1
       host.marks.keepAll(at: turn.time.monotonic)
       refreshLater(place, of: host, at: turn.time.monotonic + Self.refreshAgain)
     }
@@ -286,7 +271,7 @@ extension BrokerCore {
 
   /// A gateway is the first to ask for a list.
   func watchBegins(_ state: ChannelState, at time: BrokerTime) {
-    host(of: state)?.refreshes.hasten(state.name, now: time.monotonic)
+    hosts.host(of: state)?.refreshes.hasten(state.name, now: time.monotonic)
   }
 
   static let refreshesPerTurn = 8
@@ -298,9 +283,9 @@ extension BrokerCore {
     guard let map = state.map, let key = publication.change?.key else { return }
     if let entry = map.entry(key), let expires = entry.change?.expires, expires != .max {
       map.end(key, at: max(expires, time.wall + 1000))
-      noteEnds(of: state)
+      channels.noteEnds(of: state)
     }
-    if let host = host(of: state) {
+    if let host = hosts.host(of: state) {
       host.marks.keepAll(at: time.monotonic)
       refreshLater(.init(channel: state.name, key: key), of: host, at: time.monotonic + Self.refreshAgain)
     }
@@ -346,7 +331,7 @@ extension BrokerCore {
   /// A list that is in memory alone is empty when it is opened. One on disk is as it was left, and what that lacks is
   /// marked (``StaleMarks``).
   func refreshOpened(_ state: ChannelState, in turn: inout Turn) {
-    guard let host = host(of: state), let map = state.map else { return }
+    guard let host = hosts.host(of: state), let map = state.map else { return }
     if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
     guard host.distrustsLists else { return }
     for key in map.keys { refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic) }
@@ -358,7 +343,7 @@ extension BrokerCore {
       for key in keys { refreshLater(.init(channel: name, key: key), of: host, at: turn.time.monotonic) }
     } catch {
       // What cannot be found out at all is, with the next change.
-      if !turn.missing.isEmpty { park(waiting, .fill(host, name), in: &turn) }
+      if !turn.missing.isEmpty { stores.park(waiting, .fill(host, name), in: &turn) }
     }
   }
 }

@@ -188,9 +188,9 @@ extension BrokerCore {
       let digest = digest(of: publication.data)
       let held = state.idempotency[IdentifierKey(key)]
       switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
-      case .publish: try checkKeys(publication.info?.user, in: state)
+      case .publish: try channels.checkKeys(publication.info?.user, in: state)
       case .conflict: throw .idempotencyConflict
-      case .alreadyPublished: repeated = Repeated(underWay: held?.ticket.flatMap { pending[$0]?.decision })
+      case .alreadyPublished: repeated = Repeated(underWay: held?.ticket.flatMap { appends[$0]?.decision })
       }
       record = IdempotencyRecord(
         key: key, offset: 0, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
@@ -237,7 +237,7 @@ extension BrokerCore {
     try append(parts.entries, on: parts.states, for: .decision(pending), in: &turn)
     for (key, _) in parts.records {
       // Whoever is reading it may read what it was.
-      if !room.isEmpty { room.spoil(.entry(host.recordsState.name, IdentifierKey(key))) }
+      stores.spoil(.entry(host.recordsState.name, IdentifierKey(key)))
       host.noteWritten(key)
     }
     for place in parts.marks { host.marks.marked(place, at: turn.time.monotonic) }

@@ -11,8 +11,8 @@ extension BrokerCore {
     in turn: inout Turn
   ) {
     if case .failure(.backlog) = found {
-      counters.limited += 1
-      note(.searches, from: user.isEmpty ? "a service" : user)
+      tally.counters.limited += 1
+      tally.note(.searches, from: user.isEmpty ? "a service" : user)
     }
     let response: BrokerResponse =
       switch found {

@@ -10,37 +10,22 @@ import Wire
 ///   it published stays known for a while, in case it comes back and asks again. Can transition to: open (hello), and is
 ///   forgotten after as long again.
 ///
-/// **The window** holds what was sent and is not known to be worked off. Answers keep to half of it: a request whose
-/// answer might not find room there is begun later (``backlog``). The other half is for what nobody asked for, and that
-/// alone can overflow the link.
-///
 /// A class, because a link is changed several times for each message, and changing a value inside a dictionary takes
 /// memory for each of the accesses on the way to it.
 final class PeerLink {
-  enum State: Equatable {
-    case open
+  enum State {
+    case open(PeerSession)
     case overflowed
     case departed(since: Int64)
   }
 
   let gateway: UInt64
+  /// The newest that the gateway has opened.
   private(set) var session: UInt64
-  var state = State.open
-  private(set) var nextReceived: UInt64 = 1
-  private var nextSent: UInt64 = 0
-  private(set) var sentBytes: UInt64 = 0
-  private(set) var consumedBytes: UInt64 = 0
+  private(set) var state: State
   var lastHeard: Int64
-  var lastSent: Int64
   /// Its members were announced as gone: when they come back, they are announced again.
   var lostItsMembers = false
-  /// Requests that wait for room.
-  var backlog = LinkBacklog()
-  /// Answers to publications, calls and their like, which were done a while ago and found no room.
-  private(set) var lateReplies: [LinkReply] = []
-  /// Requests that wait for a store, and the bytes of their answers, for which room is held back.
-  private(set) var waiting = 0
-  private var reserved = 0
   /// Channels in whose interest set the gateway stands, or which hold members of it.
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
@@ -48,21 +33,60 @@ final class PeerLink {
   init(gateway: UInt64, session: UInt64, now: Int64) {
     self.gateway = gateway
     self.session = session
+    state = .open(PeerSession(now: now))
     lastHeard = now
-    lastSent = now
   }
+
+  /// Nil where nothing flows.
+  var open: PeerSession? { if case .open(let session) = state { session } else { nil } }
+  var isOpen: Bool { open != nil }
 
   /// The gateway said hello again: both sides count from the start.
   func reopen(session: UInt64, now: Int64) {
     self.session = session
-    state = .open
-    forgetWaiting()
-    nextReceived = 1
-    nextSent = 0
-    sentBytes = 0
-    consumedBytes = 0
+    state = .open(PeerSession(now: now))
     lastHeard = now
   }
+
+  /// The session is over: the gateway asks again for what was not answered.
+  func overflow() { state = .overflowed }
+
+  func depart(at now: Int64) {
+    state = .departed(since: now)
+    lostItsMembers = true
+    channels = []
+  }
+
+  // MARK: What is asked again
+
+  func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
+  func forgetResults(before request: UInt64) { results.forget(before: request) }
+  func startedPublish(_ request: UInt64) { results.started(request) }
+  /// What was to be done was not: it is done when it is asked for again.
+  func neverStarted(_ request: UInt64) { results.neverStarted(request) }
+  func result(of request: UInt64) -> PublishResults.Known { results[request] }
+}
+
+/// One session of a link, from a hello to the next or to its end: numbers, window, and what waits for room in it.
+///
+/// **The window** holds what was sent and is not known to be worked off. Answers keep to half of it: a request whose
+/// answer might not find room there is begun later (``backlog``). The other half is for what nobody asked for, and that
+/// alone can overflow the link.
+final class PeerSession {
+  private var nextReceived: UInt64 = 1
+  private var nextSent: UInt64 = 0
+  private var sentBytes: UInt64 = 0
+  private var consumedBytes: UInt64 = 0
+  private(set) var lastSent: Int64
+  /// Requests that wait for room.
+  var backlog = LinkBacklog()
+  /// Answers to publications, calls and their like, which were done a while ago and found no room.
+  private(set) var lateReplies: [LinkReply] = []
+  /// Requests that wait for a store, and the bytes of their answers, for which room is held back.
+  private(set) var waiting = 0
+  private var reserved = 0
+
+  init(now: Int64) { lastSent = now }
 
   /// - Returns: false where a number is missing before this one.
   func accept(sequence: UInt64) -> Bool {
@@ -70,15 +94,6 @@ final class PeerLink {
     nextReceived += 1
     return true
   }
-
-  /// The session is over: the gateway asks again for what was not answered.
-  func forgetWaiting() {
-    (waiting, reserved) = (0, 0)
-    backlog = LinkBacklog()
-    lateReplies = []
-  }
-
-  // MARK: The window
 
   private var underWay: UInt64 { sentBytes - consumedBytes }
 
@@ -117,11 +132,11 @@ final class PeerLink {
     return fitting
   }
 
-  /// The number of the next message, if it may be sent. What is owed is: answers, for which room was found before, and
-  /// signs of life. Nil in an open link: there is no room left.
+  /// The number of the next message; nil: there is no room left. There always is for what is owed: answers, for which it
+  /// was found before, and signs of life.
   func number(_ body: LinkBody, window: UInt64, now: Int64) -> UInt64? {
     let cost = body.cost
-    guard state == .open, body.isOwed || hasRoom(for: cost, window: window) else { return nil }
+    guard body.isOwed || hasRoom(for: cost, window: window) else { return nil }
     defer { nextSent += 1 }
     sentBytes += UInt64(cost)
     lastSent = now
@@ -132,13 +147,6 @@ final class PeerLink {
     // A gateway that claims more than it was sent is wrong or hostile: believe it no further than is possible.
     consumedBytes = min(max(consumedBytes, bytes), sentBytes)
   }
-
-  func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
-  func forgetResults(before request: UInt64) { results.forget(before: request) }
-  func startedPublish(_ request: UInt64) { results.started(request) }
-  /// What was to be done was not: it is done when it is asked for again.
-  func neverStarted(_ request: UInt64) { results.neverStarted(request) }
-  func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
 
 extension LinkBody {

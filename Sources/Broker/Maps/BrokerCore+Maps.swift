@@ -19,8 +19,8 @@ extension BrokerCore {
       return before == nil ? nil : KeyChange(key: write.key, removed: true, score: before?.change?.score ?? 0)
     }
     guard before != nil || map.count < state.options.mapMaximumEntries else {
-      counters.limited += 1
-      note(.mapEntries, from: state.name.string)
+      tally.counters.limited += 1
+      tally.note(.mapEntries, from: state.name.string)
       throw .limitExceeded.saying(
         "the channel holds \(state.options.mapMaximumEntries) keys, which is as many as are allowed; remove one first")
     }
@@ -38,31 +38,22 @@ extension BrokerCore {
   func openMap(of state: ChannelState, _ stored: [Publication], at time: BrokerTime) {
     guard state.options.kind == .map else { return }
     var stored = stored
-    if let host = host(of: state) {
+    if let host = hosts.host(of: state) {
       for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
     }
     state.map = MapState(order: state.options.mapOrder, entries: stored)
     state.map?.lastWrite = time.monotonic
   }
 
-  /// Sees to it that the broker looks at the map when the next of its entries ends.
-  func noteEnds(of state: ChannelState) {
-    guard let map = state.map, map.nextEnd != map.scheduledEnd else { return }
-    map.scheduledEnd = map.nextEnd
-    if let end = map.nextEnd { mapEnds.set(state.name, at: end) } else { mapEnds.remove(state.name) }
-  }
-
   /// Removes the entries whose time has come. Bounded: the rest goes with the next turn.
   func expireEntries(in turn: inout Turn) {
     var left = Self.expiriesPerTurn
-    while left > 0, let name = mapEnds.next(upTo: turn.time.wall) {
-      guard let state = channels[name], let map = state.map else { continue }
-      map.scheduledEnd = nil
+    while left > 0, let (state, map) = channels.nextEnded(at: turn.time.wall) {
       while left > 0, let key = map.nextEnding(upTo: turn.time.wall) {
         left -= 1
         expire(key, of: map, in: state, in: &turn)
       }
-      noteEnds(of: state)
+      channels.noteEnds(of: state)
     }
   }
 
@@ -133,7 +124,7 @@ extension BrokerCore {
     let most = configuration.maximumPageSize
     let limit = isWhole ? UInt32.max : read.limit == 0 ? most : min(read.limit, most)
     let page = map.page(
-      after: isWhole ? "" : read.cursor, limit: Int(limit), bytes: bytes(of: answer),
+      after: isWhole ? "" : read.cursor, limit: Int(limit), bytes: configuration.bytes(of: answer),
       isDescending: (options.mapOrder == .descending) != read.isReversed)
     if isWhole && !page.cursor.isEmpty && !answer.isTry {
       throw .limitExceeded.saying(
@@ -194,7 +185,7 @@ extension BrokerCore {
   private func withheld(
     _ entries: [Publication], of name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
   ) -> [Publication] {
-    guard time.latest > time.wall, let host = host(of: options) else { return entries }
+    guard time.latest > time.wall, let host = hosts.host(of: options) else { return entries }
     return entries.map { entry in
       var entry = entry
       entry.data = host.app.withheld(entry.data, of: name, at: time.latest)
@@ -208,10 +199,10 @@ extension BrokerCore {
   private func entry(
     _ key: String, of name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
   ) throws(ClientError) -> (map: MapState, top: StreamPosition)? {
-    guard options.mapMode == .persistent, options.durability == .durable, inUse(name) == nil,
-      case .entry(var entry, let top?) = try ask(.entry(name, IdentifierKey(key)), of: disk, in: &turn)
+    guard options.mapMode == .persistent, options.durability == .durable, channels[name] == nil,
+      case .entry(var entry, let top?) = try stores.ask(.entry(name, IdentifierKey(key)), of: stores.disk, in: &turn)
     else { return nil }
-    if let host = host(of: options), let data = entry?.data { entry?.data = host.app.shown(data, of: name) }
+    if let host = hosts.host(of: options), let data = entry?.data { entry?.data = host.app.shown(data, of: name) }
     return (MapState(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
   }
 
@@ -228,7 +219,7 @@ extension BrokerCore {
     let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
     let map = MapState(order: options.mapOrder, entries: [])
-    guard options.mapMode != .persistent, let host = host(of: options) else { return (map, top) }
+    guard options.mapMode != .persistent, let host = hosts.host(of: options) else { return (map, top) }
     try consult(host, in: &turn) { (lens) throws(ClientError) in
       for key in try host.app.keys(of: name, lens) where wanted?.hasSameBytes(as: key) ?? true {
         // Whatever else is missing is asked for together.

@@ -10,19 +10,18 @@ extension BrokerCore {
     guard orders.count < PendingOrders.limit else {
       throw .tooManyRequests.saying("too many orders wait for gateways to carry them out; try again later")
     }
-    counters.orders += 1
+    tally.counters.orders += 1
     tellGateways(order, then: response, for: requester, in: &turn)
   }
 
   func tellGateways(
     _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) {
-    let links = links.sorted
     let id = orders.add(
-      order, then: response, for: requester, waiting: Set(links.map(\.gateway)),
+      order, then: response, for: requester, waiting: Set(links.sorted.map(\.gateway)),
       deadline: turn.time.monotonic + configuration.gatewayTimeout)
-    let open = links.filter { $0.state == .open }.map(\.gateway)
-    if !open.isEmpty { broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
+    let open = links.open.map(\.gateway)
+    if !open.isEmpty { links.broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
     settleOrders(id, in: &turn)
   }
 
@@ -34,7 +33,7 @@ extension BrokerCore {
   /// The gateway has a new session: whatever it had not confirmed may have been lost with the old one.
   func repeatOrders(to gateway: UInt64, in turn: inout Turn) {
     for order in orders.waiting(for: gateway) {
-      send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, in: &turn)
+      links.send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, in: &turn)
     }
   }
 
@@ -55,7 +54,7 @@ extension BrokerCore {
   func watchOrders(in turn: inout Turn) {
     if orders.isEmpty { return }
     for requester in orders.takeLate(at: turn.time.monotonic) {
-      counters.ordersLate += 1
+      tally.counters.ordersLate += 1
       let late = ClientError.internalError.saying(
         "a gateway has not confirmed this within broker.gateway_timeout; it is told again as soon as it answers")
       answer(requester, .failed(late), in: &turn)

@@ -6,14 +6,14 @@ extension BrokerCore {
   /// Switches revocations on: what was revoked before is loaded (``isStarting``). Call it before anything else; without it
   /// nothing can be revoked.
   public func openRevocations(in turn: inout Turn) {
-    revocations = RevocationLog(store: disk)
+    revocations = RevocationLog(store: stores.disk)
     run(.loadRevocations, in: &turn)
   }
 
   func loadRevocations(waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     guard let log = revocations else { return }
     do throws(ClientError) {
-      let opened = try load(RevocationLog.question, of: disk, in: &turn)
+      let opened = try stores.load(RevocationLog.question, of: stores.disk, in: &turn)
       var table = RevocationTable()
       for entry in opened.entries {
         guard let revocation = try? Revocation(bytes: entry.data) else {
@@ -22,9 +22,9 @@ extension BrokerCore {
         table.insert(revocation)
       }
       log.loaded(opened, table)
-      for link in links.sorted where link.state == .open { tellRevocations(to: link.gateway, in: &turn) }
+      for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
     } catch {
-      if !turn.missing.isEmpty { park(waiting, .loadRevocations, in: &turn) }
+      if !turn.missing.isEmpty { stores.park(waiting, .loadRevocations, in: &turn) }
     }
   }
 
@@ -76,7 +76,7 @@ extension BrokerCore {
     _ pending: PendingRevocation, error: ClientError?, in turn: inout Turn
   ) {
     revocations?.underWay -= 1
-    counters.revocations += 1
+    tally.counters.revocations += 1
     var response = BrokerResponse.done
     if error != nil {
       response = .failed(
@@ -132,7 +132,7 @@ extension BrokerCore {
       let part = rest.prefix(Self.revocationsPerMessage)
       rest = rest.dropFirst(part.count)
       let order = SessionOrder.revoke(Array(part), replacesAll: isFirst, isComplete: rest.isEmpty)
-      send(.order(LinkOrder(id: 0, order: order)), to: gateway, in: &turn)
+      links.send(.order(LinkOrder(id: 0, order: order)), to: gateway, in: &turn)
       isFirst = false
     } while !rest.isEmpty
   }

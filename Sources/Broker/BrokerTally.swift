@@ -1,9 +1,22 @@
-public import Wire
+import Wire
 
-/// What an operator is told of who was refused because of a limit.
-extension BrokerCore {
+/// What an operator is told: counters, and who was refused because of a limit.
+final class BrokerTally {
+  var counters = BrokerCounters()
+  /// Who was refused for a limit, summed up for the log.
+  private var refusals = RefusalLedger()
+  /// The first of each cause, to be logged at once.
+  private var lines: [RefusalLedger.Line] = []
+
   func note(_ cause: RefusalCause, from source: String) {
-    if let line = refusals.note(cause, from: source) { refusalLines.append(line) }
+    if let line = refusals.note(cause, from: source) { lines.append(line) }
+  }
+
+  /// Counts what is refused for a limit of memory, of a channel or of a user.
+  func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
+    counters.limited += 1
+    note(cause, from: info?.user ?? "a service")
+    return error
   }
 
   /// An app, or the broker for it, has refused something to a user: counted where it is for a limit.
@@ -32,10 +45,10 @@ extension BrokerCore {
   /// What is to be logged now.
   ///
   /// - Parameter isMinuteOver: also what was summed up since the last time that it was.
-  public func takeRefusals(isMinuteOver: Bool) -> [RefusalLedger.Line] {
-    if isMinuteOver { refusalLines += refusals.drain() }
-    defer { refusalLines = [] }
-    return refusalLines
+  func takeRefusals(isMinuteOver: Bool) -> [RefusalLedger.Line] {
+    if isMinuteOver { lines += refusals.drain() }
+    defer { lines = [] }
+    return lines
   }
 }
 

@@ -47,7 +47,7 @@ extension BrokerCore {
       return nil
     }
     turn.known.removeAll { $0.question == .kept(account) && !$0.answer.isFailure }
-    guard case .kept(let amount) = try ask(.kept(account), of: state.store, in: &turn) else {
+    guard case .kept(let amount) = try stores.ask(.kept(account), of: state.store, in: &turn) else {
       preconditionFailure("a store answers with an amount where it is asked for one")
     }
     return amount
@@ -75,18 +75,12 @@ extension BrokerCore {
     if let edit, let original { change = change + edit.replacement.keptInHistory - original.keptInHistory }
     if publication.change?.removed != true, publication.tags["deletes"] == nil {
       if quota.isExceeded(by: kept, and: change) {
-        counters.overQuota += 1
-        throw refused(Self.quotaIsUsed, .userQuota, publication.info)
+        tally.counters.overQuota += 1
+        throw tally.refused(Self.quotaIsUsed, .userQuota, publication.info)
       }
     }
     return QuotaClaim(
       account: account, amount: KeptAmount(bytes: max(0, change.bytes), entries: max(0, change.entries)))
-  }
-
-  /// The map of a channel that is forgotten goes with its entries.
-  func giveBackEntries(of state: ChannelState) {
-    guard let quota = state.quota, let map = state.map else { return }
-    for key in map.keys { quota.replaced(map.entry(key), by: nil, in: accounts) }
   }
 
   /// 106: repeating it does not help, removing something does.

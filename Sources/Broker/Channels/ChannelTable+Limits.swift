@@ -6,11 +6,11 @@ import Wire
 ///
 /// They are for clients. Services are trusted with what they publish, and the broker's own publications (ends of entries,
 /// lists of apps) are what makes room again; but what everybody's memory can take holds for services too.
-extension BrokerCore {
+extension ChannelTable {
   /// Memory that grows with what people do, roughly: publications and maps in memory, channels, idempotency keys.
   var memoryUse: Int {
     let kept = (accounts?.memoryBytes ?? 0) + mapBytes
-    return kept + channels.count * Self.channelBytes + keyShares.total * Self.keyBytes
+    return kept + count * Self.channelBytes + keyShares.total * Self.keyBytes
   }
 
   /// A channel's state with its places in tables.
@@ -39,12 +39,12 @@ extension BrokerCore {
   ///   - info: who asks.
   /// - Throws: where the process or the owner keeps as much as is allowed.
   private func checkMemory(of owner: ChannelOwner?, _ info: ClientInfo?) throws(ClientError) {
-    if memoryUse >= configuration.memoryBytes { throw refused(Self.memoryIsFull, .memoryFull, info) }
+    if memoryUse >= configuration.memoryBytes { throw tally.refused(Self.memoryIsFull, .memoryFull, info) }
     if let owner { try checkShare(of: owner, info) }
   }
 
   private func checkShare(of owner: ChannelOwner, _ info: ClientInfo?) throws(ClientError) {
-    if owner.bytes >= configuration.userMemoryBytes { throw refused(Self.shareIsUsed, .userMemory, info) }
+    if owner.bytes >= configuration.userMemoryBytes { throw tally.refused(Self.shareIsUsed, .userMemory, info) }
   }
 
   /// Whether the memory of the broker grows with what is published on a channel: only there does anybody pay for it.
@@ -67,13 +67,13 @@ extension BrokerCore {
   ) throws(ClientError) {
     guard options.app == nil, !opened.exists, let user = Self.payer(maker.info) else { return }
     guard makers.take(for: IdentifierKey(user), at: time.monotonic) else {
-      throw refused(
+      throw tally.refused(
         .tooManyRequests.saying("you open new channels faster than is allowed; open fewer, or more slowly"),
         .userChannelRate, maker.info)
     }
     guard case .publisher = maker, Self.isKeptInMemory(options), let owner = accounts?.owner(user) else { return }
     if owner.channels >= configuration.userChannels {
-      throw refused(
+      throw tally.refused(
         .limitExceeded.saying(
           "you keep as many channels as are allowed; use those that you have, or wait until some end"),
         .userChannels, maker.info)
@@ -98,7 +98,7 @@ extension BrokerCore {
     if let info = request.info, !configuration.channelRate.isUnlimited,
       !state.rate.take(of: configuration.channelRate, at: time.monotonic)
     {
-      throw refused(
+      throw tally.refused(
         .tooManyRequests.saying("this channel gets more publications than is allowed; publish more slowly"),
         .channelRate, info)
     }
@@ -114,7 +114,7 @@ extension BrokerCore {
   /// - Throws: where the presence of the channel shows as many as are allowed.
   func checkMember(_ member: ClientInfo, of state: ChannelState) throws(ClientError) {
     guard state.members.count >= configuration.maximumMembers, state.members[member.client] == nil else { return }
-    throw refused(
+    throw tally.refused(
       .limitExceeded.saying("the channel has as many members as are allowed; try again when some have left"),
       .channelMembers, member)
   }
@@ -125,11 +125,17 @@ extension BrokerCore {
     return info.user.isEmpty ? " " + info.client : info.user
   }
 
-  /// Counts a refusal, and notes it for the log.
-  func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
-    counters.limited += 1
-    note(cause, from: info?.user ?? "a service")
-    return error
+  /// - Throws: where the channel, the publisher or the broker holds as many keys as are allowed.
+  func checkKeys(_ owner: String?, in state: ChannelState) throws(ClientError) {
+    let limits = configuration.idempotencyKeys
+    let isFull =
+      state.idempotency.count >= limits.ofChannel || keyShares.total >= limits.inAll
+      || keyShares.count(of: owner) >= limits.ofUser
+    guard isFull else { return }
+    tally.counters.keysRefused += 1
+    tally.note(.idempotencyKeys, from: owner ?? "a service")
+    throw .tooManyRequests.saying(
+      "too many idempotency keys are held for the time that they are remembered; publish more slowly, or without a key")
   }
 
   /// 100: a client can do nothing about it but wait.

@@ -8,8 +8,8 @@ extension BrokerCore {
     on name: ChannelName, for viewer: String?, within answer: AnswerLimit, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {
     let audience = try audience(of: name, for: viewer, in: &turn)
-    guard let members = inUse(name)?.members else { return .presence([]) }
-    let (most, limit) = (Int(configuration.maximumPageSize), bytes(of: answer))
+    guard let members = channels[name]?.members else { return .presence([]) }
+    let (most, limit) = (Int(configuration.maximumPageSize), configuration.bytes(of: answer))
     // What all of them weigh is known: where all would be named, nothing is gathered to be thrown away.
     var isTooLarge = audience == nil && members.count <= most && members.bytes > limit
     var named: [ClientInfo] = []
@@ -37,7 +37,7 @@ extension BrokerCore {
     of name: ChannelName, for viewer: String?, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {
     let audience = try audience(of: name, for: viewer, in: &turn)
-    guard let members = inUse(name)?.members else { return .presenceStats(clients: 0, users: 0) }
+    guard let members = channels[name]?.members else { return .presenceStats(clients: 0, users: 0) }
     guard let audience else {
       return .presenceStats(clients: UInt32(clamping: members.count), users: UInt32(clamping: members.userCount))
     }

@@ -1,0 +1,228 @@
+import Log
+import Wire
+
+/// The channels in use: which of them are idle, whose keys and entries end next, and what all of them take in memory.
+final class ChannelTable {
+  let configuration: BrokerConfiguration
+  let tally: BrokerTally
+  /// Of the store that is memory, where it keeps them.
+  let accounts: (any MemoryAccounts)?
+  private var states: [ChannelName: ChannelState] = [:]
+  /// The one that was asked for last: one command asks for the same several times.
+  private var recent: ChannelState?
+  /// In the order in which they fell idle, each once.
+  private var idle = DueQueue<ChannelName>()
+  /// Those that hold idempotency keys, by the monotonic time at which the first of them ends.
+  private var keyEnds = DueIndex<ChannelName>()
+  private(set) var keyShares = KeyShares()
+  /// Maps of which an entry ends by itself, by the wall clock.
+  private var mapEnds = DueIndex<ChannelName>()
+  /// Memory that the entries of maps take, roughly.
+  private(set) var mapBytes = 0
+  /// Of the users that make channels.
+  var makers: TokenBuckets<IdentifierKey>
+
+  init(_ configuration: BrokerConfiguration, _ accounts: (any MemoryAccounts)?, _ tally: BrokerTally) {
+    self.configuration = configuration
+    self.accounts = accounts
+    self.tally = tally
+    makers = TokenBuckets(configuration.creationRate, capacity: 100_000)
+  }
+
+  /// Nil where the channel is not in use.
+  subscript(name: ChannelName) -> ChannelState? {
+    if let recent, recent.name == name { return recent }
+    guard let state = states[name] else { return nil }
+    recent = state
+    return state
+  }
+
+  var count: Int { states.count }
+  var isEmpty: Bool { states.isEmpty }
+  /// Of the table, which a flood must not leave large.
+  var capacity: Int { states.capacity }
+  /// Times that are waited for: of channels that may be forgotten, of keys, of entries.
+  var waitingTimes: (idle: Int, keys: Int, entries: Int) { (idle.count, keyEnds.count, mapEnds.count) }
+
+  /// Sorted, so that a seed replays to the same end.
+  var sorted: [ChannelState] { states.values.sorted { $0.name < $1.name } }
+
+  /// Channels that somebody is subscribed to.
+  func active(prefix: String, limit: Int) -> [ChannelName] {
+    let active = states.values.lazy.filter { !$0.interest.isEmpty || !$0.members.isEmpty }.map(\.name)
+    let matching = active.filter { prefix.isEmpty || $0.string.utf8.starts(with: prefix.utf8) }
+    return Array(matching.sorted().prefix(limit))
+  }
+
+  // MARK: Beginning and end
+
+  /// From here on the channel is in use.
+  ///
+  /// - Parameter keys: that are remembered of it.
+  func open(_ state: ChannelState, holding keys: [IdempotencyRecord], at time: BrokerTime) {
+    states[state.name] = state
+    for record in keys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    mapBytes += state.map?.bytes ?? 0
+    state.rate = TokenLevel(configuration.channelRate)
+    if state.options.durability == .memory { state.owner = accounts?.owner(of: state.name) }
+    noteEnds(of: state)
+    noteIdle(state, at: time)
+    recent = state
+  }
+
+  /// Starts the clock after which a channel without subscribers is forgotten.
+  func noteIdle(_ state: ChannelState, at time: BrokerTime) {
+    guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
+    state.idleSince = time.monotonic
+    queueAsIdle(state, at: time.monotonic)
+  }
+
+  /// A channel that subscribers come to and leave all the time stands in the queue once, from when it was idle first.
+  private func queueAsIdle(_ state: ChannelState, at time: Int64) {
+    if state.isHidden || state.isQueuedAsIdle { return }
+    state.isQueuedAsIdle = true
+    idle.add(state.name, at: time)
+  }
+
+  /// - Parameter isReading: somebody waits for what a store knows of the channel.
+  func forgetIdle(at time: BrokerTime, unless isReading: (ChannelName) -> Bool) {
+    let limit = time.monotonic - configuration.idleChannelTimeout
+    for _ in 0..<Self.forgottenPerTurn {
+      guard let name = idle.next(upTo: limit) else { return }
+      guard let state = states[name] else { continue }
+      state.isQueuedAsIdle = false
+      guard let since = state.idleSince else { continue }
+      if since > limit {
+        queueAsIdle(state, at: since)
+      } else if !isReading(name), state.canBeForgotten || isForgettableMap(state, at: time) {
+        forget(state)
+      } else {
+        state.idleSince = time.monotonic
+        queueAsIdle(state, at: time.monotonic)
+      }
+    }
+  }
+
+  /// Channels and keys that one turn forgets, so that a million that fall idle together hold up nobody's messages.
+  static let forgottenPerTurn = 2000
+
+  /// A map in memory alone that nobody wrote or watched for long is taken for abandoned.
+  private func isForgettableMap(_ state: ChannelState, at time: BrokerTime) -> Bool {
+    guard let map = state.map, state.options.mapMode != .persistent, state.isAtRest, state.idempotency.isEmpty else {
+      return false
+    }
+    return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
+  }
+
+  func forget(_ state: ChannelState) {
+    states[state.name] = nil
+    mapBytes -= state.map?.bytes ?? 0
+    // The map goes with its entries.
+    if let quota = state.quota, let map = state.map {
+      for key in map.keys { quota.replaced(map.entry(key), by: nil, in: accounts) }
+    }
+    if recent === state { recent = nil }
+    mapEnds.remove(state.name)
+    keyEnds.remove(state.name)
+    state.idempotency.forEachOwner { keyShares.remove($0) }
+    state.store.release(state.name)
+  }
+
+  /// Tables that a flood has made large are made small again.
+  func giveBackMemory() {
+    states.giveBackMemory()
+    keyShares.giveBackMemory()
+  }
+
+  // MARK: Entries of maps
+
+  /// A publication of a map is there for all to see.
+  func apply(_ publication: Publication, to map: MapState, of state: ChannelState, at time: BrokerTime) {
+    mapBytes -= map.bytes
+    if let quota = state.quota, let change = publication.change {
+      quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
+    }
+    map.apply(publication)
+    mapBytes += map.bytes
+    map.lastWrite = time.monotonic
+    noteEnds(of: state)
+  }
+
+  /// Sees to it that the broker looks at the map when the next of its entries ends.
+  func noteEnds(of state: ChannelState) {
+    guard let map = state.map, map.nextEnd != map.scheduledEnd else { return }
+    map.scheduledEnd = map.nextEnd
+    if let end = map.nextEnd { mapEnds.set(state.name, at: end) } else { mapEnds.remove(state.name) }
+  }
+
+  /// The next map of which an entry has ended; ``noteEnds(of:)`` has it looked at again.
+  func nextEnded(at wall: Int64) -> (state: ChannelState, map: MapState)? {
+    while let name = mapEnds.next(upTo: wall) {
+      guard let state = states[name], let map = state.map else { continue }
+      map.scheduledEnd = nil
+      return (state, map)
+    }
+    return nil
+  }
+
+  // MARK: Idempotency keys
+
+  /// - Parameter ticket: nil where the log has the publication already.
+  func hold(
+    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: ChannelState, at time: BrokerTime
+  ) {
+    let owner = owner.flatMap { $0.isEmpty ? nil : IdentifierKey($0) }
+    state.idempotency.hold(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
+    keyShares.add(owner)
+    if state.idempotency.count == 1, let end = state.idempotency.nextEnd { keyEnds.set(state.name, at: end) }
+  }
+
+  func forgetKeys(at time: BrokerTime) {
+    var left = Self.forgottenPerTurn
+    while left > 0, let name = keyEnds.next(upTo: time.monotonic) {
+      guard let state = states[name] else { continue }
+      while left > 0, let ended = state.idempotency.endNext(upTo: time.monotonic) {
+        left -= 1
+        keyShares.remove(ended.owner)
+      }
+      if let end = state.idempotency.nextEnd { keyEnds.set(name, at: end) }
+    }
+  }
+
+  // MARK: Time
+
+  /// When something here has to be done before the next heartbeat, in monotonic milliseconds; `.max`: nothing has.
+  func nextDeadline(at time: BrokerTime) -> Int64 {
+    let ended = mapEnds.nextTime.map { time.deadline(ofWall: $0) } ?? .max
+    // More are to be forgotten, where one turn was not enough.
+    let isBehind =
+      idle.nextTime.map { $0 <= time.monotonic - configuration.idleChannelTimeout } ?? false
+      || keyEnds.nextTime.map { $0 <= time.monotonic } ?? false
+    return isBehind ? min(ended, time.monotonic + 5) : ended
+  }
+}
+
+/// How many idempotency keys each publisher has under way.
+struct KeyShares {
+  private(set) var total = 0
+  private var byOwner: [IdentifierKey: Int] = [:]
+
+  /// - Parameter owner: nil: a key of nobody's share.
+  mutating func add(_ owner: IdentifierKey?) {
+    total += 1
+    if let owner { byOwner[owner, default: 0] += 1 }
+  }
+
+  mutating func remove(_ owner: IdentifierKey?) {
+    total -= 1
+    guard let owner, let count = byOwner[owner] else { return }
+    byOwner[owner] = count > 1 ? count - 1 : nil
+  }
+
+  func count(of owner: String?) -> Int {
+    guard let owner, !owner.isEmpty else { return 0 }
+    return byOwner[IdentifierKey(owner)] ?? 0
+  }
+
+  mutating func giveBackMemory() { byOwner.giveBackMemory() }
+}
