@@ -28,22 +28,14 @@ final class HotChannel {
   var isHeld = false
   var ttl: Int64 = 0
   var historySize = HotChannel.tailLimit
-  /// Keys and origins of relaxed entries that are not on disk yet.
-  var traces = RequestTraces()
   /// On the clock of ``HotChannels/clock``.
   var lastUse: Int64
   /// Entries that went to the writer, and of which it has not told yet what became of them.
   private(set) var waiting = 0
   /// An entry did not follow what the writer knows of the channel: it is read from disk again.
   private(set) var isStale = false
-  /// Changes of publications that are not on disk yet, of a durable channel: they show when they are.
-  private var edits: [(offset: UInt64, edit: LogEdit)] = []
-  /// Of a relaxed channel, by the offset of what they change: they show at once, also in what only the disk holds.
-  private var shownEdits: [UInt64: (offset: UInt64, edit: LogEdit)] = [:]
-  /// Pages that are being read.
-  private var readsUnderWay = 0
-  /// What became of publications since the oldest of those reads began, by their offsets: the readers may not see it.
-  private var changedMeanwhile: [UInt64: Publication] = [:]
+  private(set) var changes: HotChanges
+  private var pages = PagesUnderWay.none
 
   var isDurable: Bool { writer.durability == .durable }
 
@@ -55,6 +47,7 @@ final class HotChannel {
     top = writer.committed.top
     committed = writer.committed.top
     lastUse = clock
+    changes = HotChanges(of: writer.durability)
   }
 
   var position: StreamPosition { StreamPosition(epoch: epoch, offset: top) }
@@ -71,18 +64,10 @@ final class HotChannel {
     historySize = entry.historySize
     // What stood at this offset failed, or is about to.
     tail.truncate(from: offset)
-    if let edit = entry.edit {
-      if isDurable {
-        edits.append((offset, edit))
-      } else {
-        tail.replace(with: edit.replacement)
-        shownEdits[edit.replacement.offset] = (offset, edit)
-      }
-    }
+    if let replacement = changes.add(entry) { tail.replace(with: replacement) }
     if !isDurable {
       top = offset
       floor = max(floor, entry.floor)
-      traces.add(entry)
     }
     if entry.isKept {
       if let last = tail.lastOffset, last + 1 != offset, last <= committed { clearTail() }
@@ -98,17 +83,10 @@ final class HotChannel {
     waiting -= count
     committed = max(committed, top)
     self.floor = max(self.floor, floor)
-    if isDurable { self.top = max(self.top, top) } else { traces.drop(through: top) }
-    while let first = edits.first, first.offset <= top {
-      let replacement = first.edit.replacement
-      tail.replace(with: replacement)
-      if readsUnderWay > 0 { changedMeanwhile[replacement.offset] = replacement }
-      edits.removeFirst()
-    }
-    if !shownEdits.isEmpty {
-      if readsUnderWay > 0 { for (offset, shown) in shownEdits { changedMeanwhile[offset] = shown.edit.replacement } }
-      shownEdits = shownEdits.filter { $0.value.offset > top }
-    }
+    if isDurable { self.top = max(self.top, top) }
+    let (changed, shown) = changes.settle(through: top)
+    for replacement in shown { tail.replace(with: replacement) }
+    if !changed.isEmpty { pages.note(changed) }
     trimTail()
   }
 
@@ -117,7 +95,7 @@ final class HotChannel {
     waiting -= 1
     if isStale { self.isStale = true }
     if tail.ticket(at: offset) == ticket { tail.truncate(from: offset) }
-    edits.removeAll { $0.offset == offset }
+    changes.fail(offset: offset)
   }
 
   /// Drops what is not kept, and then, of what is on disk, what is too much.
@@ -147,18 +125,11 @@ final class HotChannel {
     return first <= span.lowerBound && last >= span.upperBound
   }
 
-  func readBegan() { readsUnderWay += 1 }
+  func readBegan() { pages.began() }
+  func readEnded() { pages.ended() }
 
   /// The channel stands anew in another's place, while pages of it are read.
-  func takeReads(of other: HotChannel) {
-    readsUnderWay = other.readsUnderWay
-    changedMeanwhile = other.changedMeanwhile
-  }
-
-  func readEnded() {
-    readsUnderWay -= 1
-    if readsUnderWay == 0 { changedMeanwhile = [:] }
-  }
+  func takeReads(of other: HotChannel) { pages = other.pages }
 
   /// What is to be read for the tail beside a page, once, so that the next reads need no disk.
   func takeWarmth() -> ReadJob.Warmth? {
@@ -211,7 +182,6 @@ final class HotChannel {
 
   /// What the disk holds, with the changes that are on their way there or came there since it was read.
   private func asNow(_ stored: Publication) -> Publication {
-    if shownEdits.isEmpty && changedMeanwhile.isEmpty { return stored }
-    return shownEdits[stored.offset]?.edit.replacement ?? changedMeanwhile[stored.offset] ?? stored
+    changes.shown(stored.offset) ?? pages[stored.offset] ?? stored
   }
 }

@@ -153,8 +153,7 @@ extension SQLiteStore {
     channel.isHeld = true
     channel.lastUse = hot.clock
     let now = options.now()
-    var keys = channel.traces.keys(at: now)
-    var origins = channel.traces.origins(at: now)
+    var (keys, origins) = channel.changes.traces(at: now)
     if row != nil {
       keys = (disk.keys + keys).newestPerKey()
       origins.merge(disk.origins) { max($0, $1) }

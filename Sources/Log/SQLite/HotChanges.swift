@@ -1,0 +1,112 @@
+import Wire
+
+/// Of what a channel's writer has and the disk has not, everything but the publications, which the tail holds.
+enum HotChanges {
+  /// A publication is changed by the entry at `offset`.
+  struct Change {
+    var offset: UInt64
+    var replacement: Publication
+  }
+
+  /// Changes show when they are on disk. In order.
+  case durable([Change])
+  /// Changes show at once, also in what only the disk holds: the last of each publication by its offset. Keys and origins
+  /// are known here alone until they are on disk.
+  case relaxed([UInt64: Change], RequestTraces)
+
+  init(of durability: Durability) { self = durability == .durable ? .durable([]) : .relaxed([:], RequestTraces()) }
+
+  /// An entry went to the writer.
+  ///
+  /// - Returns: the publication that shows otherwise from here on.
+  mutating func add(_ entry: LogEntry) -> Publication? {
+    let offset = entry.publication.offset
+    let change = entry.edit.map { Change(offset: offset, replacement: $0.replacement) }
+    switch consume self {
+    case .durable(var changes):
+      if let change { changes.append(change) }
+      self = .durable(changes)
+      return nil
+    case .relaxed(var changes, var traces):
+      if let change { changes[change.replacement.offset] = change }
+      traces.add(entry)
+      self = .relaxed(changes, traces)
+      return change?.replacement
+    }
+  }
+
+  /// Everything through an offset is on disk.
+  ///
+  /// - Returns: publications that were changed on disk, or may have been, and those of them that show otherwise from here
+  ///   on.
+  mutating func settle(through top: UInt64) -> (changed: [Publication], shown: ArraySlice<Publication>) {
+    switch consume self {
+    case .durable(var changes):
+      let settled = changes.prefix { $0.offset <= top }.map(\.replacement)
+      if !settled.isEmpty { changes.removeFirst(settled.count) }
+      self = .durable(changes)
+      return (settled, settled[...])
+    case .relaxed(var changes, var traces):
+      traces.drop(through: top)
+      let former = changes.isEmpty ? [] : changes.values.map(\.replacement)
+      if !changes.isEmpty { changes = changes.filter { $0.value.offset > top } }
+      self = .relaxed(changes, traces)
+      return (former, [])
+    }
+  }
+
+  /// The entry at the offset did not get to the disk.
+  mutating func fail(offset: UInt64) {
+    guard case .durable(var changes) = self, !changes.isEmpty else { return }
+    changes.removeAll { $0.offset == offset }
+    self = .durable(changes)
+  }
+
+  /// How a publication shows whose change is not on disk yet.
+  func shown(_ offset: UInt64) -> Publication? {
+    guard case .relaxed(let changes, _) = self, !changes.isEmpty else { return nil }
+    return changes[offset]?.replacement
+  }
+
+  /// Keys and origins that the disk does not know.
+  func traces(at now: Int64) -> (keys: [IdempotencyRecord], origins: [RequestOrigin: UInt64]) {
+    guard case .relaxed(_, let traces) = self else { return ([], [:]) }
+    return (traces.keys(at: now), traces.origins(at: now))
+  }
+}
+
+/// Pages of a channel that are being read from disk.
+enum PagesUnderWay {
+  case none
+  /// - changed: what became of publications since the oldest of those reads began, by their offsets: the readers may not see
+  ///   it.
+  case some(count: Int, changed: [UInt64: Publication])
+
+  mutating func began() {
+    switch consume self {
+    case .none: self = .some(count: 1, changed: [:])
+    case .some(let count, let changed): self = .some(count: count + 1, changed: changed)
+    }
+  }
+
+  mutating func ended() {
+    switch consume self {
+    case .none: preconditionFailure("a page that has been read was begun")
+    case .some(let count, let changed): self = count > 1 ? .some(count: count - 1, changed: changed) : .none
+    }
+  }
+
+  /// Publications were changed.
+  mutating func note(_ replacements: [Publication]) {
+    switch consume self {
+    case .none: self = .none
+    case .some(let count, var changed):
+      for replacement in replacements { changed[replacement.offset] = replacement }
+      self = .some(count: count, changed: changed)
+    }
+  }
+
+  subscript(offset: UInt64) -> Publication? {
+    if case .some(_, let changed) = self { changed[offset] } else { nil }
+  }
+}
