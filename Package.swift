@@ -35,8 +35,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),  // NIO's too.
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
-    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(
       url: "https://github.com/apple/swift-configuration.git", from: "1.4.0",
@@ -59,6 +57,8 @@ let package = Package(
 
     // The libraries, in the order in which one may import another.
     .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], swiftSettings: hot),
+    // Digests, seals, signatures and randomness: the system's OpenSSL, and nothing else.
+    .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: library),
     .target(name: "TLS", dependencies: ["COpenSSL", "CLinuxIO", nioCore, logging], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
     .target(
@@ -75,7 +75,7 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "Auth",
-      dependencies: ["Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
+      dependencies: ["Cryptography", "Wire", logging],
       // Optimised builds take `stat` for a part of CoreFoundation, which cannot be imported by itself (Swift 6.3).
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
@@ -95,11 +95,11 @@ let package = Package(
       swiftSettings: library),
     // The rules of the two apps, pure.
     .target(
-      name: "Apps", dependencies: ["Wire", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: hot),
+      name: "Apps", dependencies: ["Cryptography", "Wire"], swiftSettings: hot),
     // The keys of what is sealed, in files apart from the log, and the clock by which they are destroyed.
     .target(
       name: "Vault",
-      dependencies: ["Apps", "Wire", "CLinuxIO", logging, .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["Apps", "Cryptography", "Wire", "CLinuxIO", logging],
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
@@ -108,8 +108,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1, logging,
-        metrics, .product(name: "Crypto", package: "swift-crypto"),
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
+        logging, metrics,
       ],
       swiftSettings: hot),
     .target(
@@ -149,6 +149,7 @@ let package = Package(
       ],
       swiftSettings: library),
 
+    .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: base),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: base),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
@@ -160,7 +161,7 @@ let package = Package(
       swiftSettings: base),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
     .testTarget(
-      name: "AuthTests", dependencies: ["Auth", "Wire", .product(name: "JWTKit", package: "jwt-kit"), logging],
+      name: "AuthTests", dependencies: ["Auth", "Cryptography", "Wire", logging],
       swiftSettings: base),
     .testTarget(
       name: "LogTests",
@@ -178,8 +179,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
-        .product(name: "Crypto", package: "swift-crypto"),
+        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
       ],
       swiftSettings: base),
     .testTarget(

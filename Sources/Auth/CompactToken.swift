@@ -37,6 +37,10 @@ struct CompactToken {
     self.encodedPayload = parts[1]
   }
 
+  func isSigned(with key: VerificationKey) -> Bool {
+    key.isSignature(signature, of: Array(signedBytes), algorithm)
+  }
+
   /// The claims. Call it only once the signature is checked.
   func claims() throws(TokenError) -> JSONObject { try Self.object(encodedPayload, part: "payload") }
 

@@ -1,11 +1,11 @@
+import Cryptography
 import Foundation
-import JWTKit
 public import Logging
 
 /// Checks JSON Web Tokens: header, signature, then claims, in that order. What a token says is not looked at before its
 /// signature holds, and nothing that it says decides which key is used beyond a look-up of its `kid`.
 ///
-/// JWTKit does the cryptography only. Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it
+/// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it
 /// stands in the token; only where it holds line breaks is the whitespace between its tokens left out.
 public struct JWTVerifier: TokenVerifier {
   private let keys: [VerificationKey]
@@ -24,8 +24,8 @@ public struct JWTVerifier: TokenVerifier {
     _ configuration: VerifierConfiguration,
     now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },
     age: (@Sendable () -> Int64)? = nil, logger: Logger = Logger(label: "fanfare.auth")
-  ) async throws(VerifierConfigurationError) {
-    self.keys = try await Self.keys(configuration)
+  ) throws(VerifierConfigurationError) {
+    self.keys = try Self.keys(configuration)
     var caches: [KeySetCache] = []
     for source in configuration.keySets {
       caches.append(KeySetCache(source, load: try Self.loader(source), now: age ?? now, logger: logger))
@@ -84,8 +84,8 @@ public struct JWTVerifier: TokenVerifier {
 
   /// Tries the configured keys of the token's own type first: they cost no reading of a key set.
   private func checkSignature(_ token: CompactToken) async throws(TokenError) {
-    let configured = keys.compactMap { $0.algorithm(token.algorithm) }
-    if configured.contains(where: { Self.signed(token, with: $0) }) { return }
+    let configured = keys.filter { $0.answers(for: token.algorithm) }
+    if configured.contains(where: token.isSigned) { return }
     guard !caches.isEmpty, !token.algorithm.isSymmetric else {
       throw .invalid(
         reason: configured.isEmpty
@@ -98,8 +98,8 @@ public struct JWTVerifier: TokenVerifier {
     var unavailable: TokenError?
     for cache in caches {
       do throws(TokenError) {
-        let found = try await cache.keys(for: keyID).algorithms(keyID, token.algorithm)
-        if found.contains(where: { Self.signed(token, with: $0) }) { return }
+        let found = try await cache.keys(for: keyID).keys(keyID, for: token.algorithm)
+        if found.contains(where: token.isSigned) { return }
       } catch {
         unavailable = error
       }
@@ -107,41 +107,40 @@ public struct JWTVerifier: TokenVerifier {
     throw unavailable ?? .invalid(reason: "no key of the key set matches the token's kid, algorithm and signature")
   }
 
-  private static func signed(_ token: CompactToken, with algorithm: any JWTAlgorithm) -> Bool {
-    (try? algorithm.verify(token.signature, signs: token.signedBytes)) == true
-  }
-
   private static func keys(
     _ configuration: VerifierConfiguration
-  ) async throws(VerifierConfigurationError) -> [VerificationKey] {
+  ) throws(VerifierConfigurationError) -> [VerificationKey] {
     var keys: [VerificationKey] = []
-    if let secret = configuration.hmacSecret { keys.append(try await hmacKey(secret)) }
+    if let text = configuration.hmacSecret { keys.append(VerificationKey(secret: try secret(text))) }
     if let pem = configuration.rsaPublicKey {
-      keys.append(try await key("RSA public key") { try await .rsa(Insecure.RSA.PublicKey(pem: pem)) })
+      keys.append(try key("RSA public key") { () throws(UnusableKey) in try .init(pem: pem) { $0 == .rsa } })
     }
     if let pem = configuration.ecdsaPublicKey {
-      keys.append(try await key("ECDSA public key") { try await .ecdsa(pem: pem) })
+      keys.append(
+        try key("ECDSA public key") { () throws(UnusableKey) in
+          try .init(pem: pem) { if case .ecdsa = $0 { true } else { false } }
+        })
     }
     if let text = configuration.ed25519PublicKey {
-      keys.append(try await key("Ed25519 public key") { try await .ed25519(text: text) })
+      keys.append(try key("Ed25519 public key") { () throws(UnusableKey) in try .init(ed25519: text) })
     }
     return keys
   }
 
-  /// Also the minter's way to a key, so that both refuse the same secrets.
-  static func hmacKey(_ secret: String) async throws(VerifierConfigurationError) -> VerificationKey {
-    if secret.contains("-----BEGIN") { throw .secretIsAKey }
-    let bytes = Array(secret.utf8)
+  /// Also the minter's way to a secret, so that both refuse the same.
+  static func secret(_ text: String) throws(VerifierConfigurationError) -> [UInt8] {
+    if text.contains("-----BEGIN") { throw .secretIsAKey }
+    let bytes = Array(text.utf8)
     guard bytes.count >= VerifierConfigurationError.minimumSecretLength else {
       throw .secretTooShort(bytes: bytes.count)
     }
-    return try await key("HMAC secret") { try await .hmac(bytes) }
+    return bytes
   }
 
   private static func key(
-    _ name: String, _ make: () async throws -> VerificationKey
-  ) async throws(VerifierConfigurationError) -> VerificationKey {
-    do { return try await make() } catch { throw .unusableKey(name: name) }
+    _ name: String, _ make: () throws(UnusableKey) -> VerificationKey
+  ) throws(VerifierConfigurationError) -> VerificationKey {
+    do { return try make() } catch { throw .unusableKey(name: name) }
   }
 
   private static func loader(

@@ -1,4 +1,4 @@
-import JWTKit
+import Cryptography
 import Wire
 
 /// The public keys of a JSON Web Key Set (RFC 7517) that a token may be checked with.
@@ -16,11 +16,11 @@ struct KeySet: Sendable {
 
   private let keys: [(keyID: String, key: VerificationKey)]
 
-  init(parsing document: [UInt8]) async throws {
+  init(parsing document: [UInt8]) throws {
     guard let entries = try RawJSON(parsing: document).object?["keys"]?.array else { throw Fault.notAKeySet }
     var keys: [(keyID: String, key: VerificationKey)] = []
     for entry in entries.prefix(Self.maximumKeys) {
-      guard let entry = entry.object, let keyID = entry["kid"]?.string, let key = await Self.key(entry) else {
+      guard let entry = entry.object, let keyID = entry["kid"]?.string, let key = Self.key(entry) else {
         continue
       }
       keys.append((keyID, key))
@@ -32,37 +32,33 @@ struct KeySet: Sendable {
   func contains(_ keyID: String) -> Bool { keys.contains { $0.keyID.hasSameBytes(as: keyID) } }
 
   /// Usually one; a set may use a `kid` again for another kind of key.
-  func algorithms(_ keyID: String, _ name: TokenAlgorithm) -> [any JWTAlgorithm] {
-    keys.filter { $0.keyID.hasSameBytes(as: keyID) }.compactMap { $0.key.algorithm(name) }
+  func keys(_ keyID: String, for algorithm: TokenAlgorithm) -> [VerificationKey] {
+    keys.filter { $0.keyID.hasSameBytes(as: keyID) && $0.key.answers(for: algorithm) }.map(\.key)
   }
 
   /// Nil where the key is not for signatures or not of a kind that is used.
-  private static func key(_ entry: JSONObject) async -> VerificationKey? {
+  private static func key(_ entry: JSONObject) -> VerificationKey? {
     if let use = entry["use"], use.string != "sig" { return nil }
     if let operations = entry["key_ops"]?.array, !operations.contains(where: { $0.string == "verify" }) { return nil }
-    guard let key = try? await publicKey(entry), key.isUsable else { return nil }
+    guard let key = try? publicKey(entry).map({ VerificationKey($0) }) else { return nil }
     guard let stated = entry["alg"] else { return key }
     guard let name = stated.string.flatMap(TokenAlgorithm.init(rawValue:)) else { return nil }
     let restricted = key.restricted(to: name)
     return restricted.isUsable ? restricted : nil
   }
 
-  private static func publicKey(_ entry: JSONObject) async throws -> VerificationKey? {
+  private static func publicKey(_ entry: JSONObject) throws(UnusableKey) -> PublicKey? {
+    func number(_ name: String) throws(UnusableKey) -> [UInt8] {
+      guard let text = entry[name]?.string, let bytes = Base64URL.decode(text.utf8) else { throw UnusableKey() }
+      return bytes
+    }
+    let curve = entry["crv"]?.string
     switch entry["kty"]?.string {
-    case "RSA":
-      guard let modulus = entry["n"]?.string, let exponent = entry["e"]?.string else { return nil }
-      return try await .rsa(Insecure.RSA.PublicKey(modulus: modulus, exponent: exponent))
+    case "RSA": return try PublicKey(rsaModulus: number("n"), exponent: number("e"))
     case "EC":
-      guard let x = entry["x"]?.string, let y = entry["y"]?.string else { return nil }
-      switch entry["crv"]?.string {
-      case "P-256": return try await .ecdsa(ES256PublicKey(parameters: (x, y)), as: .es256)
-      case "P-384": return try await .ecdsa(ES384PublicKey(parameters: (x, y)), as: .es384)
-      case "P-521": return try await .ecdsa(ES512PublicKey(parameters: (x, y)), as: .es512)
-      default: return nil
-      }
-    case "OKP":
-      guard entry["crv"]?.string == "Ed25519", let x = entry["x"]?.string else { return nil }
-      return try await .ed25519(text: x)
+      guard let curve = curve.flatMap(Curve.init(rawValue:)) else { return nil }
+      return try PublicKey(curve, x: number("x"), y: number("y"))
+    case "OKP": return curve == "Ed25519" ? try PublicKey(ed25519: number("x")) : nil
     default: return nil
     }
   }

@@ -60,7 +60,7 @@ actor KeySetCache {
 
   private func read(startedAt time: Int64) async {
     do {
-      keys = try await KeySet(parsing: try await load())
+      keys = try KeySet(parsing: try await load())
       loadedAt = time
     } catch {
       logger.warning(

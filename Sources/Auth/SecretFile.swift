@@ -1,3 +1,5 @@
+import Cryptography
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -106,15 +108,14 @@ public enum SecretFile {
   /// Writes a new secret beside the path, makes it durable, then links it into place: the link fails where the path
   /// exists, and no crash leaves half a secret there.
   private static func create(_ path: String, folder: String) throws(Fault) {
-    var random = SystemRandomNumberGenerator()
-    let temporary = path + "." + hex(random.next()) + ".new"
+    let temporary = path + "." + hex(Randomness.bytes(8)) + ".new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(path, "creating") }
     defer {
       close(descriptor)
       unsafe unlink(temporary)
     }
-    var text = (0..<newSecretBytes / 8).map { _ in hex(random.next()) }.joined() + "\n"
+    var text = hex(Randomness.bytes(newSecretBytes)) + "\n"
     let written = text.withUTF8 { unsafe write(descriptor, $0.baseAddress, $0.count) }
     guard written == newSecretBytes * 2 + 1, fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else {
       throw failure(path, "writing")
@@ -143,9 +144,8 @@ public enum SecretFile {
     return Array(bytes[..<count])
   }
 
-  private static func hex(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+  private static func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   private static func failure(_ path: String, _ doing: String) -> Fault {

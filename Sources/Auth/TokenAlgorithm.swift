@@ -1,3 +1,5 @@
+import Cryptography
+
 /// The signature algorithms that a token may use (RFC 7518, section 3.1, and RFC 8037). `none` is not one of them, in
 /// any spelling.
 enum TokenAlgorithm: String, Sendable, CaseIterable {
@@ -17,6 +19,15 @@ enum TokenAlgorithm: String, Sendable, CaseIterable {
     switch self {
     case .hs256, .hs384, .hs512: true
     default: false
+    }
+  }
+
+  /// EdDSA has one of its own.
+  var digest: Digest {
+    switch self {
+    case .hs256, .rs256, .es256: .sha256
+    case .hs384, .rs384, .es384: .sha384
+    case .hs512, .rs512, .es512, .edDSA: .sha512
     }
   }
 

@@ -1,5 +1,5 @@
+import Cryptography
 import Foundation
-import JWTKit
 
 /// Makes tokens signed with HS256: for `fanfare token`, for tests and for trying things out. An application makes its
 /// own, in its own backend.
@@ -13,7 +13,7 @@ public struct TokenMinter: Sendable {
     public var description: String { "\(claim) is not JSON; write for example {\"name\":\"Ada\"}" }
   }
 
-  private let algorithm: any JWTAlgorithm
+  private let secret: SecretKey
   private let audience: String?
   private let issuer: String?
   private let now: @Sendable () -> Int64
@@ -29,11 +29,8 @@ public struct TokenMinter: Sendable {
     hmacSecret: String, audience: String? = nil, issuer: String? = nil,
     now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },
     newID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
-  ) async throws(VerifierConfigurationError) {
-    guard let algorithm = try await JWTVerifier.hmacKey(hmacSecret).algorithm(.hs256) else {
-      throw .unusableKey(name: "HMAC secret")
-    }
-    self.algorithm = algorithm
+  ) throws(VerifierConfigurationError) {
+    secret = SecretKey(try JWTVerifier.secret(hmacSecret))
     self.audience = audience
     self.issuer = issuer
     self.now = now
@@ -52,7 +49,7 @@ public struct TokenMinter: Sendable {
     if !channels.isEmpty { claims.append(("channels", "[" + channels.map(quotedJSON).joined(separator: ",") + "]")) }
     try append("info", info, to: &claims)
     try append("meta", meta, to: &claims)
-    return try sign(claims)
+    return sign(claims)
   }
 
   /// - Parameters:
@@ -66,13 +63,13 @@ public struct TokenMinter: Sendable {
     claims.append(("channel", quotedJSON(channel)))
     try append("info", info, to: &claims)
     try append("data", data, to: &claims)
-    return try sign(claims)
+    return sign(claims)
   }
 
   /// - Parameters:
   ///   - expiresIn: seconds, at most ``PlaceClaims/longestLifetime``.
-  public func placeToken(user: String, place: String, expiresIn: Int64) throws -> String {
-    try sign(standardClaims(user: user, expiresIn: expiresIn) + [("place", quotedJSON(place))])
+  public func placeToken(user: String, place: String, expiresIn: Int64) -> String {
+    sign(standardClaims(user: user, expiresIn: expiresIn) + [("place", quotedJSON(place))])
   }
 
   private func standardClaims(user: String, expiresIn: Int64?) -> [(String, String)] {
@@ -93,10 +90,10 @@ public struct TokenMinter: Sendable {
     claims.append((name, String(decoding: value.bytes, as: UTF8.self)))
   }
 
-  private func sign(_ claims: [(String, String)]) throws -> String {
+  private func sign(_ claims: [(String, String)]) -> String {
     let payload = "{" + claims.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     let header = #"{"alg":"HS256","typ":"JWT"}"#
     let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)
-    return signed + "." + Base64URL.encode(try algorithm.sign(Array(signed.utf8)))
+    return signed + "." + Base64URL.encode(Digest.sha256.authenticate(Array(signed.utf8), with: secret))
   }
 }

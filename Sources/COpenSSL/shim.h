@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "keys.h"
 #include "port.h"
 #include "records.h"
 

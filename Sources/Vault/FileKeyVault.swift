@@ -1,5 +1,5 @@
 public import Apps
-import Crypto
+import Cryptography
 import Dispatch
 import Synchronization
 
@@ -16,7 +16,7 @@ public final class FileKeyVault: KeyVault {
   static let millisecondsPerHour: Int64 = 3_600_000
 
   private let sealFile: KeyFile
-  private let lasting: SymmetricKey
+  private let lasting: SecretKey
   /// How long an hour's key may be needed, from the end of the hour, in milliseconds.
   private let keepFor: Int64
   private struct Contents {
@@ -51,9 +51,9 @@ public final class FileKeyVault: KeyVault {
     if let bytes = try lastingFile.read() {
       // Kept in the same form, as the key of one hour that never was.
       guard let key = HourKeys(bytes)?[Self.noHour] else { throw .damaged(path: lastingFile.path) }
-      lasting = SymmetricKey(data: key)
+      lasting = SecretKey(key)
     } else {
-      lasting = SymmetricKey(size: .bits256)
+      lasting = SecretKey(randomBytes: HourKeys.keyBytes)
       var keys = HourKeys()
       keys[Self.noHour] = lasting.bytes
       try lastingFile.replace(with: keys.encoded)
@@ -79,7 +79,7 @@ public final class FileKeyVault: KeyVault {
     return try change { keys in
       var changes = keys.destroy(before: self.oldestHour(at: now))
       for hour in [hour, hour + 1] where keys[hour] == nil {
-        keys[hour] = SymmetricKey(size: .bits256).bytes
+        keys[hour] = Randomness.bytes(HourKeys.keyBytes)
         changes += 1
       }
       return changes
@@ -129,7 +129,7 @@ public final class FileKeyVault: KeyVault {
     guard let hourKey = contents.withLock({ $0.keys[hour] }) else {
       throw .unavailable("the key of the hour is not on the disk yet")
     }
-    return SealedKey(hour: hour, box: try Self.wrap(key, under: SymmetricKey(data: hourKey), .sealedKey(hour)))
+    return SealedKey(hour: hour, box: try Self.wrap(key, under: SecretKey(hourKey), .sealedKey(hour)))
   }
 
   public func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey {
@@ -144,17 +144,17 @@ public final class FileKeyVault: KeyVault {
   public func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] { try unseal(key) }
 
   public func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText {
-    let key = SymmetricKey(size: .bits256)
+    let key = SecretKey(randomBytes: HourKeys.keyBytes)
     return SealedText(key: try seal(key.bytes, at: now), box: try Self.wrap(text, under: key, .text))
   }
 
   public func decrypt(_ box: Bytes64, with key: ReleasedKey) throws(KeyVaultError) -> [UInt8] {
-    try Self.unwrap(box, under: SymmetricKey(data: try open(key)), .text)
+    try Self.unwrap(box, under: SecretKey(try open(key)), .text)
   }
 
   private func unseal(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] {
     guard let bytes = contents.withLock({ $0.keys[key.hour] }) else { throw .destroyed }
-    return try Self.unwrap(key.box, under: SymmetricKey(data: bytes), .sealedKey(key.hour))
+    return try Self.unwrap(key.box, under: SecretKey(bytes), .sealedKey(key.hour))
   }
 
   /// Changes the keys in the file first, then in memory. A file that cannot be written changes nothing.
@@ -198,28 +198,14 @@ public final class FileKeyVault: KeyVault {
 
   /// Nonce, ciphertext and tag, with a random nonce: an hour's key wraps far fewer than 2^32 keys (NIST SP 800-38D).
   private static func wrap(
-    _ bytes: [UInt8], under key: SymmetricKey, _ purpose: Purpose
+    _ bytes: [UInt8], under key: SecretKey, _ purpose: Purpose
   ) throws(KeyVaultError) -> Bytes64 {
-    do {
-      let box = try AES.GCM.seal(bytes, using: key, authenticating: purpose.data)
-      guard let combined = box.combined else { throw KeyVaultError.damaged }
-      return Bytes64(Array(combined))
-    } catch {
-      throw .damaged
-    }
+    do { return Bytes64(try AESGCM.seal(bytes, with: key, authenticating: purpose.data)) } catch { throw .damaged }
   }
 
   private static func unwrap(
-    _ box: Bytes64, under key: SymmetricKey, _ purpose: Purpose
+    _ box: Bytes64, under key: SecretKey, _ purpose: Purpose
   ) throws(KeyVaultError) -> [UInt8] {
-    do {
-      return Array(try AES.GCM.open(AES.GCM.SealedBox(combined: box.bytes), using: key, authenticating: purpose.data))
-    } catch {
-      throw .damaged
-    }
+    do { return try AESGCM.open(box.bytes, with: key, authenticating: purpose.data) } catch { throw .damaged }
   }
-}
-
-extension SymmetricKey {
-  fileprivate var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// The keys of hours, as a file holds them.
 ///
@@ -21,7 +21,7 @@ struct HourKeys: Equatable {
     let content = bytes.count - Self.magic.count - Self.sumBytes
     guard content >= 0, content.isMultiple(of: Self.entryBytes), bytes.starts(with: Self.magic) else { return nil }
     let body = bytes[..<(bytes.count - Self.sumBytes)]
-    guard SHA256.hash(data: body).elementsEqual(bytes[(bytes.count - Self.sumBytes)...]) else { return nil }
+    guard Digest.sha256.hash(Array(body)).elementsEqual(bytes[(bytes.count - Self.sumBytes)...]) else { return nil }
     var start = Self.magic.count
     while start < body.endIndex {
       let hour = body[start..<(start + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -38,7 +38,7 @@ struct HourKeys: Equatable {
       }
       bytes += key
     }
-    bytes += Array(SHA256.hash(data: bytes))
+    bytes += Digest.sha256.hash(bytes)
     return bytes
   }
 

@@ -7,14 +7,14 @@ struct ClaimsTests {
 
   private func connection(_ claims: String) async throws -> ConnectionClaims {
     let clock = clock
-    let verifier = try await JWTVerifier(VerifierConfiguration(hmacSecret: testSecret), now: { clock.now })
-    return try await verifier.verifyConnection(try await TestSigner.hmac().token(claims))
+    let verifier = try JWTVerifier(VerifierConfiguration(hmacSecret: testSecret), now: { clock.now })
+    return try await verifier.verifyConnection(try TestSigner.hmac().token(claims))
   }
 
   private func subscription(_ claims: String) async throws -> SubscriptionClaims {
     let clock = clock
-    let verifier = try await JWTVerifier(VerifierConfiguration(hmacSecret: testSecret), now: { clock.now })
-    return try await verifier.verifySubscription(try await TestSigner.hmac().token(claims))
+    let verifier = try JWTVerifier(VerifierConfiguration(hmacSecret: testSecret), now: { clock.now })
+    return try await verifier.verifySubscription(try TestSigner.hmac().token(claims))
   }
 
   @Test("A connection token's user, expiry, info and meta are given back")

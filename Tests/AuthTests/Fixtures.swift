@@ -1,8 +1,9 @@
 import Auth
+import Cryptography
 import Foundation
-import JWTKit
 import Logging
 import Synchronization
+import Testing
 
 /// A clock that a test moves.
 final class TestClock: Sendable {
@@ -26,30 +27,30 @@ func base64URL(_ bytes: some Sequence<UInt8>) -> String {
 
 /// Signs whatever a test wants to see refused, which no library for tokens would do.
 struct TestSigner: Sendable {
-  let algorithm: any JWTAlgorithm
+  /// As a token's header says it.
+  let algorithm: String
+  let sign: @Sendable ([UInt8]) throws -> [UInt8]
 
   func token(header: String? = nil, _ claims: String) throws -> String {
-    let header = header ?? #"{"alg":"\#(algorithm.name)"}"#
+    let header = header ?? #"{"alg":"\#(algorithm)"}"#
     let signed = base64URL(header.utf8) + "." + base64URL(claims.utf8)
-    return signed + "." + base64URL(try algorithm.sign(Array(signed.utf8)))
+    return signed + "." + base64URL(try sign(Array(signed.utf8)))
   }
 
-  static func hmac(_ secret: String = testSecret, _ digest: DigestAlgorithm = .sha256) async throws -> TestSigner {
-    try await TestSigner(
-      algorithm: JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: digest).getKey())
+  static func hmac(_ secret: String = testSecret, _ digest: Digest = .sha256) -> TestSigner {
+    let key = SecretKey(Array(secret.utf8))
+    return TestSigner(algorithm: "HS\(digest.count * 8)") { digest.authenticate($0, with: key) }
   }
 
-  static func rsa(_ key: Insecure.RSA.PrivateKey, _ digest: DigestAlgorithm = .sha256) async throws -> TestSigner {
-    try await TestSigner(algorithm: JWTKeyCollection().add(rsa: key, digestAlgorithm: digest).getKey())
+  static func rsa(_ key: PrivateKey, _ digest: Digest = .sha256) -> TestSigner {
+    TestSigner(algorithm: "RS\(digest.count * 8)") { try key.sign($0, digest: digest) }
   }
 
-  static func ecdsa(_ key: some ECDSAKey) async throws -> TestSigner {
-    try await TestSigner(algorithm: JWTKeyCollection().add(ecdsa: key).getKey())
+  static func ecdsa(_ key: PrivateKey, _ curve: Curve = .p256) -> TestSigner {
+    TestSigner(algorithm: "ES\(curve.digest.count * 8)") { try key.sign($0) }
   }
 
-  static func eddsa(_ key: EdDSA.PrivateKey) async throws -> TestSigner {
-    try await TestSigner(algorithm: JWTKeyCollection().add(eddsa: key).getKey())
-  }
+  static func eddsa(_ key: PrivateKey) -> TestSigner { TestSigner(algorithm: "EdDSA") { try key.sign($0) } }
 }
 
 /// The key pair that RFC 7515, appendix A.2, publishes as its example: a secret to nobody.
@@ -66,8 +67,15 @@ enum ExampleRSA {
     + "Xt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRu"
     + "OopznQ"
 
-  static func privateKey() throws -> Insecure.RSA.PrivateKey {
-    try Insecure.RSA.PrivateKey(modulus: modulus, exponent: exponent, privateExponent: privateExponent)
+  static func privateKey() throws -> PrivateKey {
+    try PrivateKey(
+      rsaModulus: bytes(modulus), exponent: bytes(exponent), privateExponent: bytes(privateExponent))
+  }
+
+  private static func bytes(_ text: String) throws -> [UInt8] {
+    let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    return try Array(
+      #require(Data(base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + padding)))
   }
 }
 
@@ -77,12 +85,12 @@ struct SetKey: Sendable {
   let signer: TestSigner
   let json: String
 
-  init(_ keyID: String) async throws {
-    let key = try EdDSA.PrivateKey()
+  init(_ keyID: String) throws {
+    let key = try PrivateKey()
     self.keyID = keyID
-    self.signer = try await .eddsa(key)
+    self.signer = .eddsa(key)
     self.json =
-      #"{"kty":"OKP","crv":"Ed25519","kid":"\#(keyID)","use":"sig","x":"\#(base64URL(key.publicKey.rawRepresentation))"}"#
+      #"{"kty":"OKP","crv":"Ed25519","kid":"\#(keyID)","use":"sig","x":"\#(base64URL(key.publicKey.point))"}"#
   }
 
   func token(_ claims: String = #"{"sub":"42"}"#) throws -> String {
@@ -114,9 +122,9 @@ func refusal(_ body: () async throws -> some Any) async -> String {
 
 extension TestClock {
   /// A verifier that goes by this clock and knows the test's secret.
-  func verifier(_ change: (inout VerifierConfiguration) -> Void = { _ in }) async throws -> JWTVerifier {
+  func verifier(_ change: (inout VerifierConfiguration) -> Void = { _ in }) throws -> JWTVerifier {
     var configuration = VerifierConfiguration(hmacSecret: testSecret)
     change(&configuration)
-    return try await JWTVerifier(configuration, now: { self.now }, logger: silentLogger)
+    return try JWTVerifier(configuration, now: { self.now }, logger: silentLogger)
   }
 }

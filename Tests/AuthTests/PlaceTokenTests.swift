@@ -6,7 +6,7 @@ import Wire
 struct PlaceTokenTests {
   let clock = TestClock()
 
-  private func token(_ claims: String) async throws -> String { try await TestSigner.hmac().token(claims) }
+  private func token(_ claims: String) async throws -> String { try TestSigner.hmac().token(claims) }
 
   private func claims(_ more: String = "", place: String = #""park""#, end: Int64 = 60) -> String {
     #"{"sub":"ann","place":\#(place),"exp":\#(clock.now + end)\#(more)}"#
@@ -14,12 +14,12 @@ struct PlaceTokenTests {
 
   @Test("what a place token says is given back, with what it can be revoked by")
   func valid() async throws {
-    let verifier = try await clock.verifier()
+    let verifier = try clock.verifier()
     let given = try await verifier.verifyPlace(token(claims(#","jti":"x","iat":\#(clock.now)"#, end: 900)))
     let identity = TokenIdentity(id: "x", issuedAt: clock.now)
     #expect(given == PlaceClaims(user: "ann", place: "park", expiresAt: clock.now + 900, token: identity))
     let clock = clock
-    let minter = try await TokenMinter(hmacSecret: testSecret, now: { clock.now })
+    let minter = try TokenMinter(hmacSecret: testSecret, now: { clock.now })
     let odd = #"the "café" \ 7"#
     let minted = try await verifier.verifyPlace(minter.placeToken(user: "ann", place: odd, expiresIn: 300))
     #expect(minted.place.hasSameBytes(as: odd) && minted.expiresAt == clock.now + 300 && minted.token?.id != nil)
@@ -27,15 +27,15 @@ struct PlaceTokenTests {
 
   @Test("a token of another kind enters no place, and a place token opens neither connection nor channel")
   func kinds() async throws {
-    let verifier = try await clock.verifier()
-    let minter = try await TokenMinter(hmacSecret: testSecret, now: { [clock] in clock.now })
+    let verifier = try clock.verifier()
+    let minter = try TokenMinter(hmacSecret: testSecret, now: { [clock] in clock.now })
     for other in [
       try minter.connectionToken(user: "ann", expiresIn: 60),
       try minter.subscriptionToken(user: "ann", channel: "park", expiresIn: 60),
     ] {
       #expect(await refusal { try await verifier.verifyPlace(other) } == "the claim place is missing or not a string")
     }
-    let place = try minter.placeToken(user: "ann", place: "park", expiresIn: 60)
+    let place = minter.placeToken(user: "ann", place: "park", expiresIn: 60)
     #expect(
       await refusal { try await verifier.verifyConnection(place) } == "this is a place token, not a connection token")
     #expect(
@@ -60,7 +60,7 @@ struct PlaceTokenTests {
 
   @Test("nobody's token, a token without end and one that holds for long are refused; an old one has expired")
   func times() async throws {
-    let verifier = try await clock.verifier()
+    let verifier = try clock.verifier()
     let now = clock.now
     let reasons: [(String, String)] = [
       (#"{"place":"park","exp":\#(now + 60)}"#, "a place token is for somebody, and this one has no sub"),
@@ -84,12 +84,12 @@ struct PlaceTokenTests {
 
   @Test("signature, audience, issuer and the longest lifetime count as for every token")
   func asOthers() async throws {
-    let verifier = try await clock.verifier {
+    let verifier = try clock.verifier {
       ($0.audience, $0.issuer, $0.requiresExpiry, $0.maximumLifetime) = ("app", "backend", true, 100)
     }
     let whole = claims(#","aud":"app","iss":"backend""#)
     _ = try await verifier.verifyPlace(token(whole))
-    let forged = try await TestSigner.hmac(String(testSecret.reversed())).token(whole)
+    let forged = try TestSigner.hmac(String(testSecret.reversed())).token(whole)
     #expect(await refusal { try await verifier.verifyPlace(forged) } == "the token's signature does not match")
     let reasons: [(String, String)] = [
       (claims(#","iss":"backend""#), "the claim aud does not name the configured audience"),

@@ -22,7 +22,7 @@ struct SecretFileTests {
       #expect(try mode(folder + "/secret.key") == 0o600)
       #expect(try SecretFile.loadOrCreate(in: folder + "/") == secret)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["secret.key"])
-      _ = try await JWTVerifier(VerifierConfiguration(hmacSecret: secret))
+      _ = try JWTVerifier(VerifierConfiguration(hmacSecret: secret))
     }
   }
 

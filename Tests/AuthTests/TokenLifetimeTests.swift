@@ -6,11 +6,11 @@ import Wire
 struct TokenLifetimeTests {
   let clock = TestClock()
 
-  private func token(_ claims: String) async throws -> String { try await TestSigner.hmac().token(claims) }
+  private func token(_ claims: String) async throws -> String { try TestSigner.hmac().token(claims) }
 
   @Test("jti and iat are given back, of both kinds of token; a jti that is no text is refused")
   func identity() async throws {
-    let verifier = try await clock.verifier()
+    let verifier = try clock.verifier()
     let whole = TokenIdentity(id: "a-1", issuedAt: 1_699_999_999)
     let times = #""jti":"a-1","iat":1699999999.5"#
     #expect(try await verifier.verifyConnection(token("{\(times)}")).token == whole)
@@ -24,8 +24,8 @@ struct TokenLifetimeTests {
 
   @Test("minted tokens have an id of their own and a time")
   func minted() async throws {
-    let (clock, verifier) = (clock, try await clock.verifier())
-    let minter = try await TokenMinter(hmacSecret: testSecret, now: { clock.now })
+    let (clock, verifier) = (clock, try clock.verifier())
+    let minter = try TokenMinter(hmacSecret: testSecret, now: { clock.now })
     let first = try await verifier.verifyConnection(minter.connectionToken(user: "u", expiresIn: nil)).token
     let second = try await verifier.verifySubscription(
       minter.subscriptionToken(user: "u", channel: "c", expiresIn: nil)
@@ -36,7 +36,7 @@ struct TokenLifetimeTests {
 
   @Test("with require_exp a token without end is refused; expire_at is no end of a token")
   func requireExpiry() async throws {
-    let verifier = try await clock.verifier { $0.requiresExpiry = true }
+    let verifier = try clock.verifier { $0.requiresExpiry = true }
     let reason = "the token has no end (exp), and token.require_exp is on"
     let endless = try await token("{}")
     #expect(await refusal { try await verifier.verifyConnection(endless) } == reason)
@@ -49,7 +49,7 @@ struct TokenLifetimeTests {
 
   @Test("with a longest lifetime, what holds longer is refused, from iat or else from now; so is what holds for ever")
   func maximumLifetime() async throws {
-    let verifier = try await clock.verifier { $0.maximumLifetime = 100 }
+    let verifier = try clock.verifier { $0.maximumLifetime = 100 }
     let now = clock.now
     let accepted = [
       #"{"exp":\#(now + 100)}"#, #"{"exp":\#(now + 90),"iat":\#(now - 10)}"#,
@@ -74,7 +74,7 @@ struct TokenLifetimeTests {
 
   @Test("a subscription ends by the longest lifetime, too, whatever expire_at says")
   func subscriptionLifetime() async throws {
-    let verifier = try await clock.verifier { $0.maximumLifetime = 100 }
+    let verifier = try clock.verifier { $0.maximumLifetime = 100 }
     let now = clock.now
     func reason(_ until: Int64) async throws -> String {
       let token = try await token(#"{"channel":"c","exp":\#(now + 5),"expire_at":\#(until)}"#)

@@ -150,6 +150,6 @@ struct RevocationTests {
 
 /// A token with an id and a time that a test chooses.
 private func token(_ user: String, id: String, at time: Int64) async throws -> String {
-  let minter = try await TokenMinter(hmacSecret: Deployment.secret, now: { time }, newID: { id })
+  let minter = try TokenMinter(hmacSecret: Deployment.secret, now: { time }, newID: { id })
   return try minter.connectionToken(user: user, expiresIn: 3600)
 }

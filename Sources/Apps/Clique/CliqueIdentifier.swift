@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// Identifiers that are worked out rather than drawn, so that a decision stays a function of its input.
 ///
@@ -20,7 +20,7 @@ enum CliqueIdentifier {
       message.append(contentsOf: part.utf8)
     }
     var text: [UInt8] = []
-    for byte in SHA256.hash(data: message).prefix(16) { text += [digit(byte >> 4), digit(byte & 15)] }
+    for byte in Digest.sha256.hash(message).prefix(16) { text += [digit(byte >> 4), digit(byte & 15)] }
     return String(decoding: text, as: UTF8.self)
   }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// A picture on disk, encrypted in chunks, so that it can be taken in and given out piece by piece.
 ///
@@ -77,26 +77,24 @@ enum PictureFile {
 
   /// Whose it is, without saying so: ids are random, so that the sum cannot be looked up.
   private static func ownerTag(id: String, user: String) -> [UInt8] {
-    Array(SHA256.hash(data: Array("fanfare picture of \(id)\u{0}\(user)".utf8)))
+    Digest.sha256.hash(Array("fanfare picture of \(id)\u{0}\(user)".utf8))
   }
 
-  static func seal(_ chunk: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey) throws -> [UInt8] {
-    let box = try AES.GCM.seal(chunk, using: key, authenticating: additionalData(id, index, isLast))
-    return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+  static func seal(_ chunk: [UInt8], index: Int, isLast: Bool, id: String, key: SecretKey) throws -> [UInt8] {
+    try AESGCM.seal(chunk, with: key, authenticating: additionalData(id, index, isLast))
   }
 
   static func unseal(
-    _ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SymmetricKey, _ layout: Layout
+    _ sealed: [UInt8], index: Int, isLast: Bool, id: String, key: SecretKey, _ layout: Layout
   ) throws -> [UInt8] {
     guard sealed.count > layout.overheadBytes else { throw PictureFault.damaged }
-    let end = sealed.count - tagBytes
+    let data = additionalData(id, index, isLast)
     do {
-      let start = layout == .current ? nonceBytes : 0
-      let nonce: AES.GCM.Nonce =
-        layout == .current
-        ? try AES.GCM.Nonce(data: sealed[..<start]) : try AES.GCM.Nonce(data: [0, 0, 0, 0] + bigEndian(index))
-      let box = try AES.GCM.SealedBox(nonce: nonce, ciphertext: sealed[start..<end], tag: sealed[end...])
-      return Array(try AES.GCM.open(box, using: key, authenticating: additionalData(id, index, isLast)))
+      switch layout {
+      case .current: return try AESGCM.open(sealed, with: key, authenticating: data)
+      case .old:
+        return try AESGCM.open(sealed[...], nonce: [0, 0, 0, 0] + bigEndian(index), with: key, authenticating: data)
+      }
     } catch {
       throw PictureFault.damaged
     }

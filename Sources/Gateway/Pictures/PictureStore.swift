@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import NIOCore
 import Synchronization
 
@@ -43,7 +43,7 @@ final class PictureStore: Sendable {
   /// What this gateway knows of an upload besides its file.
   private struct Partial {
     let ticket: Ticket
-    var key: SymmetricKey?
+    var key: SecretKey?
     var format: PictureFormat?
     /// What is in the file, in whole chunks or up to the end, as far as this gateway has written.
     var offset: Int
@@ -145,8 +145,7 @@ final class PictureStore: Sendable {
 
   /// Begins at the first byte, under a key of its own, in place of whatever is there.
   private func beginAnew(_ id: String, _ user: String, _ total: Int) throws -> Beginning {
-    var generator = SystemRandomNumberGenerator()
-    let upload = (0..<PictureFile.uploadBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    let upload = Randomness.bytes(PictureFile.uploadBytes)
     let now = clock()
     let ticket = try contents.withLock { contents in
       if let known = contents.partials[id] {
@@ -156,7 +155,7 @@ final class PictureStore: Sendable {
       contents.lastGeneration += 1
       let ticket = Ticket(id: id, user: user, total: total, upload: upload, generation: contents.lastGeneration)
       contents.partials[id] = Partial(
-        ticket: ticket, key: SymmetricKey(size: .bits256), offset: 0, isWriting: true, touched: now)
+        ticket: ticket, key: SecretKey(randomBytes: 32), offset: 0, isWriting: true, touched: now)
       return ticket
     }
     do {
@@ -175,7 +174,7 @@ final class PictureStore: Sendable {
   func adopt(_ key: [UInt8], for ticket: Ticket) throws {
     try contents.withLock { contents in
       guard contents.partials[ticket.id]?.ticket == ticket else { throw PictureFault.superseded }
-      contents.partials[ticket.id]?.key = SymmetricKey(data: key)
+      contents.partials[ticket.id]?.key = SecretKey(key)
     }
   }
 
@@ -183,7 +182,7 @@ final class PictureStore: Sendable {
   func key(of ticket: Ticket) -> [UInt8]? {
     contents.withLock { contents in
       guard let partial = contents.partials[ticket.id], partial.ticket == ticket else { return nil }
-      return partial.key.map { key in unsafe key.withUnsafeBytes { unsafe Array($0) } }
+      return partial.key?.bytes
     }
   }
 
@@ -270,7 +269,7 @@ final class PictureStore: Sendable {
     try file.sync()
     return TakenPicture(
       id: ticket.id, user: ticket.user, type: format.rawValue, bytes: ticket.total,
-      key: unsafe key.withUnsafeBytes { unsafe Array($0) }, upload: ticket.upload)
+      key: key.bytes, upload: ticket.upload)
   }
 
   /// The broker has the key: the picture is here.
@@ -312,7 +311,7 @@ final class PictureStore: Sendable {
   }
 
   /// Makes this thread the one that works on an upload.
-  private func claim(_ ticket: Ticket) throws -> (Partial, SymmetricKey) {
+  private func claim(_ ticket: Ticket) throws -> (Partial, SecretKey) {
     let now = clock()
     return try contents.withLock { contents in
       guard let partial = contents.partials[ticket.id], partial.ticket == ticket, let key = partial.key else {
@@ -356,11 +355,11 @@ final class PictureStore: Sendable {
 
   /// One chunk of a picture, decrypted.
   func chunk(_ index: Int, of id: String, key: [UInt8]) throws -> [UInt8] {
-    try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SymmetricKey(data: key))
+    try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SecretKey(key))
   }
 
   private static func chunk(
-    _ index: Int, of file: borrowing OpenPicture, id: String, key: SymmetricKey
+    _ index: Int, of file: borrowing OpenPicture, id: String, key: SecretKey
   ) throws -> [UInt8] {
     let header = try file.header()
     let count = min(PictureFile.chunkBytes, header.total - index * PictureFile.chunkBytes)

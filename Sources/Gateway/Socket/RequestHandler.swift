@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOHTTP1
+import Cryptography
 import TLS
 import Wire
 

@@ -48,7 +48,7 @@ struct SubscribeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try options.load()
     let url = url ?? Self.localURL(settings)
-    let minter = token == nil ? try await LocalSecret.minter(for: settings) : nil
+    let minter = token == nil ? try LocalSecret.minter(for: settings) : nil
     var clientOptions = RealtimeClient.Options()
     clientOptions.name = "fanfare-cli"
     clientOptions.version = Fanfare.version

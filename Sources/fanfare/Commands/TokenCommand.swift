@@ -48,11 +48,11 @@ struct TokenCommand: AsyncParsableCommand {
 
   func run() async throws {
     let lifetime = try Self.seconds(expires ?? (place == nil ? "24h" : "5m"))
-    let minter = try await LocalSecret.minter(for: try options.load())
+    let minter = try LocalSecret.minter(for: try options.load())
     let info = info.map { Array($0.utf8) }
     if let place {
       // Checked in validate().
-      print(try minter.placeToken(user: user, place: place, expiresIn: lifetime ?? PlaceClaims.longestLifetime))
+      print(minter.placeToken(user: user, place: place, expiresIn: lifetime ?? PlaceClaims.longestLifetime))
     } else if let channel {
       print(try minter.subscriptionToken(user: user, channel: channel, expiresIn: lifetime, info: info))
     } else {
@@ -75,11 +75,11 @@ struct TokenCommand: AsyncParsableCommand {
 /// The shared secret of the server on this machine.
 enum LocalSecret {
   /// - Throws: a sentence that says where the secret was looked for.
-  static func minter(for settings: Settings) async throws -> TokenMinter {
+  static func minter(for settings: Settings) throws -> TokenMinter {
     let audience = settings.token.audience
     let issuer = settings.token.issuer
     do {
-      return try await TokenMinter(
+      return try TokenMinter(
         hmacSecret: try secret(for: settings), audience: audience.isEmpty ? nil : audience,
         issuer: issuer.isEmpty ? nil : issuer)
     } catch let error as VerifierConfigurationError {

@@ -50,7 +50,7 @@ enum TokenSetup {
       issuer: token.issuer.isEmpty ? nil : token.issuer)
     configuration.requiresExpiry = token.requireExp
     configuration.maximumLifetime = token.maxLifetime > .zero ? token.maxLifetime.wholeSeconds : nil
-    do { return try await JWTVerifier(configuration, now: now, age: monotonicSeconds, logger: logger) } catch {
+    do { return try JWTVerifier(configuration, now: now, age: monotonicSeconds, logger: logger) } catch {
       throw Complaint("\(error)")
     }
   }

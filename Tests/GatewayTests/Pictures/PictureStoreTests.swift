@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import Synchronization
 import Testing
@@ -132,19 +132,20 @@ struct PictureStoreTests {
   func oldFormat() throws {
     try withStore { store, _, folder throws in
       let picture = PictureScene.picture(100_000)
-      let key = SymmetricKey(size: .bits256)
+      let key = SecretKey(randomBytes: 32)
       var file = Data("FSP1".utf8) + Data(repeating: 7, count: 32)
       for index in 0..<2 {
         let chunk = picture[(index * 65_536)..<min(picture.count, (index + 1) * 65_536)]
         let number = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(index) >> UInt64(56 - 8 * $0)) }
-        let box = try AES.GCM.seal(
-          chunk, using: key, nonce: AES.GCM.Nonce(data: [0, 0, 0, 0] + number),
-          authenticating: Array("fanfare picture \(id(1))".utf8) + [0] + number + [index == 1 ? 1 : 0])
-        file += box.ciphertext + box.tag
+        let sealed = try AESGCM.seal(
+          Array(chunk), with: key,
+          authenticating: Array("fanfare picture \(id(1))".utf8) + [0] + number + [index == 1 ? 1 : 0],
+          nonce: [0, 0, 0, 0] + number)
+        file += sealed.dropFirst(AESGCM.nonceBytes)
       }
       try file.write(to: URL(fileURLWithPath: folder + "/" + id(1)))
       #expect(try store.size(id: id(1)) == 100_000)
-      let bytes = key.withUnsafeBytes { Array($0) }
+      let bytes = key.bytes
       #expect(
         try store.chunk(0, of: id(1), key: bytes) + store.chunk(1, of: id(1), key: bytes) == picture)
     }

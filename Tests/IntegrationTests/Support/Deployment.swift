@@ -38,7 +38,7 @@ final class Deployment: Sendable {
     self.kind = kind
     self.directory = directory
     self.settings = ["token.hmac_secret=\(Self.secret)"] + settings
-    minter = try await TokenMinter(hmacSecret: Self.secret)
+    minter = try TokenMinter(hmacSecret: Self.secret)
     configuration = directory.appendingPathComponent("fanfare.json")
   }
 

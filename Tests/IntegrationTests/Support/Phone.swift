@@ -214,7 +214,7 @@ final class PhoneHall: Sendable {
         "client.request_timeout=50s", "client.ping_interval=10m", "backbone.heartbeat_interval=10s",
         "broker.gateway_timeout=1m",
       ] + settings
-    minter = try await TokenMinter(hmacSecret: Deployment.secret)
+    minter = try TokenMinter(hmacSecret: Deployment.secret)
     let configuration = directory.appendingPathComponent("fanfare.json")
     try FileManager.default.copyItem(at: Self.shippedConfiguration, to: configuration)
     process = Mutex(

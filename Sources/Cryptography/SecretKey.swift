@@ -1,0 +1,62 @@
+internal import COpenSSL
+
+/// Bytes that nobody can guess.
+public enum Randomness {
+  /// From OpenSSL's generator, which the kernel seeds. Ends the process where there is none: without it nothing is safe.
+  public static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let isDone = unsafe RAND_bytes(&bytes, Int32(count)) == 1
+    precondition(isDone, "OpenSSL's random generator does not work; see `openssl rand 1`")
+    return bytes
+  }
+}
+
+/// Bytes that are a secret: their memory is overwritten when the last copy goes.
+@safe public final class SecretKey: @unchecked Sendable {
+  private let memory: UnsafeMutableRawBufferPointer
+
+  public init(_ bytes: [UInt8]) {
+    unsafe memory = .allocate(byteCount: max(bytes.count, 1), alignment: 1)
+    unsafe memory.copyBytes(from: bytes)
+    count = bytes.count
+  }
+
+  /// Drawn at random.
+  public convenience init(randomBytes count: Int) {
+    var bytes = Randomness.bytes(count)
+    self.init(bytes)
+    unsafe OPENSSL_cleanse(&bytes, count)
+  }
+
+  deinit {
+    unsafe OPENSSL_cleanse(memory.baseAddress, memory.count)
+    unsafe memory.deallocate()
+  }
+
+  public let count: Int
+
+  /// A copy, which its owner has to keep secret.
+  public var bytes: [UInt8] { unsafe withBytes { unsafe Array($0) } }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    unsafe try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
+  }
+
+  /// Keys derived from this one (HKDF, RFC 5869): each `info` has its own.
+  ///
+  /// - Parameter count: of bytes; at most 255 times the digest's.
+  public func derived(salt: [UInt8] = [], info: [UInt8], count: Int, with digest: Digest = .sha256) -> SecretKey {
+    precondition((1...255 * digest.count).contains(count), "HKDF makes 1 to 255 digests of bytes, not \(count)")
+    let salt = SecretKey(salt.isEmpty ? [UInt8](repeating: 0, count: digest.count) : salt)
+    let extracted = SecretKey(digest.authenticate(bytes, with: salt))
+    var result: [UInt8] = []
+    var block: [UInt8] = []
+    var number: UInt8 = 0
+    while result.count < count {
+      number += 1
+      block = digest.authenticate(block + info + [number], with: extracted)
+      result += block
+    }
+    return SecretKey(Array(result.prefix(count)))
+  }
+}
