@@ -36,9 +36,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),  // NIO's too.
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
-    .package(
-      url: "https://github.com/apple/swift-configuration.git", from: "1.4.0",
-      traits: ["JSON", "CommandLineArguments"]),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -71,7 +68,7 @@ let package = Package(
       swiftSettings: hot),
     .target(
       name: "Settings",
-      dependencies: ["Wire", .product(name: "Configuration", package: "swift-configuration")],
+      dependencies: ["Wire"],
       swiftSettings: library),
     .target(
       name: "Auth",

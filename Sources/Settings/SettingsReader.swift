@@ -1,17 +1,21 @@
-import Configuration
 import Wire
 
 /// Reads the typed settings out of the merged layers.
 struct SettingsReader {
-  private let config: ConfigReader
+  /// Of every key, the defaults included.
+  private let values: [String: SettingValue]
   /// Keys that somebody gave, and not the table alone.
   private let given: Set<String>
 
   /// - Parameter layers: the first that has a key decides.
   init(_ layers: [SettingsLayer]) {
     given = Set(layers.flatMap(\.entries.keys))
-    let defaults = Self.defaults(namespaces: layers.flatMap(\.namespaces).map(\.name))
-    self.config = ConfigReader(providers: (layers + [defaults]).map(Self.provider))
+    var values: [String: SettingValue] = [:]
+    for key in SettingTable.keys + layers.flatMap(\.namespaces).map(\.name).flatMap(SettingTable.namespaceKeys) {
+      values[key.name] = key.standard
+    }
+    for layer in layers.reversed() { for (name, entry) in layer.entries { values[name] = entry.value } }
+    self.values = values
   }
 
   func settings(namespaces: [String]) -> Settings {
@@ -164,7 +168,7 @@ struct SettingsReader {
     options.allowUserLimitedChannels = flag("allow_user_limited_channels")
     options.durability = choice(path + ["durability"])
     options.dataFormat = choice(path + ["publication_data_format"])
-    options.lane = found(path + ["lane"], Lane(name: string(path + ["lane"])))
+    options.lane = found(name(path + ["lane"])) { if case .string(let value) = $0 { Lane(name: value) } else { nil } }
     options.publishIntervalMilliseconds = Int64(int(path + ["publish_interval"]))
     options.allowEditForAuthor = flag("allow_edit_for_author")
     options.followsChannel = flag("follows_channel")
@@ -203,51 +207,32 @@ struct SettingsReader {
     options.forceRecovery = true
   }
 
-  // Every key has a default in the last layer, of the type that the table gives it: a miss is a key that this file
-  // spells otherwise than the table.
+  // Every key has a default of the type that the table gives it: a miss is a key that this file spells otherwise than the
+  // table.
 
-  private func bool(_ path: [String]) -> Bool { found(path, config.bool(forKey: ConfigKey(path))) }
-  func bool(_ name: String) -> Bool { bool(components(name)) }
-  private func int(_ path: [String]) -> Int { found(path, config.int(forKey: ConfigKey(path))) }
-  func int(_ name: String) -> Int { int(components(name)) }
+  private func bool(_ path: [String]) -> Bool { bool(name(path)) }
+  func bool(_ name: String) -> Bool { found(name) { if case .bool(let value) = $0 { value } else { nil } } }
+  private func int(_ path: [String]) -> Int { int(name(path)) }
+  func int(_ name: String) -> Int { found(name) { if case .int(let value) = $0 { value } else { nil } } }
   func strings(_ name: String) -> [String] {
-    found([name], config.stringArray(forKey: ConfigKey(components(name))))
+    found(name) { if case .strings(let value) = $0 { value } else { nil } }
   }
-  private func string(_ path: [String]) -> String { found(path, config.string(forKey: ConfigKey(path))) }
-  private func string(_ name: String) -> String { string(components(name)) }
+  private func string(_ path: [String]) -> String { string(name(path)) }
+  private func string(_ name: String) -> String {
+    found(name) { if case .string(let value) = $0 { value } else { nil } }
+  }
   func duration(_ name: String) -> Duration { .milliseconds(int(name)) }
-  private func choice<Choice: RawRepresentable<String>>(_ path: [String]) -> Choice {
-    found(path, Choice(rawValue: string(path)))
+  private func choice<Choice: RawRepresentable<String>>(_ path: [String]) -> Choice { choice(name(path)) }
+  private func choice<Choice: RawRepresentable<String>>(_ name: String) -> Choice {
+    found(name) { if case .string(let value) = $0 { Choice(rawValue: value) } else { nil } }
   }
-  private func choice<Choice: RawRepresentable<String>>(_ name: String) -> Choice { choice(components(name)) }
 
-  private func components(_ name: String) -> [String] { name.split(separator: ".").map(String.init) }
+  private func name(_ path: [String]) -> String { path.joined(separator: ".") }
 
-  private func found<Value>(_ path: [String], _ value: Value?) -> Value {
-    guard let value else { preconditionFailure("\(path.joined(separator: ".")) is not in the table of settings") }
+  private func found<Value>(_ name: String, _ read: (SettingValue) -> Value?) -> Value {
+    guard let value = values[name].flatMap(read) else {
+      preconditionFailure("\(name) is not in the table of settings, or of another kind there")
+    }
     return value
-  }
-
-  private static func defaults(namespaces: [String]) -> SettingsLayer {
-    var layer = SettingsLayer(name: "defaults")
-    for key in SettingTable.keys + namespaces.flatMap(SettingTable.namespaceKeys) {
-      layer.entries[key.name] = .init(key: key, value: key.standard, source: .standard)
-    }
-    return layer
-  }
-
-  private static func provider(_ layer: SettingsLayer) -> any ConfigProvider {
-    var values: [AbsoluteConfigKey: ConfigValue] = [:]
-    for entry in layer.entries.values {
-      let content: ConfigContent =
-        switch entry.value {
-        case .bool(let value): .bool(value)
-        case .int(let value): .int(value)
-        case .string(let value): .string(value)
-        case .strings(let values): .stringArray(values)
-        }
-      values[AbsoluteConfigKey(entry.key.path)] = ConfigValue(content, isSecret: entry.key.isSecret)
-    }
-    return InMemoryProvider(name: layer.name, values: values)
   }
 }

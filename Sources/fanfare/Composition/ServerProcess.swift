@@ -101,7 +101,7 @@ struct ServerProcess: Service {
   // MARK: Parts
 
   private func makeGateway(secret: String?, clock: ClockKeeper) async throws -> GatewayServer {
-    let verifier = try await TokenSetup.verifier(
+    let verifier = try TokenSetup.verifier(
       for: settings, secret: secret, logger: logger, now: { clock.seconds() })
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
     configuration.wallClock = { clock.seconds() }

@@ -29,7 +29,7 @@ enum TokenSetup {
   /// - Parameter now: seconds since 1970.
   static func verifier(
     for settings: Settings, secret: String?, logger: Logger, now: @escaping @Sendable () -> Int64
-  ) async throws -> JWTVerifier {
+  ) throws -> JWTVerifier {
     let token = settings.token
     var keySets: [KeySetSource] = []
     let (lifetime, age) = (
