@@ -84,6 +84,53 @@ struct EngineServerTests {
     }
   }
 
+  @Test(
+    "General scenarios run against the server that `make serve` starts, with nothing but its address and secret",
+    arguments: ["latency", "fanout", "rooms", "rooms-one", "coalesce"])
+  func defaultServer(_ name: String) async throws {
+    let file = try #require(FileManager.default.contents(atPath: ServerProcess.repository.appending(path: "config/fanfare.json").path))
+    let configuration = String(decoding: file, as: UTF8.self)
+    let secret = ["--set", "token.hmac_secret=\(Self.secret)", "--set", "client.max_channels=1000"]
+    try await withServer(configuration, arguments: Self.patient + secret) { server in
+      var plan = plan(server, "json")
+      var scenario = try ScenarioFile.load(ServerProcess.repository.appending(path: "benchmarks/scenarios/\(name).json").path, overrides: [])
+      scenario.setNamespace("")
+      (scenario.warmup, scenario.duration) = (0.2, 1)
+      for index in scenario.groups.indices {
+        scenario.groups[index].channels = min(scenario.groups[index].channels, 150)
+        scenario.groups[index].subscribers = min(scenario.groups[index].subscribers, 20)
+        scenario.groups[index].rate = 40
+        scenario.groups[index].burst = 1
+      }
+      plan.scenario = scenario
+      plan.target = try URLPeer(url: server.endpoints.websocket, secret: Self.secret).target
+      let report = try await WorkerRunner.run(plan)
+      #expect(report.groups.allSatisfy { $0.isWhole && $0.expected > 0 && $0.refused == 0 }, "\(report.groups)")
+    }
+  }
+
+  @Test("What the server does not allow is one sentence with the setting to change")
+  func notAllowed() async throws {
+    let cases = [
+      (#"{"allow_subscribe_for_client": true}"#, "", "allow_publish_for_subscriber"),
+      (#"{"allow_publish_for_client": true}"#, "", "allow_subscribe_for_client"),
+      (#"{"allow_subscribe_for_client": true}"#, "nowhere", "--namespace"),
+    ]
+    for (options, namespace, advice) in cases {
+      let configuration =
+        #"{"token": {"hmac_secret": "\#(Self.secret)"}, "channel": {"without_namespace": \#(options)}}"#
+      try await withServer(configuration, arguments: Self.patient) { server in
+        var plan = plan(server, "json")
+        plan.scenario.setNamespace(namespace)
+        plan.target = try URLPeer(url: server.endpoints.websocket, secret: Self.secret).target
+        let work = plan
+        let error = await #expect(throws: BenchError.self) { try await WorkerRunner.run(work) }
+        let sentence = error?.description ?? ""
+        #expect(sentence.contains(advice) && !sentence.contains("\\"), "\(sentence)")
+      }
+    }
+  }
+
   @Test("TLS carries the same, where the certificate is trusted, and nothing where it is not")
   func tls() async throws {
     let certificate = try TestCertificate()

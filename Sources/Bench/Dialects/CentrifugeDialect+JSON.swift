@@ -98,7 +98,9 @@ extension CentrifugeDialect {
       return out.endMessage()
     }
     if reply.code != 0 {
-      guard state.role == .publisher, state.phase > 0 else { throw refusal(reply.code, reply.message, state) }
+      guard state.role == .publisher, state.phase > 1, !Self.isFinal(reply.code) else {
+        throw refusal(reply.code, reply.message, state)
+      }
       state.refusal = "error \(reply.code), \(reply.message)"
       return sink.acknowledge(refused: true)
     }
@@ -124,7 +126,7 @@ extension CentrifugeDialect {
       if cursor.matches(key, "code") {
         code = cursor.number()
       } else if cursor.matches(key, "message") {
-        message = cursor.text(cursor.string())
+        message = cursor.unescaped(cursor.string())
       } else {
         cursor.skip()
       }
@@ -220,9 +222,9 @@ extension CentrifugeDialect {
     // Ids: connect has the first, then one for each channel in order.
     guard id >= 2, id - 2 < UInt64(state.channels.count) else { return }
     let index = Int(id - 2)
+    if index == state.channels.count - 1 { state.phase = 2 }
     guard index < state.epochs.count, index < state.offsets.count else { return }
     (state.epochs[index], state.offsets[index]) = (epoch, offset)
-    if index == state.channels.count - 1 { state.phase = 2 }
   }
 
   /// Each connection has one channel where positions matter.

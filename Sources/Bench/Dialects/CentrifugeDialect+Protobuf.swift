@@ -105,7 +105,7 @@ extension CentrifugeDialect {
       default: error.skip(tag)
       }
     }
-    guard state.role == .publisher, state.phase > 0 else { throw refusal(code, message, state) }
+    guard state.role == .publisher, state.phase > 1, !Self.isFinal(code) else { throw refusal(code, message, state) }
     state.refusal = "error \(code), \(message)"
     sink.acknowledge(refused: true)
   }

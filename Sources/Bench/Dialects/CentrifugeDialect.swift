@@ -124,17 +124,28 @@ struct CentrifugeDialect: Dialect {
     return state.nextID
   }
 
+  /// Whether a publication that is refused so would be refused for ever: nothing can be measured then.
+  static func isFinal(_ code: UInt64) -> Bool { [101, 102, 103, 107, 108, 109].contains(code) }
+
   /// Of an answer: what the connection does next.
   func connected(answersPings: Bool, _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing) {
     state.answersPings = answersPings
     guard state.phase == 0 else { return }
     state.phase = 1
-    if state.role == .publisher { return sink.confirm() }
-    for index in state.channels.indices { subscribe(index, &state, &out) }
-    out.endMessage()
+    if state.channels.isEmpty {
+      state.phase = 2
+      return sink.confirm()
+    }
+    for index in state.channels.indices {
+      subscribe(index, isFirst: index % Self.subscribesPerMessage == 0, &state, &out)
+      if (index + 1) % Self.subscribesPerMessage == 0 || index + 1 == state.channels.count { out.endMessage() }
+    }
   }
 
-  private func subscribe(_ index: Int, _ state: inout DialectState, _ out: inout Outgoing) {
+  /// A server takes so many commands at a time, whatever its limit.
+  private static let subscribesPerMessage = 64
+
+  private func subscribe(_ index: Int, isFirst: Bool, _ state: inout DialectState, _ out: inout Outgoing) {
     var channel = state.channels[index]
     if isClique {
       channel = "clique.chat:" + CliqueConversations.shared.id(of: channel)
@@ -155,7 +166,7 @@ struct CentrifugeDialect: Dialect {
       let position =
         recovers ? ",\"recover\":true,\"epoch\":\"\(state.epochs[index])\",\"offset\":\(state.offsets[index])" : ""
       // Several commands in a message stand on lines of their own.
-      let line = index > 0 ? "\n" : ""
+      let line = isFirst ? "" : "\n"
       out.append("\(line){\"id\":\(Self.takeID(&state)),\"subscribe\":{\"channel\":\"\(channel)\"\(position)}}")
     }
   }
@@ -171,14 +182,21 @@ struct CentrifugeDialect: Dialect {
   }
 
   func refusal(_ code: UInt64, _ message: String, _ state: DialectState) -> BenchError {
-    let what = state.phase == 0 ? "connect" : "subscribe to \(state.channels.first ?? "a channel")"
+    let isPublishing = state.role == .publisher && state.phase > 1
+    let what =
+      state.phase == 0
+      ? "connect" : isPublishing ? "publish" : "subscribe to \(state.channels.first ?? "a channel")"
     let advice =
       switch code {
-      case 101, 103, 109: ": does the secret or token fit the server, and may the client do that?"
-      case 106: ": the server's limits are lower than the scenario needs"
-      default: ""
+      case 101, 109: "give --token, or --secret-file with the server's secret (fanfare serve: data/secret.key)"
+      case 102: "name a namespace that it has with --namespace, or configure this one (channel.namespaces)"
+      case 103:
+        "allow it in the channel's namespace (\(isPublishing ? "allow_publish_for_subscriber" : "allow_subscribe_for_client")), "
+          + "or name another namespace with --namespace"
+      case 106: "raise the server's limit (of channels for each client: client.max_channels), or ask for less"
+      default: "see what the server's log says"
       }
-    return BenchError("the server refuses to \(what) with error \(code), \(message)\(advice)")
+    return BenchError("the server refuses to \(what) with error \(code), \(message): \(advice).")
   }
 
   /// A connection token, HS256, that expires in an hour.

@@ -100,7 +100,12 @@ import COpenSSL
     }
     for (number, publisher) in roster.publishers.enumerated() {
       let index = roster.subscribers.count + number
-      let state = DialectState(role: .publisher, client: publisher.client, channels: [])
+      var state = DialectState(role: .publisher, client: publisher.client, channels: [])
+      if plan.target.subscribesPublishers {
+        state.channels = publisher.channels(of: plan.scenario.groups[publisher.group]).map {
+          channels[publisher.group][$0]
+        }
+      }
       unsafe (connections + index).initialize(to: Connection(state: state, table: ledger.tables + publisher.group))
       unsafe connections[index].publisher = publishing.add(connection: index, group: publisher.group)
     }

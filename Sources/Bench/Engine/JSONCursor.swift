@@ -110,6 +110,21 @@
 
   func text(_ range: Range<Int>) -> String { unsafe String(decoding: base[range], as: UTF8.self) }
 
+  /// For people: what stands behind a backslash stands for itself, or for a space.
+  func unescaped(_ range: Range<Int>) -> String {
+    var bytes: [UInt8] = []
+    var isEscaped = false
+    for byte in text(range).utf8 {
+      if byte == UInt8(ascii: "\\"), !isEscaped {
+        isEscaped = true
+        continue
+      }
+      bytes.append(isEscaped && "nrtbf".utf8.contains(byte) ? UInt8(ascii: " ") : byte)
+      isEscaped = false
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   func matches(_ range: Range<Int>, _ word: StaticString) -> Bool {
     guard range.count == word.utf8CodeUnitCount, let address = unsafe base.baseAddress else { return false }
     let other = unsafe UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)

@@ -10,6 +10,13 @@ struct Roster: Sendable, Equatable {
   struct Publisher: Sendable, Equatable {
     var client: Int
     var group: Int
+    /// Of its group's, from 0 on.
+    var number: Int
+
+    /// The channels on which it publishes.
+    func channels(of group: Scenario.Group) -> StrideTo<Int> {
+      stride(from: number, to: group.channels, by: group.publishers)
+    }
   }
 
   private(set) var subscribers: [Subscriber] = []
@@ -32,8 +39,8 @@ struct Roster: Sendable, Equatable {
     }
     let publishes = plan.worker == 0 && plan.scenario.measure != .connect && plan.scenario.measure != .idle
     for (group, shape) in plan.scenario.groups.enumerated() {
-      for _ in 0..<shape.publishers {
-        if publishes { publishers.append(Publisher(client: client, group: group)) }
+      for number in 0..<shape.publishers {
+        if publishes { publishers.append(Publisher(client: client, group: group, number: number)) }
         client += 1
       }
     }

@@ -31,13 +31,15 @@ struct URLPeer: Peer {
     let host = url[scheme.upperBound...].prefix { $0 != "/" && $0 != ":" }
     target = Target(
       dialect: dialect, url: url, publishURL: publishURL, secret: secret, token: token, trust: trust,
-      spreadsSourceAddresses: host == "localhost" || host.hasPrefix("127."), templates: templates)
+      spreadsSourceAddresses: host == "localhost" || host.hasPrefix("127."), templates: templates,
+      subscribesPublishers: dialect == "centrifuge")
   }
 
   func describe() throws(BenchError) -> PeerDescription {
     PeerDescription(
       name: name, version: "unknown",
       settings: "the server at \(target.url), as it was found"
+        + (target.subscribesPublishers ? "; its publishers are subscribed, too, and get what they publish" : "")
         + (target.templates.map { "; \($0.about)" } ?? ""))
   }
 

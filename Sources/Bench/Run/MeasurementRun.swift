@@ -9,6 +9,8 @@ public struct MeasurementRun: Sendable {
     public var secret: String?
     public var token: String?
     public var trust: String?
+    /// Of all channels. Nil: they have none, whatever the scenario says.
+    public var namespace: String?
     /// Of its processes, where they run on this machine.
     public var processes: [Int32] = []
 
@@ -30,7 +32,9 @@ public struct MeasurementRun: Sendable {
   /// - Throws: where there is nothing to measure, and after an interruption.
   public func perform(observe: @escaping @Sendable (RunEvent) -> Void) throws(BenchError) -> RunResult {
     var peers: [any Peer] = []
+    var scenario = scenario
     if let remote {
+      scenario.setNamespace(remote.namespace ?? "")
       peers = [
         try URLPeer(
           url: remote.url, dialect: try dialect(of: remote), publishURL: remote.publishURL, secret: remote.secret,

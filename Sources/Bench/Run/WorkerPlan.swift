@@ -44,6 +44,9 @@ public struct Target: Codable, Sendable, Equatable {
   public var spreadsSourceAddresses: Bool
   /// For the dialect `template`.
   public var templates: MessageTemplates? = nil
+  /// Publishers subscribe to their channels first: a server that nobody has configured for measuring may let subscribers
+  /// alone publish. What they get is not counted.
+  public var subscribesPublishers = false
 }
 
 /// From the coordinator to a worker, one line of JSON each.

@@ -75,4 +75,9 @@ public struct Scenario: Codable, Sendable, Equatable {
   public var template: MessageTemplates? = nil
   /// What the report is to judge.
   public var goals: [Goal]? = nil
+
+  /// Of all channels; "": they have none.
+  public mutating func setNamespace(_ namespace: String) {
+    for index in groups.indices { groups[index].namespace = namespace }
+  }
 }

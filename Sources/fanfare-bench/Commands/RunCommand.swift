@@ -78,6 +78,9 @@ struct RunCommand: ParsableCommand {
   @Option(help: "Part of the text that acknowledges a publication; left out: none is.")
   var pubAck: String?
 
+  @Option(help: "Namespace of all channels at --url; left out: they have none.")
+  var namespace: String?
+
   @Option(help: "Connection token for all clients.")
   var token: String?
 
@@ -152,6 +155,7 @@ struct RunCommand: ParsableCommand {
     var remote = MeasurementRun.Remote(url: url)
     (remote.publishURL, remote.dialect, remote.token, remote.trust) = (publishURL, dialect, token, trust)
     remote.processes = pid
+    remote.namespace = namespace
     if let secretFile {
       guard let data = FileManager.default.contents(atPath: secretFile) else {
         throw BenchError("\(secretFile) cannot be read.")
