@@ -88,12 +88,14 @@ struct EngineServerTests {
     "General scenarios run against the server that `make serve` starts, with nothing but its address and secret",
     arguments: ["latency", "fanout", "rooms", "rooms-one", "coalesce"])
   func defaultServer(_ name: String) async throws {
-    let file = try #require(FileManager.default.contents(atPath: ServerProcess.repository.appending(path: "config/fanfare.json").path))
+    let file = try #require(
+      FileManager.default.contents(atPath: ServerProcess.repository.appending(path: "config/fanfare.json").path))
     let configuration = String(decoding: file, as: UTF8.self)
     let secret = ["--set", "token.hmac_secret=\(Self.secret)", "--set", "client.max_channels=1000"]
     try await withServer(configuration, arguments: Self.patient + secret) { server in
       var plan = plan(server, "json")
-      var scenario = try ScenarioFile.load(ServerProcess.repository.appending(path: "benchmarks/scenarios/\(name).json").path, overrides: [])
+      var scenario = try ScenarioFile.load(
+        ServerProcess.repository.appending(path: "benchmarks/scenarios/\(name).json").path, overrides: [])
       scenario.setNamespace("")
       (scenario.warmup, scenario.duration) = (0.2, 1)
       for index in scenario.groups.indices {
