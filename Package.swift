@@ -5,8 +5,14 @@ import PackageDescription
 // compiler on somebody's laptop must not keep them from trying Fanfare.
 let strict = Context.environment["FANFARE_STRICT"] == "1"
 
+// Mistakes that the simulation has to find can be switched on where the tests are: in debug, and in the optimised build that
+// `make test` and CI make with FANFARE_TESTING=1. What ships has none of them.
+let mutations: SwiftSetting =
+  Context.environment["FANFARE_TESTING"] == "1"
+  ? .define("MUTATIONS") : .define("MUTATIONS", .when(configuration: .debug))
+
 let common: [SwiftSetting] =
-  [.enableUpcomingFeature("ExistentialAny")] + (strict ? [.treatAllWarnings(as: .error)] : [])
+  [.enableUpcomingFeature("ExistentialAny"), mutations] + (strict ? [.treatAllWarnings(as: .error)] : [])
 let base: [SwiftSetting] = common + [.enableUpcomingFeature("MemberImportVisibility")]
 let library: [SwiftSetting] = base + [.strictMemorySafety()]
 // For what runs per message and per delivery. Debug builds, and so the tests, check each access to a class's property

@@ -79,7 +79,7 @@ extension BrokerCore {
   ///
   /// - Returns: false where this broker knows nothing of it.
   func isKnown(_ request: UInt64, on link: PeerLink, in turn: inout Turn) -> Bool {
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .ignoresRetries { return false }
     #endif
     switch link.result(of: request) {
@@ -99,7 +99,7 @@ extension BrokerCore {
   func published(
     _ request: BrokerRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse? {
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .ignoresRetries { return nil }
     #endif
     guard let name = request.channel, let origin = requester.origin else { return nil }

@@ -135,7 +135,7 @@ extension BrokerCore {
     tally.counters.published += 1
     if let map = state.map { channels.apply(publication, to: map, of: state, at: turn.time) }
     turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .dropsBroadcasts { return }
     #endif
     if state.interest.isEmpty { return }

@@ -84,7 +84,7 @@ extension BrokerCore {
   ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
     guard var since = request.since else { return .init(position: top) }
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .ignoresEpochs { since.epoch = top.epoch }
     #endif
     let limit = min(request.recoveryLimit, configuration.maximumPageSize)

@@ -23,7 +23,7 @@ public final class BrokerCore {
   /// Why the broker cannot begin.
   public private(set) var startFailure: String?
   private var lastSweep: Int64?
-  #if DEBUG
+  #if MUTATIONS
     var mutation: Mutation?
   #endif
 

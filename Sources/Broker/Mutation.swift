@@ -1,4 +1,4 @@
-#if DEBUG
+#if MUTATIONS
   /// A fault that the simulation puts into a broker, to see that it would be noticed. There is none in an optimised
   /// build.
   enum Mutation: CaseIterable {

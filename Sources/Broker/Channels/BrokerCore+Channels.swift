@@ -62,7 +62,7 @@ extension BrokerCore {
   ) -> ChannelState {
     let time = turn.time
     var opened = opened
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .forgetsDecisions { (opened.idempotencyKeys, opened.recentOrigins) = ([], [:]) }
     #endif
     let state = ChannelState(name: name, options: options, store: stores.store(of: options), opened: opened)

@@ -53,7 +53,7 @@ final class FanOut {
     var large: Deque<Tape> = []
   }
 
-  #if DEBUG
+  #if MUTATIONS
     var mutation: GatewayMutation?
   #endif
 
@@ -284,7 +284,7 @@ final class FanOut {
 
   /// The connection took what had waited in its own queue.
   func catchUp(_ outlet: Outlet) {
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .forgetsLaggards { return }
     #endif
     let tapes = outlet.lags.map(\.tape).sorted { $0.lane.rawValue < $1.lane.rawValue }

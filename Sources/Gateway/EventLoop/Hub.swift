@@ -19,7 +19,7 @@ final class Hub {
   private let fanOut: FanOut
   private let namespaces: NamespaceTable
   private let conflationLimitBytes: Int
-  #if DEBUG
+  #if MUTATIONS
     var mutation: GatewayMutation?
   #endif
 
@@ -44,7 +44,7 @@ final class Hub {
     audience: TagFilter? = nil
   ) {
     var isHeld = flags.contains(.held)
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .ignoresHolds { isHeld = false }
       if mutation == .forgetsDetaches { leave(session, channel) }
     #endif
@@ -69,7 +69,7 @@ final class Hub {
   }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .forgetsDetaches { return }
     #endif
     leave(session, channel)
@@ -184,7 +184,7 @@ final class Hub {
   /// The same, and to those whose filter it passes. Each filter is asked once, however many share it.
   func deliver(_ frames: EncodedFrames, of publication: Publication, on channel: ChannelName) {
     deliver(frames, on: channel)
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .ignoresFilters { return deliverToAll(frames, on: channel) }
     #endif
     channels[channel]?.filtered?.forEachTapes(passing: publication) { tapes in
@@ -193,7 +193,7 @@ final class Hub {
     }
   }
 
-  #if DEBUG
+  #if MUTATIONS
     private func deliverToAll(_ frames: EncodedFrames, on channel: ChannelName) {
       for tape in channels[channel]?.filtered?.allTapes ?? [] {
         let frame = tape.sessions.first.flatMap { frames[$0.format] }

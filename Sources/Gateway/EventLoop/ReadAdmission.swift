@@ -108,7 +108,7 @@ struct ReadAdmission {
   private var large = Line()
   private var lastTicket: UInt64 = 0
   private(set) var waitingCount = 0
-  #if DEBUG
+  #if MUTATIONS
     var mutation: GatewayMutation?
   #endif
 
@@ -137,7 +137,7 @@ struct ReadAdmission {
 
   /// The broker's answer came and was given to its connection.
   mutating func answered(_ tag: UInt64, of connection: UInt64, isBehind: Bool) {
-    #if DEBUG
+    #if MUTATIONS
       if mutation == .keepsReadsCharged { return }
     #endif
     guard release(tag, of: connection) != nil else { return }

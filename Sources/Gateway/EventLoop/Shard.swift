@@ -47,7 +47,7 @@ final class Shard: SessionHost {
   private let atTurnsEnd: (@escaping () -> Void) -> Void
   /// A long burst of requests is begun before it is all read.
   private static let mostQuietRequests = 64
-  #if DEBUG
+  #if MUTATIONS
     var mutation: GatewayMutation? {
       didSet {
         hub.mutation = mutation
