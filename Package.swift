@@ -19,6 +19,9 @@ let library: [SwiftSetting] = base + [.strictMemorySafety()]
 // for overlaps; those checks were an eighth of what the broker does for a publication (decision 0014).
 let hot: [SwiftSetting] =
   library + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+// Tests of optimised code are not optimised themselves: that takes longer than it saves, and what they hold has to live to
+// the end of its scope.
+let tests: [SwiftSetting] = base + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioConcurrency: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -152,65 +155,65 @@ let package = Package(
       ],
       swiftSettings: library),
 
-    .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: base),
-    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: base),
+    .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
+    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
-      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: base),
+      name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
     .testTarget(
       name: "WireTests",
       dependencies: [
         "Wire", "ClientProtobuf", "TestSupport", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
-      swiftSettings: base),
-    .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: base),
+      swiftSettings: tests),
+    .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: tests),
     .testTarget(
       name: "AuthTests", dependencies: ["Auth", "Cryptography", "Wire", logging],
-      swiftSettings: base),
+      swiftSettings: tests),
     .testTarget(
       name: "LogTests",
       dependencies: ["Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: base),
+      swiftSettings: tests),
     .testTarget(
       name: "SearchTests",
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: base),
-    .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: base),
-    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: base),
+      swiftSettings: tests),
+    .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: tests),
+    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: tests),
     .testTarget(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
-      swiftSettings: base),
+      swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
       ],
-      swiftSettings: base),
+      swiftSettings: tests),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: base),
+      dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: tests),
     .testTarget(
-      name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: base),
-    .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: base),
+      name: "BenchTests", dependencies: ["Bench", "TestSupport", "fanfare", "fanfare-bench"], swiftSettings: tests),
+    .testTarget(name: "MicroBenchTests", dependencies: ["MicroBench", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "SimulationTests",
       dependencies: [
         "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
-      swiftSettings: base),
+      swiftSettings: tests),
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
-      name: "TestSupport", dependencies: ["Log", "Wire", logging], path: "Tests/TestSupport", swiftSettings: base),
+      name: "TestSupport", dependencies: ["Log", "Wire", logging], path: "Tests/TestSupport", swiftSettings: tests),
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
       ],
-      swiftSettings: base),
+      swiftSettings: tests),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["TestSupport", "fanfare"], exclude: ["python"], swiftSettings: base),
-    .testTarget(name: "TidyTests", dependencies: [], swiftSettings: base),
+      name: "ConformanceTests", dependencies: ["TestSupport", "fanfare"], exclude: ["python"], swiftSettings: tests),
+    .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )

@@ -1,7 +1,9 @@
 /// Reads environment variables and `--set` flags into layers.
 enum SettingsOverrides {
   /// Variables that begin like ours and are not settings: the build's, and the path of the file itself.
-  static let otherVariables: Set<String> = ["FANFARE_STRICT", "FANFARE_LACKS", "FANFARE_CONFIG"]
+  static let otherVariables: Set<String> = [
+    "FANFARE_STRICT", "FANFARE_TESTING", "FANFARE_LACKS", "FANFARE_CONFIG",
+  ]
 
   static func environment(_ variables: [String: String], namespaces: [String]) -> SettingsLayer {
     var layer = SettingsLayer(name: "environment")

@@ -51,11 +51,17 @@ struct CentrifugeDialectTests {
       #expect(talk.sink.confirmed == 1)
       try talk.receiveReply(id: 2, field: 8, json: #"{"id":2,"publish":{}}"#, protobuf: [])
       try talk.receiveReply(
-        id: 3, field: 2, json: #"{"id":3,"error":{"code":103,"message":"permission denied"}}"#,
-        protobuf: [0x08, 103, 0x12, 17] + Array("permission denied".utf8))
+        id: 3, field: 2, json: #"{"id":3,"error":{"code":111,"message":"too \"many\"\nrequests"}}"#,
+        protobuf: [0x08, 111, 0x12, 19] + Array("too \"many\" requests".utf8))
       #expect(talk.sink.acknowledged == 2)
       #expect(talk.sink.refused == 1)
-      #expect(talk.state.refusal == "error 103, permission denied")
+      #expect(talk.state.refusal == "error 111, too \"many\" requests")
+      let error = #expect(throws: BenchError.self) {
+        try talk.receiveReply(
+          id: 4, field: 2, json: #"{"id":4,"error":{"code":103,"message":"permission denied"}}"#,
+          protobuf: [0x08, 103, 0x12, 17] + Array("permission denied".utf8))
+      }
+      #expect(error?.description.contains("allow_publish_for_subscriber") == true, "it would be refused for ever")
     }
   }
 
