@@ -38,7 +38,7 @@ test:  ## Install what is missing and run the whole test suite; ARGS="--filter N
 micro: export FANFARE_TESTING = 1
 micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/counts.json" compares, as CI does.
 	@.ci/setup test
-	swift build $(TESTED) --product fanfare-bench
+	swift build $(TESTED) --build-tests
 	"$$(swift build $(TESTED) --show-bin-path)/fanfare-bench" micro $(ARGS)
 
 format:  ## Format the sources in place.

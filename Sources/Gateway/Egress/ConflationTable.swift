@@ -34,8 +34,6 @@ struct ConflationTable {
   let limitBytes: Int
   /// Bytes held, with what entries cost beside their frames; at most ``limitBytes``.
   private(set) var byteCount = 0
-  /// Frames that the limit has pushed out over the table's life.
-  private(set) var droppedCount: UInt64 = 0
   /// Of the newest frame that was ever put; 0 before the first. Who begins to lag goes on after it.
   private(set) var latestVersion: UInt64 = 0
   /// In order of versions.
@@ -66,10 +64,7 @@ struct ConflationTable {
     places[key] = slots.count
     slots.append(Slot(version: latestVersion, held: held))
     byteCount += held.byteCount
-    while byteCount > limitBytes, let oldest = oldestPlace() {
-      clear(oldest)
-      droppedCount += 1
-    }
+    while byteCount > limitBytes, let oldest = oldestPlace() { clear(oldest) }
     compactIfWorthwhile()
     return latestVersion
   }
@@ -111,16 +106,6 @@ struct ConflationTable {
   }
 
   // MARK: Reading
-
-  /// The oldest frame with a higher version: a reader takes one after another, as its socket takes them.
-  func next(after version: UInt64) -> Entry? {
-    var place = self.place(after: version)
-    while place < slots.count {
-      if let held = slots[place].held { return Entry(version: slots[place].version, frame: held.frame) }
-      place += 1
-    }
-    return nil
-  }
 
   /// All frames with a higher version, in order of versions.
   func newest(after version: UInt64) -> [Entry] {

@@ -27,8 +27,6 @@ struct Subscription {
     static let toldOfLoss = Traits(rawValue: 2)
     /// The broker knows who subscribed, so the unsubscribe names them again.
     static let member = Traits(rawValue: 4)
-    /// The broker knows, but shows nobody.
-    static let hidden = Traits(rawValue: 8)
   }
 
   var phase: Phase
