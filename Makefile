@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve test micro format lint proto clean
+.PHONY: help build serve dist test micro format lint proto clean
 
 # Homebrew keeps these two apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -22,6 +22,17 @@ serve:  ## Install what is missing, build for release and run the server; ARGS="
 	@.ci/setup build
 	swift build --configuration release --product fanfare
 	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json $(ARGS)
+
+# Names of functions stay in the binary, for backtraces; lines of code are in the file beside it, which debuggers and the
+# backtracer of Swift find by themselves.
+dist:  ## Build what one copies to a server: .build/dist/fanfare, with its debug information in a file beside it.
+	@.ci/setup dist
+	swift build --configuration release --product fanfare
+	@mkdir -p .build/dist
+	cd .build/dist && built="$$(cd ../.. && swift build --configuration release --show-bin-path)/fanfare" \
+	  && objcopy --only-keep-debug "$$built" fanfare.debug && strip --strip-debug -o fanfare "$$built" \
+	  && objcopy --add-gnu-debuglink=fanfare.debug fanfare
+	@ls -lh .build/dist
 
 # What is tested is optimised as what ships, and stands beside it: the same flags but for those that let tests in.
 TESTED := --configuration release --scratch-path .build/tested -Xswiftc -enable-testing
