@@ -45,11 +45,12 @@ test:  ## Install what is missing and run the whole test suite; ARGS="--filter N
 	swift build $(TESTED) --build-tests
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 swift test $(TESTED) --skip-build --disable-xctest $(ARGS)
 
-# Counts, not times: they are the same on a busy machine.
+# Counts, not times: they are the same on a busy machine. BUILT=1: `make test` has just built it; SwiftPM would compile one of
+# the libraries again.
 micro: export FANFARE_TESTING = 1
 micro:  ## Count what the hot path takes; ARGS="--check benchmarks/thresholds/counts.json" compares, as CI does.
 	@.ci/setup test
-	swift build $(TESTED) --build-tests
+	$(if $(BUILT),,swift build $(TESTED) --build-tests)
 	"$$(swift build $(TESTED) --show-bin-path)/fanfare-bench" micro $(ARGS)
 
 format:  ## Format the sources in place.
