@@ -15,8 +15,8 @@ let common: [SwiftSetting] =
   [.enableUpcomingFeature("ExistentialAny"), mutations] + (strict ? [.treatAllWarnings(as: .error)] : [])
 let base: [SwiftSetting] = common + [.enableUpcomingFeature("MemberImportVisibility")]
 let library: [SwiftSetting] = base + [.strictMemorySafety()]
-// For what runs per message and per delivery. Debug builds, and so the tests, check each access to a class's property
-// for overlaps; those checks were an eighth of what the broker does for a publication (decision 0014).
+// For what runs per message and per delivery. Debug builds alone check each access to a class's property for overlaps;
+// those checks were an eighth of what the broker does for a publication (decision 0014).
 let hot: [SwiftSetting] =
   library + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 // Tests of optimised code are not optimised themselves: that takes longer than it saves, and what they hold has to live to

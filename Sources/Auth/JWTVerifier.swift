@@ -5,8 +5,8 @@ public import Logging
 /// Checks JSON Web Tokens: header, signature, then claims, in that order. What a token says is not looked at before its
 /// signature holds, and nothing that it says decides which key is used beyond a look-up of its `kid`.
 ///
-/// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it
-/// stands in the token; only where it holds line breaks is the whitespace between its tokens left out.
+/// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it stands in the token; only where it holds
+/// line breaks is the whitespace between its tokens left out.
 public struct JWTVerifier: TokenVerifier {
   private let keys: [VerificationKey]
   private let caches: [KeySetCache]

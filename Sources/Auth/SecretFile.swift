@@ -108,14 +108,14 @@ public enum SecretFile {
   /// Writes a new secret beside the path, makes it durable, then links it into place: the link fails where the path
   /// exists, and no crash leaves half a secret there.
   private static func create(_ path: String, folder: String) throws(Fault) {
-    let temporary = path + "." + hex(Randomness.bytes(8)) + ".new"
+    let temporary = path + "." + Randomness.bytes(8).hexadecimal + ".new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(path, "creating") }
     defer {
       close(descriptor)
       unsafe unlink(temporary)
     }
-    var text = hex(Randomness.bytes(newSecretBytes)) + "\n"
+    var text = Randomness.bytes(newSecretBytes).hexadecimal + "\n"
     let written = text.withUTF8 { unsafe write(descriptor, $0.baseAddress, $0.count) }
     guard written == newSecretBytes * 2 + 1, fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else {
       throw failure(path, "writing")
@@ -142,10 +142,6 @@ public enum SecretFile {
     }
     guard count <= maximumLength else { throw .tooLong(path: path) }
     return Array(bytes[..<count])
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   private static func failure(_ path: String, _ doing: String) -> Fault {

@@ -33,9 +33,9 @@ final class AppendLedger {
   /// An answer waits for the entry with the ticket.
   ///
   /// - Returns: false where the log has answered for it.
-  func follow(_ ticket: UInt64, _ follower: @autoclosure () -> Follower) -> Bool {
+  func follow(_ ticket: UInt64, _ follower: Follower) -> Bool {
     if pending[ticket] == nil { return false }
-    followers[ticket, default: []].append(follower())
+    followers[ticket, default: []].append(follower)
     return true
   }
 

@@ -55,8 +55,8 @@ public struct BrokerConfiguration: Sendable {
     self.instance = instance
   }
 
-  /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerLink``), and one alone
-  /// must find room there.
+  /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerSession``), and one
+  /// alone must find room there.
   var answerBytes: Int { min(maximumPageBytes, Int(clamping: linkWindowBytes / 4)) }
 
   /// What an answer may hold: what was asked for, and no more than the broker gives.

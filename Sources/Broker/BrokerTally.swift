@@ -12,10 +12,15 @@ final class BrokerTally {
     if let line = refusals.note(cause, from: source) { lines.append(line) }
   }
 
-  /// Counts what is refused for a limit of memory, of a channel or of a user.
-  func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
+  /// Something is refused for a limit of memory, of a channel or of a user.
+  func limited(_ cause: RefusalCause, from source: String) {
     counters.limited += 1
-    note(cause, from: info?.user ?? "a service")
+    note(cause, from: source)
+  }
+
+  /// The same, for who throws the error.
+  func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
+    limited(cause, from: info?.user ?? "a service")
     return error
   }
 

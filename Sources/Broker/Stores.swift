@@ -143,7 +143,7 @@ final class Stores {
   // MARK: Records that change
 
   /// Whoever is reading the entry may read what it was.
-  func spoil(_ entry: LogQuestion) { if !room.isEmpty { room.spoil(entry) } }
+  func spoil(_ entry: @autoclosure () -> LogQuestion) { if !room.isEmpty { room.spoil(entry()) } }
 
   /// What is held of a channel's entries is not true any more.
   func forgetEntries(of name: ChannelName) { room.forgetEntries(of: name) }

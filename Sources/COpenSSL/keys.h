@@ -123,9 +123,6 @@ static inline int copenssl_ecdsa_raw(const uint8_t *der, size_t count, uint8_t *
 }
 
 static inline void copenssl_free(void *memory) { OPENSSL_free(memory); }
-static inline int copenssl_gcm_nonce_length(EVP_CIPHER_CTX *context, int count) {
-  return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, count, NULL);
-}
 static inline int copenssl_gcm_take_tag(EVP_CIPHER_CTX *context, uint8_t *tag) {
   return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag);
 }

@@ -20,12 +20,8 @@ public enum AESGCM {
   ) throws(Refusal) -> [UInt8] {
     let nonce = nonce ?? Randomness.bytes(nonceBytes)
     var sealed = [UInt8](repeating: 0, count: nonceBytes + bytes.count + tagBytes)
-    let isDone = unsafe with(key, nonce, isSealing: true) { context in
+    let isDone = unsafe with(key, nonce, authenticated, isSealing: true) { context in
       var count: Int32 = 0
-      guard
-        unsafe authenticated.isEmpty
-          || EVP_CipherUpdate(context, nil, &count, authenticated, Int32(authenticated.count)) == 1
-      else { return false }
       return unsafe sealed.withUnsafeMutableBytes { sealed in
         guard let start = unsafe sealed.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
         let body = unsafe start + nonceBytes
@@ -57,12 +53,8 @@ public enum AESGCM {
     guard sealed.count >= tagBytes else { throw Refusal() }
     let size = sealed.count - tagBytes
     var opened = [UInt8](repeating: 0, count: max(size, 1))
-    let isDone = unsafe with(key, nonce, isSealing: false) { context in
+    let isDone = unsafe with(key, nonce, authenticated, isSealing: false) { context in
       var count: Int32 = 0
-      guard
-        unsafe authenticated.isEmpty
-          || EVP_CipherUpdate(context, nil, &count, authenticated, Int32(authenticated.count)) == 1
-      else { return false }
       return unsafe sealed.withUnsafeBytes { sealed in
         guard let start = unsafe sealed.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
         var end: [UInt8] = Array(repeating: 0, count: 16)
@@ -84,8 +76,9 @@ public enum AESGCM {
     }
   }
 
+  /// - Parameter body: gets a context that has the key, the nonce and what is authenticated beside.
   private static func with(
-    _ key: SecretKey, _ nonce: [UInt8], isSealing: Bool, _ body: (OpaquePointer) -> Bool
+    _ key: SecretKey, _ nonce: [UInt8], _ authenticated: [UInt8], isSealing: Bool, _ body: (OpaquePointer) -> Bool
   ) -> Bool {
     guard nonce.count == nonceBytes, let context = unsafe EVP_CIPHER_CTX_new() else { return false }
     defer { unsafe EVP_CIPHER_CTX_free(context) }
@@ -94,7 +87,12 @@ public enum AESGCM {
       unsafe EVP_CipherInit_ex(
         context, cipher, nil, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce, isSealing ? 1 : 0) == 1
     }
-    let isDone = unsafe isReady && body(context)
+    var count: Int32 = 0
+    let isDone =
+      unsafe isReady
+      && (authenticated.isEmpty
+        || EVP_CipherUpdate(context, nil, &count, authenticated, Int32(authenticated.count)) == 1)
+      && body(context)
     ERR_clear_error()
     return isDone
   }

@@ -14,7 +14,7 @@ struct SignatureTests {
   private static let claims =
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
 
-  /// - Parameter isWrong: a signature that must not hold.
+  /// The signature is the message's, and nothing near it is.
   private func check(_ key: PublicKey, _ message: String, _ signature: [UInt8]) {
     let message = Array(message.utf8)
     #expect(key.isSignature(signature, of: message))

@@ -19,12 +19,6 @@ enum CliqueIdentifier {
       }
       message.append(contentsOf: part.utf8)
     }
-    var text: [UInt8] = []
-    for byte in Digest.sha256.hash(message).prefix(16) { text += [digit(byte >> 4), digit(byte & 15)] }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    return Digest.sha256.hash(message).prefix(16).hexadecimal
   }
 }

@@ -10,10 +10,7 @@ extension BrokerCore {
     _ found: Result<[FoundMessage], LogError>?, of user: String = "", for requester: Requester,
     in turn: inout Turn
   ) {
-    if case .failure(.backlog) = found {
-      tally.counters.limited += 1
-      tally.note(.searches, from: user.isEmpty ? "a service" : user)
-    }
+    if case .failure(.backlog) = found { tally.limited(.searches, from: user.isEmpty ? "a service" : user) }
     let response: BrokerResponse =
       switch found {
       case .success(let found): .result(Self.json(of: found))

@@ -19,8 +19,7 @@ extension BrokerCore {
       return before == nil ? nil : KeyChange(key: write.key, removed: true, score: before?.change?.score ?? 0)
     }
     guard before != nil || map.count < state.options.mapMaximumEntries else {
-      tally.counters.limited += 1
-      tally.note(.mapEntries, from: state.name.string)
+      tally.limited(.mapEntries, from: state.name.string)
       throw .limitExceeded.saying(
         "the channel holds \(state.options.mapMaximumEntries) keys, which is as many as are allowed; remove one first")
     }
