@@ -23,8 +23,8 @@ serve:  ## Install what is missing, build for release and run the server; ARGS="
 	swift build --configuration release --product fanfare
 	exec "$$(swift build --configuration release --show-bin-path)/fanfare" serve --config config/fanfare.json $(ARGS)
 
-# Names of functions stay in the binary, for backtraces; lines of code are in the file beside it, which debuggers and the
-# backtracer of Swift find by themselves.
+# Names of functions stay in the binary, for backtraces; what debuggers need beyond them is in the file beside it, which the
+# binary names.
 dist:  ## Build what one copies to a server: .build/dist/fanfare, with its debug information in a file beside it.
 	@.ci/setup dist
 	swift build --configuration release --product fanfare
