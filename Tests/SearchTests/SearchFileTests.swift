@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Log
 import TestSupport
 import Testing
@@ -96,10 +96,8 @@ struct SearchFileTests {
     let first = try scene.offsets("park", in: chat, limit: 1)
     #expect(first == [600])
     // Nobody asks again: the file tells how far it is.
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(60)
-    let reader = try DatabaseQueue(path: scene.indexPath, configuration: configuration)
-    try eventually { try reader.read { try Int.fetchOne($0, sql: "SELECT through FROM channels") } == 2000 }
+    let reader = try DatabaseConnection(path: scene.indexPath, busyTimeoutMilliseconds: 60_000)
+    try eventually { try reader.inDatabase { try $0.integer("SELECT through FROM channels") } == 2000 }
     try reader.close()
     #expect(try scene.offsets("park", in: chat, limit: 1) == [2000])
   }

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// What the broker thread knows of accounts: those that were asked for lately, and all with an entry on its way to the
@@ -93,8 +93,8 @@ struct QuotaShares {
 
 extension ChannelReader {
   func kept(by account: QuotaAccount) throws -> KeptAmount {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(db, "SELECT bytes, entries FROM kept WHERE namespace = ?1 AND user = ?2")
+    try connection.inDatabase { db in
+      let statement = try db.statement("SELECT bytes, entries FROM kept WHERE namespace = ?1 AND user = ?2")
       statement.bind(account.namespace, at: 1)
       statement.bind(account.user, at: 2)
       guard try statement.next() else { return KeptAmount() }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 public import Logging
 public import Wire
 
@@ -104,7 +104,7 @@ public final class SQLiteStore: LogStore {
     inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
     let (inbox, journal) = (inbox, journal)
-    let connections = opened.readers.map { ChannelReader(queue: $0, journal: journal) }
+    let connections = opened.readers.map { ChannelReader(connection: $0, journal: journal) }
     readers = ReaderThreads(connections, isStepped: options.isStepped) { inbox.post([.read($0, $1)], freeing: 0) }
     writer = LogWriter(
       opened: opened, inbox: inbox, limits: options.diskLimits, journalLimits: options.journalLimits,
