@@ -50,12 +50,4 @@ public enum Digest: Sendable, CaseIterable {
     case .sha512: unsafe EVP_sha512()
     }
   }
-
-  /// The answer to a client's `Sec-WebSocket-Key` (RFC 6455, section 4.2.2).
-  public static func webSocketAccept(key: String) -> String {
-    let digest = Digest.sha1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
-    var base64 = [UInt8](repeating: 0, count: 29)  // 28 characters and a NUL.
-    unsafe EVP_EncodeBlock(&base64, digest, 20)
-    return String(decoding: base64.prefix(28), as: UTF8.self)
-  }
 }

@@ -238,7 +238,7 @@ struct CallParameters {
     channel = try arguments.string("channel")
     channels = try arguments.strings("channels")
     offset = try arguments.number("offset")
-    self.data = arguments.raw("data")
+    self.data = arguments["data"].map { Array($0.bytes) }
     key = try arguments.string("key")
     score = try arguments.number("score")
     cursor = try arguments.string("cursor")

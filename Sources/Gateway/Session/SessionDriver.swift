@@ -80,7 +80,7 @@ final class SessionDriver: ConnectionDelegate {
       commands.removeAll(keepingCapacity: true)
       if isInReadBurst { swap(&commands, &self.commands) }
     }
-    do throws(CommandError) {
+    do throws(MalformedInput) {
       try decode(message, into: &commands)
       let mostCommands = session.configuration.maximumCommandsPerMessage
       guard commands.count <= mostCommands else {
@@ -95,10 +95,10 @@ final class SessionDriver: ConnectionDelegate {
     }
   }
 
-  private func decode(_ message: ByteBuffer, into commands: inout [ClientCommand]) throws(CommandError) {
-    var failure: CommandError?
+  private func decode(_ message: ByteBuffer, into commands: inout [ClientCommand]) throws(MalformedInput) {
+    var failure: MalformedInput?
     unsafe message.withUnsafeReadableBytes { bytes in
-      do throws(CommandError) {
+      do throws(MalformedInput) {
         try unsafe ClientCodec.decode(bytes, format: format, into: &commands)
       } catch {
         failure = error

@@ -1,7 +1,6 @@
 import Logging
 import NIOCore
 import NIOHTTP1
-import Cryptography
 import TLS
 import Wire
 
@@ -182,7 +181,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   private static func response(to upgrade: RequestDecision.Upgrade) -> [UInt8] {
     var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    text += "Sec-WebSocket-Accept: \(Digest.webSocketAccept(key: upgrade.key))\r\n"
+    text += "Sec-WebSocket-Accept: \(RequestDecision.acceptance(of: upgrade.key))\r\n"
     if let subprotocol = upgrade.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
     return Array((text + "\r\n").utf8)
   }

@@ -1,3 +1,4 @@
+import Cryptography
 import NIOHTTP1
 import Wire
 
@@ -108,6 +109,11 @@ extension RequestDecision {
 
   private static func hasBody(_ head: HTTPRequestHead) -> Bool {
     head.headers.contains(name: "transfer-encoding") || !(head.headers["content-length"].allSatisfy { $0 == "0" })
+  }
+
+  /// The server's answer to a client's `Sec-WebSocket-Key` (RFC 6455, section 4.2.2).
+  static func acceptance(of key: String) -> String {
+    Base64.standard.text(Digest.sha1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }
 
   /// The key, where the request asks for a WebSocket as RFC 6455, section 4.2.1 wants it.

@@ -14,7 +14,7 @@ extension PublicationPush {
     var comma = Comma()
     if binaryData {
       comma.put("\"data\":\"", to: &sink)
-      unsafe Base64.encode(data) { unsafe sink.put($0) }
+      unsafe Base64.standard.encode(data) { unsafe sink.put($0) }
       sink.put("\"")
     } else if unsafe !data.isEmpty {
       comma.put("\"data\":", to: &sink)

@@ -120,7 +120,8 @@ public struct JSONWriter {
   public mutating func write(_ key: StaticString, base64 value: [UInt8]) {
     separate(key)
     bytes.append(UInt8(ascii: "\""))
-    Base64.append(value, to: &bytes)
+    bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
+    unsafe value.withUnsafeBytes { unsafe Base64.standard.encode($0) { unsafe bytes.append(contentsOf: $0) } }
     bytes.append(UInt8(ascii: "\""))
     needsComma = true
   }
@@ -210,35 +211,5 @@ extension Publication {
     tags[TagFilter.keyTag] = change.key
     tags["removed"] = change.removed ? "true" : nil
     return tags
-  }
-}
-
-/// RFC 4648, with padding.
-enum Base64 {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  static func append(_ value: [UInt8], to bytes: inout [UInt8]) {
-    bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
-    unsafe value.withUnsafeBytes { unsafe encode($0) { unsafe bytes.append(contentsOf: $0) } }
-  }
-
-  /// Hands on four characters at a time.
-  @inline(__always)
-  static func encode(_ value: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
-    let padding = UInt8(ascii: "=")
-    var index = 0
-    while index < value.count {
-      let left = value.count - index
-      let first = unsafe UInt32(value[index]) << 16
-      let second = unsafe left > 1 ? UInt32(value[index + 1]) << 8 : 0
-      let third = unsafe left > 2 ? UInt32(value[index + 2]) : 0
-      let word = first | second | third
-      let characters = (
-        alphabet[Int(word >> 18)], alphabet[Int(word >> 12 & 63)], left > 1 ? alphabet[Int(word >> 6 & 63)] : padding,
-        left > 2 ? alphabet[Int(word & 63)] : padding
-      )
-      unsafe withUnsafeBytes(of: characters) { unsafe write($0) }
-      index += 3
-    }
   }
 }
