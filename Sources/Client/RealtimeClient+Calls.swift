@@ -1,7 +1,7 @@
 public import Wire
 
-/// What can be asked of the server without a subscription. Each waits for the connection and for the answer, together
-/// no longer than ``Options/timeout``.
+/// What can be asked of the server without a subscription. Each call waits for the connection and for the answer,
+/// together no longer than ``Options/timeout``.
 extension RealtimeClient {
   /// - Parameters:
   ///   - data: JSON, unless the channel's namespace takes any bytes.

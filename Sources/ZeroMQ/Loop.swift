@@ -226,8 +226,8 @@ public final class Loop {
     return earliest
   }
 
-  /// What `Poller.wait` is given: -1 for ever, at most an hour. Rounded up, so that the loop does not spin through the last
-  /// millisecond.
+  /// What `Poller.wait` is given: -1 for ever, at most an hour. Rounded up, so that the loop does not spin through the
+  /// last millisecond.
   static func timeoutMilliseconds(until deadline: UInt64?, now: UInt64 = MonotonicClock.now()) -> Int {
     guard let deadline else { return -1 }
     guard deadline > now else { return 0 }
