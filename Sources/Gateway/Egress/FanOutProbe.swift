@@ -57,7 +57,7 @@ package final class FanOutProbe {
 
   deinit { group.shutdownGracefully { _ in } }
 
-  /// A frame to each of so many channels, one after the other.
+  /// Delivers a frame to each of so many channels, one after the other.
   package func deliver(_ count: Int) {
     for _ in 0..<count {
       hub.deliver(frames, on: channels[next])
