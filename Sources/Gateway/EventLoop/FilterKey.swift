@@ -7,7 +7,7 @@ import Wire
 struct FilterKey: Hashable {
   let filter: TagFilter
   private let digest: Int
-  /// How many conditions it holds a publication against, and how many values those name.
+  /// How many conditions the filter holds a publication against, and how many values those name, together.
   let conditions: Int
 
   init(_ filter: TagFilter) {
