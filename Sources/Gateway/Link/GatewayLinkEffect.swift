@@ -19,7 +19,7 @@ public struct GatewayRequest: Sendable {
   /// In what encoding a subscriber wants its publications.
   public var format: WireFormat
   public var request: BrokerRequest
-  /// Of a subscribe: whether the subscriber wants only a part of the channel. Which part, its event loop knows.
+  /// For a subscribe, whether the subscriber wants only a part of the channel. Which part, its event loop knows.
   public var isFiltered: Bool
 
   public init(source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false) {
@@ -30,7 +30,7 @@ public struct GatewayRequest: Sendable {
   }
 }
 
-/// What the gateway's end of the link wants done. Those for event loops must reach each loop in this order: an answer
+/// What the gateway's end of the link wants done. Effects for event loops must reach each loop in this order: an answer
 /// to a subscribe stands between what came before it and what comes after.
 public enum GatewayLinkEffect: Sendable, Equatable {
   /// To the broker.
@@ -39,7 +39,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   /// An answer that the broker was not asked for, since the request meets a limit of this gateway.
   case refusal(RequestSource, RefusalCause, ClientError)
   case publication(ChannelName, Publication, audience: Audience)
-  /// The same on a channel of which some subscribers get only a part: which, their event loops find out.
+  /// A publication on a channel of which some subscribers get only a part: which of them get it, their event loops find
+  /// out.
   case filteredPublication(ChannelName, Publication, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
@@ -49,7 +50,7 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case discard([String])
   /// For every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have carried it out.
   case sessionOrder(UInt64, SessionOrder)
-  /// The same for tokens that count no more.
+  /// Tokens that count no more, for every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have looked.
   ///
   /// - Parameters:
   ///   - news: what connections have to be held against.
