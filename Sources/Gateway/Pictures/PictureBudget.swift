@@ -6,7 +6,7 @@ import Synchronization
 final class PictureBudget: Sendable {
   private struct State {
     var total = 0
-    /// No number is 0.
+    /// Requests under way of each user who has any.
     var users: [String: Int] = [:]
     var bytesWaiting = 0
   }
@@ -53,7 +53,7 @@ final class PictureBudget: Sendable {
   var underWay: Int { state.withLock(\.total) }
   func underWay(of user: String) -> Int { state.withLock { $0.users[user] ?? 0 } }
   var users: Int { state.withLock(\.users.count) }
-  /// Of uploads, come and not written yet.
+  /// Bytes of uploads that have come and are not written yet.
   var bytesWaiting: Int { state.withLock(\.bytesWaiting) }
 }
 
