@@ -8,7 +8,7 @@ import Wire
 public final class Refusals: Sendable {
   private struct State {
     var ledger = RefusalLedger()
-    /// Since the start. As many as there are causes in the code.
+    /// Refusals since the start, by cause: no more entries than there are causes in the code.
     var counts: [RefusalCause: (count: Int, counter: Counter)] = [:]
   }
 
@@ -31,7 +31,7 @@ public final class Refusals: Sendable {
     if let line { log(line) }
   }
 
-  /// To be called once a minute.
+  /// Logs what was gathered since the last call; to be called once a minute.
   func tellMinute() {
     for line in state.withLock({ $0.ledger.drain() }) { log(line) }
   }
