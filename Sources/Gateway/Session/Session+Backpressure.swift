@@ -25,7 +25,7 @@ extension Session {
   /// A command of a client that is connected. One that finds others waiting goes behind them.
   mutating func receivedLive(_ command: ClientCommand) {
     switch command.body {
-    // They are no requests: a pong that waited behind others would come too late.
+    // A pong and a `send` are no requests, and never wait: a pong that waited behind others would come too late.
     case .pong, .send: perform(command)
     default:
       if !hasWaiting && !isOutputFull && !isInputHeld && !isResting {
@@ -36,7 +36,7 @@ extension Session {
     }
   }
 
-  /// Begins what there is room for now.
+  /// Begins the commands that wait, as far as there is room for them now.
   mutating func beginWaiting() {
     while phase == .live, let command = waiting.first, mayBegin(command) {
       waiting.removeFirst()
@@ -46,8 +46,8 @@ extension Session {
     if !hasWaiting { waiting = [] }
   }
 
-  /// The server takes nothing from the client just now, and that is not the client's fault. Where it does not take its
-  /// answers, it is.
+  /// Whether the server reads nothing from the client just now for reasons that are not the client's fault. A client
+  /// that does not take its answers has itself to blame.
   var isUnread: Bool { isInputHeld || isDraining || isResting || (hasWaiting && !isOutputFull) }
 
   // MARK: What the peer takes
@@ -67,7 +67,7 @@ extension Session {
 }
 
 extension ClientCommand {
-  /// May be answered by many publications.
+  /// Whether the command may be answered by many publications.
   fileprivate var isRead: Bool {
     switch body {
     case .history: true
