@@ -54,7 +54,7 @@ public struct AdmissionLimits: Sendable {
   public static func share(_ number: Int, oneIn parts: Int) -> Int { max(number / max(parts, 1), min(number, 16)) }
 }
 
-/// Who is in, by address and by how far they have come: pure.
+/// Counts the connections by address and by how far they have come, and says whether one more is let in: pure.
 struct Admission {
   /// How far a connection has come.
   enum Stage: UInt8 {
@@ -79,7 +79,7 @@ struct Admission {
 
   private let limits: AdmissionLimits
   private var all = Count()
-  /// Of those who have a connection now.
+  /// Counts of the addresses that have a connection now.
   private var addresses: [IPAddress: Count] = [:]
   private var newConnections: TokenBuckets<IPAddress>
   private var signIns: TokenBuckets<IPAddress>
@@ -131,8 +131,8 @@ struct Admission {
 
   /// Milliseconds until the token of this address's next sign-in is checked; nil: too many wait already.
   ///
-  /// It waits rather than being refused: after a network was away, all the people behind one address come at once, and
-  /// nothing is wrong with them.
+  /// A sign-in waits rather than being refused: after a network was away, all the people behind one address come at
+  /// once, and nothing is wrong with them.
   mutating func signIn(_ address: IPAddress?, at milliseconds: Int64) -> Int64? {
     guard let address = counted(address) else { return 0 }
     return signIns.reserve(for: address, within: Self.longestSignInWait, at: milliseconds)
@@ -152,7 +152,7 @@ struct Admission {
     return nil
   }
 
-  /// By what the address is counted; nil where it is not.
+  /// The address under which a connection is counted (``IPAddress/limited``); nil where it is not.
   private func counted(_ address: IPAddress?) -> IPAddress? {
     guard let address, limits.countsLoopback || !address.isLoopback else { return nil }
     return address.limited

@@ -17,7 +17,7 @@ final class Gatekeeper: Sendable {
     self.clock = clock
   }
 
-  /// Whether what it says about whom it speaks for is believed.
+  /// Whether the address is that of a trusted proxy, which is believed about whom it speaks for.
   func trusts(_ address: IPAddress) -> Bool { proxies.contains { $0.contains(address) } }
 
   /// - Parameter peer: the other end of the socket; nil where the system does not tell.

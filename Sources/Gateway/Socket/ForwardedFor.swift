@@ -6,7 +6,7 @@ import Wire
 /// long as the proxy that wrote it is trusted, and the first that is no trusted proxy is the client's. What stands before
 /// it came from the client, who may write anything.
 enum ForwardedFor {
-  /// Proxies in a row.
+  /// Proxies in a row that are followed at most.
   private static let mostHops = 16
 
   /// Nil where the headers say nothing that can be believed.

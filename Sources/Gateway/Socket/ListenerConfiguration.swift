@@ -12,9 +12,11 @@ public struct ListenerConfiguration: Sendable {
   public var backlog: Int32 = 4096
   /// Sockets open at once, in the HTTP phase or beyond. One more is answered 503 and closed.
   public var maxConnections = 100_000
-  /// Shares of them, for addresses and for those that have not signed in: 503, and 429 for what is an address's own.
+  /// Shares of these connections, for addresses and for those that have not signed in: 503, and 429 where an address's
+  /// own share is used up.
   public var admission = AdmissionLimits.none
-  /// Where proxies speak for clients: in `X-Forwarded-For`, and in the PROXY protocol where ``expectsProxyHeader`` is on.
+  /// Addresses of proxies that speak for clients: in `X-Forwarded-For`, and in the PROXY protocol where
+  /// ``expectsProxyHeader`` is on.
   public var trustedProxies: [AddressRange] = []
   /// Connections of trusted proxies begin with a header of the PROXY protocol, version 2; one that does not is closed.
   public var expectsProxyHeader = false
@@ -42,13 +44,14 @@ public struct ListenerConfiguration: Sendable {
   public var pongLimitBytes = 16_384
   /// How long we wait for the peer's part of an orderly close before the socket is closed hard.
   public var closeGraceMilliseconds: Int64 = 2_000
-  /// The same for a slow reader, whose pipe is full and whose memory we want back.
+  /// As ``closeGraceMilliseconds``, for a slow reader, whose pipe is full and whose memory we want back.
   public var slowCloseGraceMilliseconds: Int64 = 1_000
-  /// Where WebSockets are opened.
+  /// The path of requests that open a WebSocket.
   public var path = "/connection/websocket"
   /// Nil: no TLS here (a proxy in front does it, or nobody).
   public var tls: TLSContext?
-  /// Where something counts in the same budget beside connections; nil: nothing does.
+  /// The budget of bytes that wait, where something beside connections counts in it too; nil: the listener makes its
+  /// own.
   var egress: EgressBudget?
   /// Nil: there are no pictures here.
   public var pictures: PictureService?

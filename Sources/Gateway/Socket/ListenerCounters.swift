@@ -18,7 +18,7 @@ public final class ListenerCounters: Sendable {
   public var acceptedConnections: Int { accepted.load(ordering: .relaxed) }
   /// Sockets open now, in any phase.
   public var openConnections: Int { open.load(ordering: .relaxed) }
-  /// Turned away before their request was read, for want of a place: ``Admission``.
+  /// Connections turned away before their request was read, for want of a place: ``Admission``.
   public var refusedConnections: Int { refused.load(ordering: .relaxed) }
   /// Requests answered with an error, timeouts included.
   public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }

@@ -91,7 +91,7 @@ extension RequestDecision {
     }
   }
 
-  /// Requests whose end two readers could see at different places: the way in for request smuggling.
+  /// Refuses requests whose end two readers could see at different places: the way in for request smuggling.
   private static func checkFraming(_ head: HTTPRequestHead) throws(Refusal) {
     let lengths = head.headers["content-length"].count
     if lengths > 1 { throw .badRequest("the request has more than one Content-Length header; send one") }
@@ -164,7 +164,7 @@ extension RequestDecision {
     query.split(separator: "&").contains { $0 == "cf_protocol=protobuf" || $0 == "format=protobuf" }
   }
 
-  /// RFC 9110, section 5.6.2.
+  /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
