@@ -58,9 +58,9 @@ extension RealtimeClient {
 
 /// Who is on a channel.
 public struct PresenceList: Sendable, Equatable {
-  /// By identifier of the connection.
+  /// The members, by the identifier of their connection.
   public var clients: [String: ClientInfo]
-  /// There are more than the answer names: show the number from ``PresenceStats``, and these as some of them.
+  /// There are more members than the answer names: show the number from ``PresenceStats``, and these as some of them.
   public var isPartial: Bool
 
   public init(clients: [String: ClientInfo], isPartial: Bool = false) {

@@ -25,7 +25,7 @@ public actor RealtimeClient {
     public var headers: [(String, String)] = []
     /// Gives the connection token, at first and whenever it has expired. Throw ``TokenRefused`` to end the connection.
     public var tokenProvider: (@Sendable () async throws -> String)?
-    /// For connecting, and for the answer to each command.
+    /// How long connecting may take, and the answer to each command.
     public var timeout = Duration.seconds(5)
     /// How much later than announced the server's ping may come.
     public var maximumPingDelay = Duration.seconds(10)

@@ -54,7 +54,7 @@ import NIOCore
     _ = unsafe SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// With keys that everybody knows: see ``TLSHandler/init(countingOn:)``.
+  /// A session whose keys everybody knows: see ``TLSHandler/init(countingOn:)``.
   init(countingOn loop: TLSLoop) {
     let keys = TrafficKeys()
     keys.sending.secret_bytes = RecordCipher.Suite.aes256GCM.secretBytes

@@ -22,7 +22,7 @@ final class FanOut {
     var slicesInARow = 8
     /// Seats with something to send that are visited before another tape gets its turn.
     var quota = 32
-    /// Of what waits for a connection that encrypts, so many bytes and the rest of a frame are handed to it at once.
+    /// Bytes that are handed at once to a connection that encrypts, rounded up to whole frames.
     var pieceBytes: UInt64 = 65_536
     /// Tapes with at most so many seats go before larger ones, for half of a slice.
     var smallTape = 32

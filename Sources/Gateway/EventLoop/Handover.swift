@@ -22,7 +22,7 @@ enum Handover: Sendable {
   case revoked(UInt64, RevocationTable)
   /// The broker is behind: read client sockets later, or again.
   case holdClients(Bool)
-  /// What the event loop had posted before its mark is with the link.
+  /// The link has everything that the event loop posted before its mark (``RequestAccount``).
   case requestsTaken
 }
 

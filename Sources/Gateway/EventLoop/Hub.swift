@@ -4,7 +4,7 @@ import Wire
 ///
 /// The hub knows channels and who is on them; how frames get to their sockets is the ``FanOut``'s business.
 final class Hub {
-  /// What waited for a session on a tape that it left for another before its connect result was out.
+  /// Bytes that waited for a session on a tape, when it left that tape for another before its connect result was out.
   private struct Carried {
     let channel: ChannelName
     let bytes: [UInt8]

@@ -33,7 +33,7 @@ final class Shard: SessionHost {
   private var heldDrivers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
   private var account: RequestAccount
-  /// What the backbone hands over. Nil until the gateway is put together, and where a test does without.
+  /// Where the backbone hands over. Nil until the gateway is put together, and where a test does without.
   var inbox: ShardMailbox?
   /// The gateway's own requests, whose answers come here; set on the first event loop alone.
   var calls: GatewayCalls?
@@ -135,7 +135,7 @@ final class Shard: SessionHost {
     for driver in Array(sessions.values) { driver.shutDown() }
   }
 
-  /// Whoever still waits for an answer is told 3001 without it.
+  /// Ends the sessions that still wait for answers: they are told 3001 without them.
   func shutDownNow() {
     for driver in Array(sessions.values) { driver.shutDownNow() }
   }

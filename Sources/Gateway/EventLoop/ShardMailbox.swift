@@ -93,7 +93,7 @@ final class ShardLoad: Sendable {
     tell()
   }
 
-  /// From the event loop, after each slice.
+  /// The event loop says after each slice how many bytes stand on its tapes for subscribers still to be visited.
   func report(backlogBytes: Int) {
     backlog.store(backlogBytes, ordering: .relaxed)
     tell()

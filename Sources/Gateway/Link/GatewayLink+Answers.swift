@@ -85,7 +85,8 @@ extension GatewayLink {
     if channel.hasSubscribers { effects.append(.lost(name, audience: channel.audience)) }
   }
 
-  /// The same client's earlier, late subscribe was left standing for the sake of this one, which failed.
+  /// Undoes an earlier subscribe of the same client that came too late, and was left standing for the sake of this one,
+  /// which has failed.
   func endLateMember(
     of subscribe: BrokerRequest.SubscribeRequest, on channel: LinkChannel, at now: Int64,
     into effects: inout [GatewayLinkEffect]

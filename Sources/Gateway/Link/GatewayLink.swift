@@ -10,7 +10,7 @@ public struct GatewayLinkConfiguration: Sendable {
   /// Silence after which the broker is taken for gone.
   public var brokerTimeout: Int64 = 5000
   public var requestTimeout: Int64 = 10_000
-  /// What may be under way to the broker before client sockets are read later.
+  /// Bytes of requests that may be under way to the broker before client sockets are read later.
   public var uplinkWindowBytes = 1 << 20
   /// Bytes that the event loops have worked off after which the broker is told at the latest.
   public var acknowledgeBytes: UInt64 = 1 << 20

@@ -15,7 +15,7 @@ final class LinkChannel {
     let isPresent: Bool
     /// The client asked for a part of the channel.
     let isFiltered: Bool
-    /// What the broker lets it see; nil: everything.
+    /// What the broker lets the subscriber see; nil: everything.
     var allowed: TagFilter?
 
     var getsPart: Bool { isFiltered || allowed != nil }
@@ -78,9 +78,9 @@ final class LinkChannel {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// What a user may see has changed.
+  /// Notes what a user may see of the channel from now on.
   ///
-  /// - Returns: whether this changes anything here.
+  /// - Returns: whether that changes anything for a subscriber here.
   func allow(_ user: String, to allowed: TagFilter?) -> Bool {
     var hasChanged = false
     for (key, subscriber) in known where subscriber.user.hasSameBytes(as: user) && subscriber.allowed != allowed {

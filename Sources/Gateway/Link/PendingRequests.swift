@@ -124,7 +124,7 @@ struct PendingRequests {
       requests.removeAll(keepingCapacity: requests.capacity <= Self.placesKept)
       head = 0
     } else if ids.count > 1024 && ids.count > 2 * count {
-      // Also where the oldest stays unanswered: its successors must not keep their places for ever.
+      // Needed where the oldest stays unanswered: the answered ones after it must not keep their places for ever.
       ids = ids.indices[head...].filter { requests[$0] != nil }.map { ids[$0] }
       requests = requests[head...].filter { $0 != nil }
       head = 0

@@ -5,7 +5,7 @@ enum PictureFormat: String, Sendable, CaseIterable {
   case webP = "image/webp"
   case heic = "image/heic"
 
-  /// So many first bytes tell the format; where they do not, it is none that is taken.
+  /// How many first bytes tell the format of a picture, or that none of these formats begins so.
   static let sniffedBytes = 12
 
   /// Nil where the bytes begin none of these formats.

@@ -9,11 +9,11 @@ public struct AdmissionLimits: Sendable {
   public struct Places: Sendable, Equatable {
     /// Connections of any kind.
     public var connections: Int
-    /// Of them, those that have not signed in. Those in a handshake are among them.
+    /// Connections that have not signed in; those in a handshake are among them.
     public var unsigned: Int
-    /// Of them, those whose request has not come whole, the TLS handshake included.
+    /// Connections whose request has not come whole; those in a TLS handshake are among them.
     public var handshakes: Int
-    /// Of them, those whose TLS handshake is under way: more wait for their turn (``HandshakeLine``).
+    /// TLS handshakes that may be under way: more wait for their turn (``HandshakeLine``).
     public var tlsHandshakes: Int
 
     public init(connections: Int, unsigned: Int, handshakes: Int, tlsHandshakes: Int = .max) {
@@ -50,7 +50,8 @@ public struct AdmissionLimits: Sendable {
     all: .init(connections: .max, unsigned: .max, handshakes: .max),
     address: .init(connections: .max, unsigned: .max, handshakes: .max))
 
-  /// One part in so many, but of a small number nearly all: shares of a handful would keep honest people out.
+  /// An address's share of a number of places: one part in so many, but nearly all of a small number, because shares of
+  /// a handful would keep honest people out.
   public static func share(_ number: Int, oneIn parts: Int) -> Int { max(number / max(parts, 1), min(number, 16)) }
 }
 

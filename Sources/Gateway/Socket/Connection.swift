@@ -45,7 +45,7 @@ final class Connection: Outlet, SessionTransport {
   private let socket: Int32
   /// Nil without TLS.
   private let tls: TLSHandler?
-  /// What waits here counts in the budget of all connections.
+  /// The event loop's part of the budget of all connections, in which what waits here counts.
   private let egress: LoopEgress
   /// ``queuedBytes`` as the budget was told last.
   private(set) var accountedBytes = 0

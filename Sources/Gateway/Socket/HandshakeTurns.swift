@@ -136,7 +136,7 @@ final class HandshakeTurnHandler: ChannelDuplexHandler, RemovableChannelHandler 
     phase = .waiting(bytes: bytes, isReadHeld: true)
   }
 
-  /// It is this client's turn.
+  /// Begins the handshake, because it is this client's turn: TLS gets the bytes that waited.
   fileprivate func begin() {
     guard case .waiting(let first, let isReadHeld) = phase, let context else { return }
     phase = .underWay

@@ -20,16 +20,16 @@ public struct ListenerConfiguration: Sendable {
   public var trustedProxies: [AddressRange] = []
   /// Connections of trusted proxies begin with a header of the PROXY protocol, version 2; one that does not is closed.
   public var expectsProxyHeader = false
-  /// Where it is written down whom the gateway turned away.
+  /// Counts and logs whom the gateway turned away.
   public var refusals = Refusals(logger: Logger(label: "fanfare.listener"))
-  /// From accepting to a complete request head, the TLS handshake included.
+  /// How long a client may take from accepting to a complete request head, the TLS handshake included.
   public var headerTimeoutMilliseconds: Int64 = 5_000
-  /// The whole head: request line and all headers. More is answered 431.
+  /// Bytes of a whole request head: request line and all headers. More is answered 431.
   public var maxHeaderBytes = 8_192
   /// Origins that may connect: `https://app.example.com`, `https://*.example.com`, or `*` for any. Empty: only pages
   /// that came from this very host. A request without an `Origin` (no browser) is always allowed.
   public var allowedOrigins: [String] = []
-  /// One message from a client, however many fragments it comes in. More closes with 1009.
+  /// Bytes of one message from a client, however many fragments it comes in. More closes with 1009.
   public var maxMessageBytes = 65_536
   /// Bytes of answers that may wait for one client before its socket is read later; and of what nobody asked for, before
   /// it is closed with 3008.
