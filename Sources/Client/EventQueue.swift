@@ -46,7 +46,8 @@ final class EventQueue<Element: Sendable & Weighed>: Sendable {
   func makeIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
 }
 
-/// The events of a ``Subscription`` or of a ``RealtimeClient``, for one reader: a second one would get some of them only.
+/// The events of a ``Subscription`` or of a ``RealtimeClient``, for one reader: a second one would get some of them
+/// only.
 public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let makeIterator: @Sendable () -> AsyncIterator
 

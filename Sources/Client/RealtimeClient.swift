@@ -32,7 +32,8 @@ public actor RealtimeClient {
     public var backoff = Backoff()
     /// Failures in a row after which the client gives up; nil: never, 0: it does not reconnect.
     public var maximumReconnectAttempts: Int?
-    /// Operations that may wait for their answers at a time; one more fails with ``RealtimeError/tooManyCalls(limit:)``.
+    /// Operations that may wait for their answers at a time; one more fails with
+    /// ``RealtimeError/tooManyCalls(limit:)``.
     public var maximumCalls = 1024
     /// Largest message taken from the server, in bytes: a recovery of 300 publications of 64 KiB is 19 MiB.
     public var maximumMessageBytes = 32 << 20

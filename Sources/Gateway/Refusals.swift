@@ -3,8 +3,8 @@ import Metrics
 import Synchronization
 import Wire
 
-/// The gateway's ledger of refusals, for all its threads: each is counted by cause, and told in the log at `info` in one
-/// line per cause and minute.
+/// The gateway's ledger of refusals, for all its threads: each is counted by cause, and told in the log at `info` in
+/// one line per cause and minute.
 public final class Refusals: Sendable {
   private struct State {
     var ledger = RefusalLedger()

@@ -16,9 +16,9 @@ public struct TLSHandshakeCompleted: Sendable, Equatable {
 ///   silent.
 ///
 /// **Two ways out.** What comes down the pipeline is encrypted and goes on through the channel. ``transmit(_:on:)``
-/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and through the
-/// channel else. Records are made in the order in which they are handed to either, and the kernel gets them in that
-/// order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
+/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and
+/// through the channel else. Records are made in the order in which they are handed to either, and the kernel gets them
+/// in that order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
 public final class TLSHandler: ChannelDuplexHandler {
   public typealias InboundIn = ByteBuffer
   public typealias InboundOut = ByteBuffer

@@ -16,7 +16,8 @@ import NIOCore
 ///
 /// OpenSSL keeps 14 KiB for a connection, of which a record needs 250 bytes; to write 150 bytes through it took four
 /// times what the encryption takes, most of it misses in the cache. So when its handshake has ended a server's
-/// connection is taken over, and OpenSSL's own state is freed (decision 0031). What remains to be said in TLS 1.3 is little:
+/// connection is taken over, and OpenSSL's own state is freed (decision 0031). What remains to be said in TLS 1.3 is
+/// little:
 ///
 /// | From the peer | |
 /// |---|---|

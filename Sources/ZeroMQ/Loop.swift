@@ -29,16 +29,16 @@ extension LoopParticipant {
 
 /// What a participant sees of the thread that it lives on: what it may watch, and whose turn it is.
 ///
-/// The participants belong to whoever has the **turn**. The loop's thread takes it for each of its rounds; another thread
-/// that posts to a mailbox may take it too, where it is free, and run a round by itself (``Mailbox/run()``): so a
-/// message need not wait for a thread to wake up. Sockets and timers stay with the loop's thread: a round of another
+/// The participants belong to whoever has the **turn**. The loop's thread takes it for each of its rounds; another
+/// thread that posts to a mailbox may take it too, where it is free, and run a round by itself (``Mailbox/run()``): so
+/// a message need not wait for a thread to wake up. Sockets and timers stay with the loop's thread: a round of another
 /// thread (``isOnThread`` is false) handles mailboxes that allow it, and leaves to the loop's thread what it wants of a
 /// socket, with a ``wake()``.
 ///
-/// A round of the thread: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then every
-/// participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones before
-/// it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and back
-/// within one round, and no socket starves another. While there is work, no round waits.
+/// A round of the thread: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then
+/// every participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones
+/// before it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and
+/// back within one round, and no socket starves another. While there is work, no round waits.
 public final class Loop {
   /// How many messages a handler should read from its socket before it returns: it is called again for what is left.
   public let messagesPerRound: Int

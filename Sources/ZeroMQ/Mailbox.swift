@@ -32,7 +32,8 @@ public final class Mailbox<Element: Sendable>: Sendable {
   /// An element that costs more than the whole capacity is taken by an empty mailbox, so that it is not refused for
   /// ever. One that costs nothing is never refused for want of room.
   ///
-  /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes it.
+  /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes
+  ///   it.
   @inlinable
   public func post(_ element: Element, cost: Int = 1, wakes: Bool = true) -> Bool {
     let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in

@@ -5,8 +5,8 @@ import Wire
 /// How many bytes may wait for all connections of the process: accepted by a connection and not taken by the kernel, or
 /// kept on a tape for those who lag.
 ///
-/// Each connection's queue has a limit, and a thousand connections that ask for large pages and read none have a thousand
-/// times as much. So there is a limit for all together, in two steps:
+/// Each connection's queue has a limit, and a thousand connections that ask for large pages and read none have a
+/// thousand times as much. So there is a limit for all together, in two steps:
 /// - From half of it on, a client is read no further while any answer of its own waits (``isTight``).
 /// - Beyond it, the connection for which most waits is closed, whichever event loop it is on, then the next, until the
 ///   rest fits or nothing waits for anybody. A client that reads has little waiting, and is never the one to be closed.

@@ -5,16 +5,16 @@ import ZeroMQ
 
 /// Carries what stands on an event loop's tapes to the subscribers' connections, in slices.
 ///
-/// **Slices.** After at most about 0.3 ms of sends the event loop gets to look at its sockets. A tape is visited until its
-/// quota is used up and then queues behind the others, so that a two-person channel's message waits for a part of one
-/// slice at most, however many subscribers somebody else's channel has.
+/// **Slices.** After at most about 0.3 ms of sends the event loop gets to look at its sockets. A tape is visited until
+/// its quota is used up and then queues behind the others, so that a two-person channel's message waits for a part of
+/// one slice at most, however many subscribers somebody else's channel has.
 ///
 /// **Lanes.** Publications go first, receipts only when none of them waits, typing and presence last. Replies and pings
 /// do not come here at all: they go out at once.
 final class FanOut {
   struct Limits {
-    /// Bytes that nobody asked for and that may wait for one connection, on tapes and behind them together; beyond it the
-    /// reader is too slow.
+    /// Bytes that nobody asked for and that may wait for one connection, on tapes and behind them together; beyond it
+    /// the reader is too slow.
     var queueBytes: Int
     /// Nanoseconds of sends before other work gets its turn.
     var slice: UInt64 = 250_000

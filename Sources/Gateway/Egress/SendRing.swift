@@ -2,9 +2,9 @@ import CLinuxIO
 
 /// Sends for many sockets in one system call, through io_uring.
 ///
-/// A send here never waits inside the kernel: it is done, in part or wholly or not at all, when ``submit()`` returns. So
-/// no buffer outlives the call, and no descriptor can be closed and given away while a send for it is under way: both
-/// happen on the same thread, one after the other.
+/// A send here never waits inside the kernel: it is done, in part or wholly or not at all, when ``submit()`` returns.
+/// So no buffer outlives the call, and no descriptor can be closed and given away while a send for it is under way:
+/// both happen on the same thread, one after the other.
 @safe final class SendRing {
   /// A batch is submitted at this size: some 0.1 ms of sends, so that a slice ends when it should.
   static let capacity = 32

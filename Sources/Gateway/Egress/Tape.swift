@@ -9,8 +9,8 @@ import Wire
 ///     ---+-------+-------+------+-------+------+-------+
 ///         \ kept for those who lag     / \ for this lap /
 ///
-/// What waits for a subscriber goes out in one send from here: no copy and no queue of its own, however many frames came
-/// meanwhile. A lap visits every seat once; the next begins one seat further, so that nobody is always last.
+/// What waits for a subscriber goes out in one send from here: no copy and no queue of its own, however many frames
+/// came meanwhile. A lap visits every seat once; the next begins one seat further, so that nobody is always last.
 ///
 /// One tape belongs to an event loop, a channel, a wire format and a lane. Bytes that all subscribers have had are
 /// dropped, and so is the memory when nothing is left: a channel at rest costs its seats only. Positions count bytes

@@ -2,8 +2,8 @@ import Wire
 
 /// A filter as a key of tables, which is hashed once and not at each look.
 ///
-/// A client's filter may have a hundred conditions, and where a subscriber comes and goes it is looked up in several tables:
-/// a thousand clients that come and go with filters of their own would keep their event loop hashing.
+/// A client's filter may have a hundred conditions, and where a subscriber comes and goes it is looked up in several
+/// tables: a thousand clients that come and go with filters of their own would keep their event loop hashing.
 struct FilterKey: Hashable {
   let filter: TagFilter
   private let digest: Int

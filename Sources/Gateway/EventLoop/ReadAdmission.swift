@@ -7,13 +7,13 @@ import Wire
 /// broker and that client's socket at once, and everybody else's publications behind them.
 ///
 /// - **By connection**: only a few bytes of answers are under way to one, and none while it leaves unread what it has
-///   got. What it asks for meanwhile waits in order, so that nothing overtakes: a publish does not go before the subscribe
-///   that stands before it.
-/// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the few
-///   large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
+///   got. What it asks for meanwhile waits in order, so that nothing overtakes: a publish does not go before the
+///   subscribe that stands before it.
+/// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the
+///   few large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
 ///
-/// A read is first tried as a small one (``AnswerLimit/isTry``). Only where the broker says that the answer is larger it
-/// is asked again among the large ones.
+/// A read is first tried as a small one (``AnswerLimit/isTry``). Only where the broker says that the answer is larger
+/// it is asked again among the large ones.
 struct ReadAdmission {
   /// All in bytes of answers.
   struct Limits: Equatable, Sendable {

@@ -2,11 +2,11 @@ import DequeModule
 
 /// How much of what the broker sent the event loops still hold, each message counted once.
 ///
-/// A publication with subscribers on eight event loops is handed to all of them. Added up, it would fill the link's window
-/// eight times. How much the loops hold together is not known exactly: each tells how many bytes it holds, not which. Two
-/// sums are certainly not too much: what any one of them holds; and what all hold where each is charged only its share of
-/// what it got along with others. The larger of the two is taken. It is exact where everything goes to all loops, and
-/// where each message goes to one.
+/// A publication with subscribers on eight event loops is handed to all of them. Added up, it would fill the link's
+/// window eight times. How much the loops hold together is not known exactly: each tells how many bytes it holds, not
+/// which. Two sums are certainly not too much: what any one of them holds; and what all hold where each is charged only
+/// its share of what it got along with others. The larger of the two is taken. It is exact where everything goes to all
+/// loops, and where each message goes to one.
 struct HandoverAccount {
   private struct Mark {
     var bytes: UInt64

@@ -1,8 +1,8 @@
 import Metrics
 import Synchronization
 
-/// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the disk
-/// now and then, and of an upload a chunk and what waits behind it.
+/// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the
+/// disk now and then, and of an upload a chunk and what waits behind it.
 final class PictureBudget: Sendable {
   private struct State {
     var total = 0

@@ -6,9 +6,9 @@ import Wire
 
 /// One request for pictures, from behind its head to the end of the connection.
 ///
-/// Bounded: of an upload, one chunk is with the disk and one burst waits (``mostWaiting``), while the socket is not read; of
-/// a download, one chunk is on its way. Requests are counted, in all and for each user (``PictureBudget``). Whatever does
-/// not move for a while ends.
+/// Bounded: of an upload, one chunk is with the disk and one burst waits (``mostWaiting``), while the socket is not
+/// read; of a download, one chunk is on its way. Requests are counted, in all and for each user (``PictureBudget``).
+/// Whatever does not move for a while ends.
 final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
 
@@ -309,8 +309,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     takeChunk()
   }
 
-  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not wait
-  /// for that. A picture of one chunk cannot be gone on with anyway.
+  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not
+  /// wait for that. A picture of one chunk cannot be gone on with anyway.
   private func announce(_ ticket: PictureStore.Ticket) {
     guard ticket.total > PictureFile.chunkBytes, let key = service.store.key(of: ticket) else { return }
     let picture = BegunPicture(

@@ -391,8 +391,8 @@ final class PictureStore: Sendable {
 
   /// Deletes uploads that nobody goes on with, at whichever gateway.
   ///
-  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this gateway
-  /// watched for the lifetime of an upload is old, and no other.
+  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this
+  /// gateway watched for the lifetime of an upload is old, and no other.
   func sweep() {
     guard let names = try? PictureFolder.names(in: folder).filter({ $0.hasSuffix(Self.partialSuffix) }) else { return }
     let now = clock()

@@ -111,7 +111,8 @@ struct PacedPublishes {
 }
 
 extension Session {
-  /// - Returns: false where the value waits until the channel's `publish_interval` is over, and is acknowledged already.
+  /// - Returns: false where the value waits until the channel's `publish_interval` is over, and is acknowledged
+  ///   already.
   mutating func publishesNow(_ request: BrokerRequest.PublishRequest, _ options: ChannelOptions) -> Bool {
     let interval = options.publishIntervalMilliseconds
     guard interval > 0 else { return true }

@@ -3,13 +3,13 @@ import Wire
 
 /// What a client has read later instead of refused: commands wait in their order until there is room for them.
 extension Session {
-  /// Reads of many publications that one connection may have asked for and got no answer to: what comes behind them waits
-  /// here, where it costs nobody anything.
+  /// Reads of many publications that one connection may have asked for and got no answer to: what comes behind them
+  /// waits here, where it costs nobody anything.
   ///
-  /// ``ReadAdmission`` bounds the bytes that are under way, and what does not fit stands in its line, which all connections
-  /// of an event loop share and which has an end. The input is held as soon as one read waits there; but when it is
-  /// released, all commands that waited for it are begun in one step, before anybody can hold it again. Without this
-  /// bound, each of a few hundred connections could then have as many reads in that line as
+  /// ``ReadAdmission`` bounds the bytes that are under way, and what does not fit stands in its line, which all
+  /// connections of an event loop share and which has an end. The input is held as soon as one read waits there; but
+  /// when it is released, all commands that waited for it are begun in one step, before anybody can hold it again.
+  /// Without this bound, each of a few hundred connections could then have as many reads in that line as
   /// `client.max_pending_requests` allows, and fill it for everybody.
   static let maximumReads = 8
 

@@ -74,8 +74,8 @@ public struct Session: ~Copyable {
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
-  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first. It
-  /// stands behind the flags because there it fits into what they leave of a word.
+  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first.
+  /// It stands behind the flags because there it fits into what they leave of a word.
   var unansweredPings: UInt32 = 0
   /// How fast the client has been; nil: nothing is counted, or the client has asked for nothing yet.
   var rates: SessionRates?

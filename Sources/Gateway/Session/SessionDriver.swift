@@ -146,8 +146,8 @@ final class SessionDriver: ConnectionDelegate {
   func brokerAnswered(tag: UInt64, _ response: BrokerResponse) { feed(.brokerAnswered(tag: tag, response)) }
 
   /// One answer of several that the host has in hand. That something was published, or what an app decided, need not be
-  /// said in a frame of its own, nor before the publication itself is on its way to those who wait for it; other replies
-  /// leave at once.
+  /// said in a frame of its own, nor before the publication itself is on its way to those who wait for it; other
+  /// replies leave at once.
   ///
   /// - Returns: true where the host has to call ``flushReplies()`` when it has handed out what it has.
   func takeAnswer(tag: UInt64, _ response: BrokerResponse) -> Bool {

@@ -44,7 +44,8 @@ public enum SessionAction: Sendable, Equatable {
   case send(ClientReply)
   /// The last action but for requests that tidy up at the broker.
   case close(DisconnectCode)
-  /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are ignored.
+  /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are
+  /// ignored.
   case request(tag: UInt64, BrokerRequest)
   /// As ``request(tag:_:)``, for a subscriber who wants only what passes a filter.
   case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, filter: TagFilter)

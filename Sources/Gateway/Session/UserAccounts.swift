@@ -3,8 +3,8 @@ import Wire
 
 /// What the connections of one user on this gateway do together, on whichever event loops.
 ///
-/// A user who is on two gateways has an account on each: gateways do not ask each other about every command, and a limit
-/// that is twice what is written still is one.
+/// A user who is on two gateways has an account on each: gateways do not ask each other about every command, and a
+/// limit that is twice what is written still is one.
 final class UserAccount: Sendable {
   enum Verdict: Equatable {
     /// Milliseconds for which the connection had better not be read; 0: go on.
@@ -33,8 +33,8 @@ final class UserAccount: Sendable {
       if levels.debt(kind, of: rates, at: milliseconds) == 0 {
         return .taken(rest: levels.charge(count, kind, of: rates, at: milliseconds))
       }
-      // Reserved and not only charged: a debt that ends at a burst would forgive what is beyond it, and many connections
-      // that each come a moment later would pay nothing.
+      // Reserved and not only charged: a debt that ends at a burst would forgive what is beyond it, and many
+      // connections that each come a moment later would pay nothing.
       let most = max(Int64(limit.burst) * 1000 / Int64(limit.perSecond), 1)
       return levels.reserve(count, kind, of: rates, within: most, at: milliseconds).map { .taken(rest: $0) } ?? .refused
     }

@@ -2,9 +2,9 @@ public import Wire
 
 /// How many connections there may be, in all and of one address, before and after they have signed in.
 ///
-/// What is asked of a connection rises step by step, and so does what it may take. One that has only been accepted costs
-/// its owner nothing, so there are few places for those; one that has signed in belongs to somebody. No address may have
-/// more than a share of any kind, so that whoever fills theirs leaves the others' to the others.
+/// What is asked of a connection rises step by step, and so does what it may take. One that has only been accepted
+/// costs its owner nothing, so there are few places for those; one that has signed in belongs to somebody. No address
+/// may have more than a share of any kind, so that whoever fills theirs leaves the others' to the others.
 public struct AdmissionLimits: Sendable {
   public struct Places: Sendable, Equatable {
     /// Connections of any kind.

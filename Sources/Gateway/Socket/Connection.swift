@@ -3,8 +3,8 @@ import NIOCore
 import TLS
 import Wire
 
-/// A client's WebSocket: the last handler of its channel, which reads frames, and the ``Outlet`` through which it is sent
-/// some. Bound to its event loop, and deliberately not Sendable.
+/// A client's WebSocket: the last handler of its channel, which reads frames, and the ``Outlet`` through which it is
+/// sent some. Bound to its event loop, and deliberately not Sendable.
 ///
 /// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
 /// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes

@@ -3,8 +3,8 @@ import Wire
 
 /// Whose turn it is to begin a TLS handshake, of those on one event loop: pure.
 ///
-/// A handshake costs a processor as much as some hundred messages, and its client chooses when. After a network was away
-/// thousands come at once, all of them honest, so nobody is turned away: they wait in line.
+/// A handshake costs a processor as much as some hundred messages, and its client chooses when. After a network was
+/// away thousands come at once, all of them honest, so nobody is turned away: they wait in line.
 /// - So many handshakes may be under way, in all and of one address: from a client's first bytes to its last.
 /// - An event loop begins one of them and then looks at its other sockets, so that those who are in are served.
 /// - Addresses take turns: one from which thousands wait costs another the time of one handshake.

@@ -31,14 +31,14 @@ public struct ListenerConfiguration: Sendable {
   public var allowedOrigins: [String] = []
   /// Bytes of one message from a client, however many fragments it comes in. More closes with 1009.
   public var maxMessageBytes = 65_536
-  /// Bytes of answers that may wait for one client before its socket is read later; and of what nobody asked for, before
-  /// it is closed with 3008.
+  /// Bytes of answers that may wait for one client before its socket is read later; and of what nobody asked for,
+  /// before it is closed with 3008.
   public var queueLimitBytes = 1_048_576
   /// Bytes that may wait for all connections of the process, accepted and not taken by the kernel. From half of it on,
   /// clients whose answers wait are read later; beyond it, the connection for which most waits is closed.
   public var egressLimitBytes = 256 << 20
-  /// Bytes that may wait for one connection, whatever they are, beside the one frame that is under way. More closes with
-  /// 3008: nobody alone may use up what is there for all.
+  /// Bytes that may wait for one connection, whatever they are, beside the one frame that is under way. More closes
+  /// with 3008: nobody alone may use up what is there for all.
   public var answerLimitBytes = 64 << 20
   /// Bytes of pongs that may wait for a peer that pings and does not read. More closes with 3008.
   public var pongLimitBytes = 16_384

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What the listener counts, for the metrics. Every loop and the accept thread add to it; none of it is on the path of
-/// a delivery.
+/// What the listener counts. Every loop and the accept thread add to it; none of it is on the path of a delivery. Tests
+/// read it, no metric exports it: what operators see is in ``Refusals``.
 public final class ListenerCounters: Sendable {
   private let accepted = Atomic<Int>(0)
   private let open = Atomic<Int>(0)

@@ -1,7 +1,7 @@
 import Wire
 
-/// The header of the PROXY protocol, version 2, in which a proxy says whose connection it passes on: byte by byte, as it
-/// comes.
+/// The header of the PROXY protocol, version 2, in which a proxy says whose connection it passes on: byte by byte, as
+/// it comes.
 ///
 ///      0            12        13        14        16                    16 + length
 ///     +-------------+---------+---------+---------+---------------------+

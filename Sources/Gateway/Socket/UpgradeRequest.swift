@@ -143,8 +143,8 @@ extension RequestDecision {
       }
   }
 
-  /// The first subprotocol offered that we speak; nil where none is. Empty members count as none: an older SDK for Python
-  /// sends an empty header where it means JSON, and RFC 9110, section 5.6.1.2 has recipients ignore them.
+  /// The first subprotocol offered that we speak; nil where none is. Empty members count as none: an older SDK for
+  /// Python sends an empty header where it means JSON, and RFC 9110, section 5.6.1.2 has recipients ignore them.
   private static func choose(from headers: [String]) throws(Refusal) -> String? {
     var chosen: String?
     for header in headers {
