@@ -25,14 +25,15 @@ public actor RealtimeClient {
     public var headers: [(String, String)] = []
     /// Gives the connection token, at first and whenever it has expired. Throw ``TokenRefused`` to end the connection.
     public var tokenProvider: (@Sendable () async throws -> String)?
-    /// For connecting, and for the answer to each command.
+    /// How long connecting may take, and the answer to each command.
     public var timeout = Duration.seconds(5)
     /// How much later than announced the server's ping may come.
     public var maximumPingDelay = Duration.seconds(10)
     public var backoff = Backoff()
     /// Failures in a row after which the client gives up; nil: never, 0: it does not reconnect.
     public var maximumReconnectAttempts: Int?
-    /// Operations that may wait for their answers at a time; one more fails with ``RealtimeError/tooManyCalls(limit:)``.
+    /// Operations that may wait for their answers at a time; one more fails with
+    /// ``RealtimeError/tooManyCalls(limit:)``.
     public var maximumCalls = 1024
     /// Largest message taken from the server, in bytes: a recovery of 300 publications of 64 KiB is 19 MiB.
     public var maximumMessageBytes = 32 << 20

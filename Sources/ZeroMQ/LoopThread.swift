@@ -66,7 +66,8 @@ public final class LoopThread: Sendable {
     return thread
   }
 
-  /// Closes the participants on the thread and waits until it has ended. From any thread, more than once.
+  /// Closes the participants on the loop's thread and waits until it has ended. May be called from any thread, and more
+  /// than once.
   ///
   /// On the loop's own thread it only asks for the end, because a thread cannot wait for itself.
   public func stop() {
@@ -87,7 +88,7 @@ public final class LoopThread: Sendable {
   }
 }
 
-/// What a new thread is given.
+/// What the new thread is given to run, and what it says back to the one that started it.
 private final class LoopStart: Sendable {
   let name: String
   let messagesPerRound: Int

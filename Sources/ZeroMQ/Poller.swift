@@ -40,9 +40,9 @@ public final class Poller {
     var interest: Events = []
     /// What the socket said when it was asked last.
     var known: Events = []
-    /// Its descriptor has told of a change since.
+    /// The socket's descriptor has told of a change since the socket was asked last.
     var isTold = true
-    /// The socket's `uses`, and the neighbours' sends, when it was asked last.
+    /// The socket's `uses`, and its neighbours' `sends`, when it was asked last.
     var uses: UInt64 = 0
     var sends: UInt64 = 0
   }
@@ -81,7 +81,7 @@ public final class Poller {
     return Registration(index: slots.count - 1, serial: nextSerial)
   }
 
-  /// Watches for other events from now on; none pauses the socket. What is still to be told of this round counts too.
+  /// Watches for other events from now on, in the rest of the round at hand too; an empty set pauses the socket.
   public func setEvents(_ events: Events, for registration: Registration) {
     if holds(registration) { slots[registration.index].interest = events }
   }
@@ -169,7 +169,7 @@ public final class Poller {
 @available(*, unavailable)
 extension Poller: Sendable {}
 
-/// What the `inproc` sockets of one poller have sent, all together.
+/// Counts how often the `inproc` sockets of one poller have sent, all together.
 final class Neighbours {
   var sends: UInt64 = 0
 }

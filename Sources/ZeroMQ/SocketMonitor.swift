@@ -46,7 +46,7 @@ public struct SocketMonitor: ~Copyable {
     return nil
   }
 
-  /// The socket to watch in a loop.
+  /// Calls `handler` in each round of the loop in which events wait; it reads them with ``next()``.
   public borrowing func watch<Participant: LoopParticipant>(
     on loop: Loop, for participant: Participant, _ handler: @escaping (Participant, Poller.Events) -> Void
   ) -> Poller.Registration {

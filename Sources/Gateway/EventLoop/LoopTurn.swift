@@ -16,7 +16,7 @@ final class LoopTurn: ChannelInboundHandler {
   /// The event loop's own epoll instance; -1 where it is not known.
   private var epoll: Int32 = -1
 
-  /// Call it on the event loop.
+  /// Call this on the event loop.
   init(on eventLoop: any EventLoop, _ callback: @escaping () -> Void) {
     self.callback = callback
     let opened = unsafe withUnsafeMutableBytes(of: &ends) {

@@ -53,7 +53,7 @@ extension PictureBroker {
       })
   }
 
-  /// The gateway asks for itself; the app does not look at who it is.
+  /// The user of a question that the gateway asks for itself; the app does not look at it.
   private static let nobody = "-"
 
   private static func fields(_ reply: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: reply))?.object }

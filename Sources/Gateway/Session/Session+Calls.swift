@@ -9,7 +9,7 @@ enum CallAnswer {
   /// What the app said.
   case result
   case mapPage(binaryData: Bool)
-  /// By channel.
+  /// Counts of unread publications, by channel.
   case unread([String])
 }
 
@@ -37,7 +37,7 @@ extension Session {
     return method.starts(with: app.utf8) && method.dropFirst(app.utf8.count).first == UInt8(ascii: ".")
   }
 
-  /// What the command alone makes wrong is refused here.
+  /// Reads a command for an app, and asks the broker. What is wrong with the command by itself is refused here.
   mutating func callApp(_ id: UInt32, _ method: String, _ data: [UInt8], attestedPlace: String? = nil) {
     do throws(ClientError) {
       let command = try AppCommand(method, data, by: user)
@@ -53,7 +53,7 @@ extension Session {
     case (.nothing, .done), (.nothing, .published): send(.rpc(id: id, data: Array("{}".utf8)))
     case (.offset, .published(let position)):
       send(.rpc(id: id, data: Array("{\"offset\":\(position.offset)}".utf8)))
-    // An app has answered for the edit, with the offset.
+    // An edit on an app's channel is answered by the app, whose answer has the offset.
     case (.result, .result(let data)), (.offset, .result(let data)): send(.rpc(id: id, data: data))
     case (.mapPage(let binaryData), .mapPage(let page)):
       send(.rpc(id: id, data: MapPageJSON.bytes(of: page, binaryData: binaryData)))
@@ -212,7 +212,7 @@ enum GeneralCall: String {
   case read = "receipt.read"
   case unread = "receipt.unread"
 
-  /// Whether it changes what others see.
+  /// Whether the call changes what others see.
   var writes: Bool {
     switch self {
     case .edit, .delete, .mapSet, .mapRemove, .delivered, .read: true

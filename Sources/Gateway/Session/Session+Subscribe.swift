@@ -68,7 +68,7 @@ extension Session {
     }
   }
 
-  /// Spares the broker a subscribe that could only be rejected.
+  /// Sends an allowed subscription to the broker, but spares it one that could only be rejected.
   private mutating func order(_ order: SubscribeOrder) {
     if order.map == nil && order.rejectsUnrecovered && order.since == nil {
       return fail(order.id, .unrecoverablePosition)
@@ -158,7 +158,7 @@ extension Session {
     if let next { subscribe(next) }
   }
 
-  /// Its answer says nothing, so nothing waits for it.
+  /// Tells the broker that a subscription is over. The answer says nothing, so nothing waits for it.
   mutating func unsubscribeAtBroker(_ channel: ChannelName, _ member: ClientInfo?) {
     lastTag &+= 1
     let request = BrokerRequest.UnsubscribeRequest(channel: channel, member: member, keepsInterest: false)
@@ -175,7 +175,7 @@ extension Session {
 }
 
 extension ClientError {
-  /// Temporary: an SDK that has subscribed again meanwhile must not take this for the end of that one.
+  /// Temporary: an SDK that has subscribed again meanwhile must not take this for the end of its new subscription.
   static let endedWhileSubscribing = ClientError.internalError.saying(
     "the subscription was ended before it began")
 }

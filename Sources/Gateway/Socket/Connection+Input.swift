@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a connection reads.
+/// What a connection has read and not handed on, and whether it reads at all.
 struct ConnectionInput {
   fileprivate(set) var reader: FrameReader
   /// What came while reading is paused: the rest of a read burst, or, where the peer ends its side, what the kernel
@@ -21,7 +21,7 @@ struct ConnectionInput {
   fileprivate mutating func end() {
     isDeaf = true
     waiting = nil
-    // With what has come of a message: the session may wait long after this for its last answer.
+    // Frees what has come of a message: the session may wait long after this for its last answer.
     reader = FrameReader(maxMessageBytes: 0)
   }
 }
@@ -48,7 +48,7 @@ extension Connection: ChannelInboundHandler {
     ended()
     guard let delegate else { return }
     self.delegate = nil
-    // Later, for the channel may have died inside a `send` of somebody who walks their subscribers.
+    // Later, for the channel may have died inside a `send` of a fan-out that walks its subscribers.
     eventLoop.assumeIsolated().execute { delegate.closed() }
   }
 

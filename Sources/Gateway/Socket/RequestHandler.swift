@@ -11,9 +11,9 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let listener: ListenerContext
   private let loopIndex: Int
   private let descriptor: Int32
-  /// Of this connection, where it speaks TLS.
+  /// The connection's TLS handler; nil without TLS.
   private let tls: TLSHandler?
-  /// Until its handshake is over.
+  /// Stands before the TLS handler until the handshake is over; nil without TLS.
   private let handshake: HandshakeTurnHandler?
   private let slot: ConnectionSlot
   private let headGuard: HeadGuard
@@ -75,7 +75,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     case .head(let head): take(head, context: context)
     case .body: break
     case .end:
-      // Not before: the decoder still sends this part to whoever stands behind it.
+      // The upgrade waits for this part: the decoder would still send it to whoever stood behind it by then.
       if let upgrade { perform(upgrade, context: context) }
     }
   }
