@@ -35,7 +35,7 @@
 /// | 6 | records | seals → 2, or 4 where the other blocks me | – | → 1 | → 12 |
 /// | 7 | records | seals → 2, or 4 where the other blocks me | – | → 7 | → 13 |
 /// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | → 10 | → 1 |
-/// | 9 | as send | the other has looked: seals → 4 (2 where they unblocked); else: not seen yet | marks it | → 1 | → 1 |
+/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | → 1 | → 1 |
 /// | 10 | records | seals → 2 | – | → 10 | → 1 |
 /// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | → 13 | → 1 |
 /// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | → 1 | → 1 |
