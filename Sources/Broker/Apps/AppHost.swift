@@ -301,8 +301,8 @@ struct RefreshQueue {
   private var queue = DueIndex<Place>()
   /// When each entry was last worked out, in monotonic milliseconds, for entries of which that was a moment ago.
   private var lastTimes: [Place: Int64] = [:]
-  /// With more times than this, those that are past their interval are removed. Twice as many as were left the last
-  /// time.
+  /// With more times than this, those that are past their interval are removed, and the limit becomes twice as many as
+  /// are left.
   private var timesLimit = 4096
 
   var nextTime: Int64? { queue.nextTime }
