@@ -4,12 +4,12 @@ import Wire
 /// The one way into the log: what a client publishes, what an app decides, what the broker keeps for itself.
 ///
 /// States of an entry:
-/// - taken: it has its offset. Can transition to: kept, pending, refused.
+/// - taken: the entry has its offset. Can transition to: kept, pending, refused.
 /// - pending: the log answers later. Can transition to: kept, failed.
-/// - kept: delivered, and its owner is told.
-/// - refused: its owner is told why, and nothing else has changed.
-/// - failed: its owner is told why, and its channel hands out no offset until all that came after it has failed, too
-///   (``Sequencer``).
+/// - kept: the publication is delivered, and the entry's owner is told.
+/// - refused: the owner is told why, and nothing else has changed.
+/// - failed: the owner is told why, and the channel gives out no offset until all entries after this one have failed,
+///   too (``Sequencer``).
 extension BrokerCore {
   /// The entry for the log, with a ticket of its own.
   func entry(
@@ -25,7 +25,9 @@ extension BrokerCore {
       writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve, claim: claim)
   }
 
-  /// - Throws: what the log refuses. Nothing has changed then.
+  /// Gives one entry to the log.
+  ///
+  /// - Throws: why the log refuses it. Nothing has changed then.
   func append(
     _ entry: LogEntry, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
@@ -34,10 +36,10 @@ extension BrokerCore {
     took(entry, on: state, isKept: isKept, for: owner, in: &turn)
   }
 
-  /// All of them, or none. They are of one store.
+  /// Gives entries of one store to the log as one transaction: it keeps all of them or none.
   ///
-  /// - Parameter states: of each entry.
-  /// - Throws: what the log refuses. Nothing has changed then.
+  /// - Parameter states: the channel of each entry, in the same order.
+  /// - Throws: why the log refuses them. Nothing has changed then.
   func append(
     _ entries: [LogEntry], on states: [ChannelState], for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
@@ -48,7 +50,8 @@ extension BrokerCore {
     for index in entries.indices { took(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn) }
   }
 
-  /// - Returns: false: the log answers later.
+  /// - Returns: true where the entries may be delivered now; false where the log answers later.
+  /// - Throws: why the log refuses the entries.
   private func hand(_ batch: LogBatch, to store: any LogStore) throws(ClientError) -> Bool {
     switch store.append(batch) {
     case .kept: return true
@@ -82,8 +85,8 @@ extension BrokerCore {
   public func complete(
     _ completions: [LogCompletion], in turn: inout Turn
   ) {
-    // What was read before these got to the disk was read without them: it goes first, while they are known to be under
-    // way.
+    // Answers that the store read before these entries were on disk do not contain them. The inputs that wait for such
+    // answers run first, while the entries still count as under way and are reckoned with.
     takeNews(in: &turn)
     for completion in completions {
       let append = appends.take(completion.ticket)

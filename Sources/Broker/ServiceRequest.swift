@@ -1,11 +1,11 @@
 import Wire
 
-/// A service's request as its frames stand on the wire, the request id taken off.
+/// Reads a service's request from its frames, which are those on the wire without the request id.
 enum ServiceRequest {
   static let wrongFrames = ClientError.badRequest.saying(
     "a request is the frames [id] [method] [parameters as JSON] and, for publish, [payload]")
 
-  /// Bytes of an idempotency key, as for clients: each is held for minutes.
+  /// Most bytes of an idempotency key, the same as for clients: each key is held in memory for minutes.
   private static let longestKey = 255
 
   private struct Parameters {
@@ -100,13 +100,13 @@ enum ServiceRequest {
     do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
   }
 
-  /// Negative: as many as the broker allows.
+  /// How many are wanted: a negative number means as many as the broker allows, none given means 0.
   private static func limit(_ limit: Int64?) -> UInt32 {
     guard let limit else { return 0 }
     return limit < 0 ? .max : UInt32(clamping: limit)
   }
 
-  /// Names and fields as Centrifugo's server API has them.
+  /// Reads an order about connections or tokens. Methods and fields are named as in Centrifugo's server API.
   private static func order(_ method: String, _ parameters: Parameters) throws(ClientError) -> BrokerRequest {
     switch method {
     case "revoke_token":
@@ -150,7 +150,7 @@ enum ServiceRequest {
     return target
   }
 
-  /// A Close frame holds no more.
+  /// Most bytes of a reason: a Close frame holds no more (RFC 6455, 5.5).
   private static let longestReason = 123
 
   private static func reason(_ parameters: Parameters) throws(ClientError) -> String? {
@@ -189,7 +189,7 @@ enum ServiceRequest {
     return .init(channel: try channel(parameters), offset: offset, data: removes ? nil : frames[2], editor: nil)
   }
 
-  /// On behalf of a user: the service knows who that is.
+  /// Reads a call for an app, which a service makes on behalf of a user. The service is trusted to know who that is.
   private static func call(
     _ parameters: Parameters, _ frames: [[UInt8]]
   ) throws(ClientError) -> BrokerRequest.CallRequest {
@@ -201,7 +201,8 @@ enum ServiceRequest {
       caller: ClientInfo(user: user, client: "service"))
   }
 
-  /// Reads the command of a call, after all else was looked at: who may not say it is not told what is wrong with it.
+  /// Reads the command of a call, after the service's grant was checked: a service that may not call is not told what
+  /// is wrong with its command.
   static func readingCommand(of request: BrokerRequest) throws(ClientError) -> BrokerRequest {
     guard case .call(var call) = request, case .other(let other) = call.command else { return request }
     if !other.data.isEmpty { try ServiceEndpoint.checkJSON(other.data) }
@@ -210,7 +211,7 @@ enum ServiceRequest {
   }
 }
 
-/// Answers for services.
+/// Writes answers for services.
 enum ServiceReply {
   private static let ok = Array("ok".utf8)
   private static let error = Array("error".utf8)
@@ -259,7 +260,7 @@ enum ServiceReply {
     writer.write("offset", position.offset)
   }
 
-  /// What stands beside the payload on the tap.
+  /// The frame before the payload on the tap: JSON about the publication.
   static func about(_ publication: Publication, epoch: String) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in

@@ -1,6 +1,6 @@
 import Wire
 
-/// Bytes that are base64 in JSON: a list of numbers would be four times as long.
+/// Bytes that are written as base64 in JSON, because a list of numbers would be much longer.
 public struct Bytes64: Sendable, Codable, Hashable {
   public var bytes: [UInt8]
 
