@@ -92,7 +92,7 @@ public final class BrokerCore {
   ) {
     do throws(ClientError) {
       if occasion == .retry, let response = try published(request, for: requester, in: &turn) {
-        return settle(requester, response, in: &turn)
+        return answerAndRemember(requester, response, in: &turn)
       }
       let response: BrokerResponse
       switch request {

@@ -103,7 +103,7 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
+        let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
@@ -152,7 +152,7 @@ public final class GatewayServer: Sendable {
   public func reloadCertificates() { _ = certificates?.reload() }
 
   /// The gateway's part of the backbone thread; call it there.
-  public func makeLink(over pipe: BackbonePipe, loop: Loop) throws -> any LoopParticipant {
+  public func makeLink(over pipe: BackbonePipe, loop: BackboneLoop) throws -> any BackboneParticipant {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
@@ -162,7 +162,7 @@ public final class GatewayServer: Sendable {
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
     linkConfiguration.maximumSubscribers = configuration.maximumSubscribersPerChannel
-    return try GatewayLoop(
+    return try GatewayBackbone(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },

@@ -111,7 +111,7 @@ public final class FileKeyVault: KeyVault {
   }
 
   /// Waits until the vault's thread has done all that it was given.
-  public func settle() { thread.sync {} }
+  public func waitUntilIdle() { thread.sync {} }
 
   private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
 

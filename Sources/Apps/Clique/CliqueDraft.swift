@@ -69,12 +69,12 @@ extension CliqueDraft {
     let old = try person(user)
     var new = old
     try change(&new)
-    if new != old { settle(new, Clique.Key.person(user)) }
+    if new != old { writeOrErase(new, Clique.Key.person(user)) }
   }
 
   /// Writes a person's record without marks that have passed, or erases it where nothing is left.
-  func settle(_ person: Clique.Person, _ key: String) {
-    let person = person.settled(now)
+  func writeOrErase(_ person: Clique.Person, _ key: String) {
+    let person = person.advanced(to: now)
     if person == Clique.Person() { erase(key) } else { write(key, person) }
   }
 }

@@ -87,7 +87,7 @@ extension Clique {
     }
 
     /// The pair after the timers that have passed, whether or not the record shows it yet.
-    func settled(_ now: Int64) -> Pair {
+    func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
       while let due = pair.timer, due <= now {
@@ -189,7 +189,7 @@ extension Clique {
     }
 
     /// The person without the marks that have passed.
-    func settled(_ now: Int64) -> Person {
+    func advanced(to now: Int64) -> Person {
       var person = self
       for mark in Self.marks where person[keyPath: mark] ?? .max <= now { person[keyPath: mark] = nil }
       return person

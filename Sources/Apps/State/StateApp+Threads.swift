@@ -14,7 +14,7 @@ extension StateApp {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
     let thread = try view.record(StateThread.self, people.key) ?? StateThread(people: people)
-    return Visit(before: thread, now: settled(thread, view.now), me: me)
+    return Visit(before: thread, now: advanced(thread, view.now), me: me)
   }
 
   // MARK: Commands
@@ -58,7 +58,7 @@ extension StateApp {
   /// The record of a user, without what is over.
   func person(_ user: String, _ view: any AppView) throws(ClientError) -> StatePerson {
     var person = try view.record(StatePerson.self, StateKeys.person + user) ?? StatePerson()
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     return person
   }
 
@@ -67,7 +67,7 @@ extension StateApp {
     let key = StateKeys.person + user
     let before = try view.record(StatePerson.self, key)
     var person = person
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     if person == before ?? StatePerson() { return nil }
     return person.isEmpty ? .erase(key: key) : .write(key: key, person)
   }

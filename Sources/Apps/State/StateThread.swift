@@ -135,7 +135,7 @@ extension StateThread {
   }
 
   /// Lets time pass until now.
-  mutating func settle(at now: Int64, _ rules: StateRules) {
+  mutating func advance(to now: Int64, _ rules: StateRules) {
     while standing != nil, until <= now {
       var shape = shape
       let move = shape.applyTime()

@@ -123,7 +123,7 @@ extension BrokerCore {
   }
 
   private func removeMembers(
-    of gateway: UInt64, notNamedIn session: UInt64?, from state: ChannelState, in turn: inout Turn
+    of gateway: UInt64, notNamedIn session: UInt64?, from state: BrokerChannel, in turn: inout Turn
   ) {
     for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
       announce(.leave(.init(channel: state.name, member: member)), on: state, in: &turn)
@@ -140,7 +140,7 @@ extension BrokerCore {
       removeMembers(of: link.gateway, notNamedIn: nil, from: state, in: &turn)
       channels.noteIdle(state, at: turn.time)
     }
-    settleOrders(in: &turn)
+    answerOrders(in: &turn)
   }
 
   func watchLinks(ingressPaused: Bool, in turn: inout Turn) {

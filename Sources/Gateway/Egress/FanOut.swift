@@ -251,7 +251,7 @@ final class FanOut {
   /// Sends everything that waits on the tape for a clear connection.
   private func sendPending(_ place: Int, of tape: Tape, _ outlet: Outlet) {
     let seat = tape.seats[place]
-    tape.settleLag(at: place, outlet)
+    tape.endLag(at: place, outlet)
     if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
       let frames = tape.conflated.newest(after: tape.version(place)).flatMap(\.frame)
       conflations += 1

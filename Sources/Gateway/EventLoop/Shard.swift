@@ -20,7 +20,7 @@ final class Shard: SessionHost {
   private let fanOut: FanOut
   private let load: ShardLoad
   /// The budget of all that waits; nil where a test needs none.
-  private let egress: LoopEgress?
+  private let egress: EgressShare?
   private let clock: @Sendable () -> SessionTime
   private var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
@@ -64,7 +64,7 @@ final class Shard: SessionHost {
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
     rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
-    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void

@@ -214,7 +214,7 @@ public final class GatewayLink {
         OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1
       resync(at: now, into: &effects)
-    case .reply(let reply): try settle(reply, at: now, into: &effects)
+    case .reply(let reply): try answered(reply, at: now, into: &effects)
     case .publication(let live): try deliver(live, into: &effects)
     case .join(let event):
       guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }

@@ -168,7 +168,7 @@ extension Session {
 
   mutating func publishKey(
     _ id: UInt32, _ ask: ClientCommand.Publish, _ channel: ChannelName, _ options: ChannelOptions,
-    _ subscription: Subscription?
+    _ subscription: SessionSubscription?
   ) {
     do throws(ClientError) {
       guard let write = ask.map, options.kind == .map else {

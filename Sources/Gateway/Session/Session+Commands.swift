@@ -111,7 +111,8 @@ extension Session {
     access(to: channel, options, subscriptions[channel])
   }
 
-  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: Subscription?) -> ChannelAccess {
+  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: SessionSubscription?) -> ChannelAccess
+  {
     var access = ChannelAccess(
       channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)

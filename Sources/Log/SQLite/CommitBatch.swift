@@ -99,7 +99,7 @@ struct CommitBatch {
   }
 
   /// The transaction is on disk.
-  func settle() {
+  func confirm() {
     for channel in channels {
       channel.working.isRenewed = false
       channel.committed = channel.working

@@ -183,7 +183,7 @@ struct QuotaNews: Sendable {
   /// What accounts that were changed keep now.
   var totals: [QuotaAccount: KeptAmount] = [:]
   /// Claims of entries of which it is known what became of them.
-  var settled: [QuotaClaim] = []
+  var decided: [QuotaClaim] = []
 
-  var isEmpty: Bool { totals.isEmpty && settled.isEmpty }
+  var isEmpty: Bool { totals.isEmpty && decided.isEmpty }
 }

@@ -231,7 +231,7 @@ public final class SQLiteStore: LogStore {
       case .removed(let question, let result): removed(result, question)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
-        hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
+        hot.account(channel) { channel.advance(top: top, floor: floor, count: count) }
         cameBack(channel)
       case .failed(let place, let offset, let ticket, let isStale):
         guard let channel = hot[place] else { continue }

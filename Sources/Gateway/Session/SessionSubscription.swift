@@ -2,7 +2,7 @@ import Auth
 import Wire
 
 /// What a session keeps of one channel.
-struct Subscription {
+struct SessionSubscription {
   enum Phase {
     /// The client's subscription token is being checked.
     /// Can transition to: subscribing, gone.
@@ -136,13 +136,13 @@ struct SubscribeOrder {
     return flags
   }
 
-  func subscription(_ phase: Subscription.Phase) -> Subscription {
-    var traits: Subscription.Traits = []
+  func subscription(_ phase: SessionSubscription.Phase) -> SessionSubscription {
+    var traits: SessionSubscription.Traits = []
     if serverSide { traits.insert(.serverSide) }
     if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
-    return Subscription(
-      phase: phase, traits: traits, grant: Subscription.Grant(info: grant.info, token: token),
+    return SessionSubscription(
+      phase: phase, traits: traits, grant: SessionSubscription.Grant(info: grant.info, token: token),
       expiresAt: expiresAt ?? Int64.max, filter: filter)
   }
 

@@ -3,9 +3,9 @@ import Synchronization
 /// Something that lives on the backbone thread: the broker, or a gateway's link to it.
 ///
 /// A participant owns its sockets as stored properties and tells the loop about them when it is built. It is made and
-/// closed on that thread; in between, whoever has the loop's turn calls it (``Loop``), one thread at a time. So it
+/// closed on that thread; in between, whoever has the loop's turn calls it (``BackboneLoop``), one thread at a time. So it
 /// needs no lock and is not Sendable.
-public protocol LoopParticipant: AnyObject {
+public protocol BackboneParticipant: AnyObject {
   /// Once per round, after the round's messages: flush what was gathered, act on timers that are due.
   ///
   /// - Parameter now: nanoseconds of `MonotonicClock`.
@@ -23,7 +23,7 @@ public protocol LoopParticipant: AnyObject {
   func close()
 }
 
-extension LoopParticipant {
+extension BackboneParticipant {
   public func exchange() -> Bool { false }
 }
 
@@ -39,7 +39,7 @@ extension LoopParticipant {
 /// every participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones
 /// before it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and
 /// back within one round, and no socket starves another. While there is work, no round waits.
-public final class Loop {
+public final class BackboneLoop {
   /// How many messages a handler should read from its socket before it returns: it is called again for what is left.
   public let messagesPerRound: Int
 
@@ -56,7 +56,7 @@ public final class Loop {
   private let poller: Poller
   private var watches: [Watch] = []
   private var drains: [MailboxDrain] = []
-  private var participants: [any LoopParticipant] = []
+  private var participants: [any BackboneParticipant] = []
   private var failure: (any Error)?
   /// Whether the round at hand is run by the loop's own thread, which alone may use sockets.
   public private(set) var isOnThread = true
@@ -77,7 +77,7 @@ public final class Loop {
   ///
   /// The handler gets the participant as an argument, so that it need not capture it.
   @discardableResult
-  public func watch<Participant: LoopParticipant>(
+  public func watch<Participant: BackboneParticipant>(
     _ socket: borrowing Socket, _ events: Poller.Events = .input, for participant: Participant,
     _ handler: @escaping (Participant, Poller.Events) -> Void
   ) -> Poller.Registration {
@@ -107,7 +107,7 @@ public final class Loop {
   /// - Parameter anywhere: whether an element may be handled in a round of another thread, where nothing may wait for a
   ///   disk or use a socket. The elements behind one that may not wait with it for the loop's thread.
   @inlinable
-  public func receive<Element: Sendable, Participant: LoopParticipant>(
+  public func receive<Element: Sendable, Participant: BackboneParticipant>(
     from mailbox: Mailbox<Element>, for participant: Participant,
     anywhere: @escaping (Participant, Element) -> Bool = { _, _ in false },
     _ handler: @escaping (Participant, Element) -> Void
@@ -127,7 +127,7 @@ public final class Loop {
   }
 
   /// The loop alone holds what is built, so that `tearDown` ends it.
-  func build(_ build: (Loop) throws -> [any LoopParticipant]) throws {
+  func build(_ build: (BackboneLoop) throws -> [any BackboneParticipant]) throws {
     participants = try build(self)
   }
 
@@ -158,7 +158,7 @@ public final class Loop {
     hasMail = false
     for drain in drains where drain.drain(messagesPerRound, true) { hasMail = true }
     handleSockets()
-    settle()
+    finishRound()
   }
 
   /// A round of another thread, which has the turn.
@@ -172,7 +172,7 @@ public final class Loop {
     var isLeft = false
     for drain in drains where drain.drain(Self.messagesElsewhere, false) { isLeft = true }
     hasMail = false
-    settle()
+    finishRound()
     if isLeft || hasMail {
       hasMail = true
       wake()
@@ -187,7 +187,7 @@ public final class Loop {
   /// other thread has its own work.
   private static let messagesElsewhere = 128
 
-  private func settle() {
+  private func finishRound() {
     exchange()
     deadline = tick()
     // A tick may have produced something for another participant.
@@ -251,7 +251,7 @@ public final class Loop {
 }
 
 @available(*, unavailable)
-extension Loop: Sendable {}
+extension BackboneLoop: Sendable {}
 
 /// The part of a loop that other threads may touch.
 @usableFromInline

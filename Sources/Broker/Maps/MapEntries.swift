@@ -5,7 +5,7 @@ import Wire
 ///
 /// Subscribers see an entry when its publication is delivered. Changes that the log has not answered for stand apart
 /// (``latest(_:)``), for requests that work out the next value from the last.
-final class MapState {
+final class MapEntries {
   private typealias Place = PlaceList.Place
 
   private var entries: [IdentifierKey: Publication] = [:]
@@ -61,12 +61,12 @@ final class MapState {
     underWay[IdentifierKey(change.key)] = UnderWay(publication: publication, ticket: ticket)
   }
 
-  func failed(_ publication: Publication) { settle(publication) }
+  func failed(_ publication: Publication) { clearUnderWay(publication) }
 
   /// Applies a change, because its publication is delivered.
   func apply(_ publication: Publication) {
     guard let change = publication.change else { return }
-    settle(publication)
+    clearUnderWay(publication)
     let key = IdentifierKey(change.key)
     let before = change.removed ? entries.removeValue(forKey: key) : entries.updateValue(publication, forKey: key)
     if let before { bytes -= before.cost }
@@ -79,7 +79,7 @@ final class MapState {
     if change.removed { entries.giveBackMemory() }
   }
 
-  private func settle(_ publication: Publication) {
+  private func clearUnderWay(_ publication: Publication) {
     guard let key = publication.change.map({ IdentifierKey($0.key) }) else { return }
     if underWay[key]?.publication.offset == publication.offset { underWay[key] = nil }
   }

@@ -2,7 +2,7 @@ import Wire
 import ZeroMQ
 
 /// Takes gateways' messages off the ROUTER and gives them to the core.
-struct Ingress: ~Copyable {
+struct BackboneInbox: ~Copyable {
   private var frames: [[UInt8]] = []
   /// Messages that were no link messages, and were dropped.
   private(set) var malformed: UInt64 = 0

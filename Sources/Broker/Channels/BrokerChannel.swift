@@ -2,7 +2,7 @@ import Log
 import Wire
 
 /// Everything the broker holds of one channel that is in use.
-final class ChannelState {
+final class BrokerChannel {
   let name: ChannelName
   let options: ChannelOptions
   let store: any LogStore
@@ -29,7 +29,7 @@ final class ChannelState {
   /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
   /// The entries of a map channel; nil on others.
-  var map: MapState?
+  var map: MapEntries?
 
   init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel, isHidden: Bool = false) {
     self.name = name

@@ -38,7 +38,7 @@ enum UplinkMessage: Sendable {
 }
 
 /// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
-final class GatewayLoop: LoopParticipant {
+final class GatewayBackbone: BackboneParticipant {
   private let link: GatewayLink
   /// Either `dealer` or `pipe` is set, and is the way to the broker.
   private let dealer: BackboneDealer?
@@ -47,7 +47,7 @@ final class GatewayLoop: LoopParticipant {
   private let discardPictures: ([String]) -> Void
   private let linkOpened: () -> Void
   private let logger: Logger
-  private unowned let loop: Loop
+  private unowned let loop: BackboneLoop
   private var effects: [GatewayLinkEffect] = []
   private var encoder: FrameEncoder
   private var batches: [[Handover]]
@@ -67,7 +67,7 @@ final class GatewayLoop: LoopParticipant {
   private var lastForgotten: UInt64 = 0
 
   init(
-    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: Loop,
+    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
     linkOpened: @escaping () -> Void, logger: Logger
   ) throws {

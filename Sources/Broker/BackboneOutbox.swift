@@ -2,7 +2,7 @@ import Wire
 import ZeroMQ
 
 /// Puts messages for gateways on the ROUTER. A body that goes to several of them is given to libzmq once.
-struct Egress: ~Copyable {
+struct BackboneOutbox: ~Copyable {
   private var identities: [UInt64: [UInt8]] = [:]
   /// Gateways whose pipe refused a message. The core has to be told, because it counts the message as sent.
   private(set) var failed: [UInt64] = []

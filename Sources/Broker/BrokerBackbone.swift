@@ -29,9 +29,9 @@ public struct BrokerEndpoints: Sendable {
 /// The broker's input and output, as a participant of the loop: gives ``BrokerCore`` what comes in from pipes, sockets
 /// and mailboxes, and performs its effects. It decides nothing. Everything here runs in the loop's turn; sockets are
 /// touched on the loop's thread alone.
-public final class BrokerLoop: LoopParticipant {
+public final class BrokerBackbone: BackboneParticipant {
   private let core: BrokerCore
-  private unowned let loop: Loop
+  private unowned let loop: BackboneLoop
   /// Nil where the only gateway is in this process.
   private let backbone: BackboneRouter?
   private let pipe: MemoryPipe?
@@ -64,7 +64,7 @@ public final class BrokerLoop: LoopParticipant {
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - clock: what time it is.
   public init(
-    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: Loop,
+    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, finder: (any MessageFinder)? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
@@ -118,7 +118,7 @@ public final class BrokerLoop: LoopParticipant {
     var left = loop.messagesPerRound
     while left > 0, room > 0, let message = pipe.takeForBroker() {
       left -= 1
-      room -= Ingress.messageCost + message.cost
+      room -= BackboneInbox.messageCost + message.cost
       core.receive(message, from: pipe.gateway, in: &turn)
     }
     perform()
