@@ -52,7 +52,7 @@ extension BrokerCore {
       }
       // The same answer as without an app: the offset of the notice.
       decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
-      return try perform(decision, of: host, for: requester, in: &turn)
+      return try carryOut(decision, of: host, for: requester, in: &turn)
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: turn.time.wall)
     guard let offset = state.sequencer.peek() else { throw .draining }
@@ -91,7 +91,7 @@ extension BrokerCore {
 
   /// Notes what an entry changes that the log took and has not answered for: later requests reckon with the change.
   func noteUnderWay(_ entry: LogEntry, on state: BrokerChannel) {
-    state.map?.taken(entry.publication, ticket: entry.ticket)
+    state.map?.pending(entry.publication, ticket: entry.ticket)
     guard let replacement = entry.edit?.replacement else { return }
     state.editsUnderWay[replacement.offset] = EditUnderWay(ticket: entry.ticket, replacement: replacement)
   }

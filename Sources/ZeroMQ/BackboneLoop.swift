@@ -97,11 +97,6 @@ public final class BackboneLoop {
   /// Wakes the loop's thread, for something that only it may do.
   public func wake() { control.waker.signal() }
 
-  public func unwatch(_ registration: Poller.Registration) {
-    poller.remove(registration)
-    watches.removeAll { $0.registration == registration }
-  }
-
   /// Calls `handler` with each element that is posted to `mailbox`, from now on.
   ///
   /// - Parameter anywhere: whether an element may be handled in a round of another thread, where nothing may wait for a

@@ -81,7 +81,7 @@ extension CliqueDraft {
 
 extension [String] {
   /// Whether the array holds the text, byte for byte, as users and ids are compared.
-  func holds(_ other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
+  func containsBytes(of other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
 
   mutating func drop(_ other: String) { removeAll { $0.hasSameBytes(as: other) } }
 }

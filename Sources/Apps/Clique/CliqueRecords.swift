@@ -78,7 +78,7 @@ extension Clique {
     }
 
     /// Takes over the state that followed from an event, and drops the request if there is none any more.
-    mutating func take(_ next: PairState) {
+    mutating func adopt(_ next: PairState) {
       state = next
       if next.asker == nil {
         waiting = []
@@ -97,7 +97,7 @@ extension Clique {
         // Each timer leaves a state with fewer timers, so there are two rounds at most. The guard keeps the loop from
         // running for ever should a change of the table break that.
         guard step.outcome == .changed else { break }
-        pair.take(step.state)
+        pair.adopt(step.state)
       }
       return pair
     }

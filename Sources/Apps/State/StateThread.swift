@@ -118,7 +118,7 @@ struct ReleasedContents: Sendable, Codable, Equatable {
 
 extension StateThread {
   /// Takes over what the table decided. Contents that do not belong to the new standing are dropped.
-  mutating func take(_ shape: StateShape) {
+  mutating func adopt(_ shape: StateShape) {
     over = shape.over
     seen = shape.seen
     blocks = shape.blocks
@@ -139,7 +139,7 @@ extension StateThread {
     while standing != nil, until <= now {
       var shape = shape
       let move = shape.applyTime()
-      take(shape)
+      adopt(shape)
       guard move == .expires else { break }
       since = until
       until = since.saturatingAdd(rules.expiredLifetime)

@@ -11,7 +11,6 @@ final class AppHosts {
 
   init(_ namespaces: NamespaceTable) { self.namespaces = namespaces }
 
-  var isEmpty: Bool { all.isEmpty }
   subscript(name: String) -> AppHost? { byName[name] }
 
   func add(_ host: AppHost) {

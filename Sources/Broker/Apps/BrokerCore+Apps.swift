@@ -30,7 +30,7 @@ extension BrokerCore {
       decision.answer = .search(search)
     }
     defer { if let limit = decision.reached, turn.missing.isEmpty { tally.note(limit, by: call.user) } }
-    try perform(decision, of: host, for: requester, in: &turn)
+    try carryOut(decision, of: host, for: requester, in: &turn)
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
@@ -65,7 +65,7 @@ extension BrokerCore {
       if let error {
         refuse(.call(request), error, for: requester, in: &turn)
       } else {
-        perform(.call(request), for: requester, in: &turn)
+        handle(.call(request), for: requester, in: &turn)
       }
     }
   }
@@ -261,7 +261,7 @@ extension BrokerCore {
     } else {
       // The entry shows records that are not on disk yet, and so must fail with them.
       let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
-      try perform(decision, of: host, for: .broker, in: &turn)
+      try carryOut(decision, of: host, for: .broker, in: &turn)
     }
   }
 

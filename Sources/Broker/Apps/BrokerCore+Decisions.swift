@@ -31,7 +31,7 @@ extension BrokerCore {
     var underWay: PendingDecision?
   }
 
-  func perform(
+  func carryOut(
     _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)

@@ -61,7 +61,7 @@ final class ChannelTable {
   /// - Parameter keys: the idempotency keys that the store remembers of it.
   func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
-    for record in keys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
     if state.options.durability == .memory { state.owner = accounts?.owner(of: state.name) }
@@ -174,11 +174,11 @@ final class ChannelTable {
   /// Remembers the idempotency key of a publication.
   ///
   /// - Parameter ticket: of the publication's entry; nil where the log has it on disk already.
-  func hold(
+  func remember(
     _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: BrokerChannel, at time: BrokerTime
   ) {
     let owner = owner.flatMap { $0.isEmpty ? nil : IdentifierKey($0) }
-    state.idempotency.hold(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
+    state.idempotency.remember(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
     keyShares.add(owner)
     if state.idempotency.count == 1, let end = state.idempotency.nextEnd { keyEnds.set(state.name, at: end) }
   }

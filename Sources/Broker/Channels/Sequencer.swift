@@ -33,7 +33,7 @@ struct Sequencer {
   }
 
   /// The log has the entry with the peeked offset, and will say later what became of it.
-  mutating func taken() {
+  mutating func begin() {
     pending += 1
     next += 1
   }

@@ -56,7 +56,7 @@ final class MapEntries {
   func ticket(of key: String) -> UInt64? { underWay.isEmpty ? nil : underWay[IdentifierKey(key)]?.ticket }
 
   /// Notes a change that the log has taken and not answered for.
-  func taken(_ publication: Publication, ticket: UInt64) {
+  func pending(_ publication: Publication, ticket: UInt64) {
     guard let change = publication.change else { return }
     underWay[IdentifierKey(change.key)] = UnderWay(publication: publication, ticket: ticket)
   }

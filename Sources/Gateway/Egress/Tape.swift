@@ -88,9 +88,6 @@ import Wire
 
   var isEmpty: Bool { seats.isEmpty }
 
-  /// Bytes that some subscribers are still to be visited for.
-  var unflushed: Int { Int(end - flushed) }
-
   // MARK: Seats
 
   func place(of id: UInt64) -> Int? { places[id] }
@@ -128,7 +125,7 @@ import Wire
     if isDirty { left = seats.count }
   }
 
-  func hold(_ place: Int, _ isHeld: Bool) {
+  func setHeld(_ place: Int, _ isHeld: Bool) {
     if isHeld { seats[place].state.insert(.held) } else { seats[place].state.remove(.held) }
   }
 

@@ -103,11 +103,11 @@ final class GatewayBackbone: BackboneParticipant {
   func exchange() -> Bool {
     guard let pipe, !pipe.toGateway.isEmpty else { return false }
     let now = Self.now()
-    while let message = pipe.takeForGateway() { take(message, at: now) }
+    while let message = pipe.takeForGateway() { receive(message, at: now) }
     return true
   }
 
-  private func take(_ message: LinkMessage, at now: Int64) {
+  private func receive(_ message: LinkMessage, at now: Int64) {
     if case .reply = message.body { replyBytes = message.cost }
     link.receive(message, at: now, into: &effects)
     perform()
@@ -117,7 +117,7 @@ final class GatewayBackbone: BackboneParticipant {
   private func readDealer() {
     let now = Self.now()
     do {
-      try dealer?.read(limit: loop.messagesPerRound) { message in take(message, at: now) }
+      try dealer?.read(limit: loop.messagesPerRound) { message in receive(message, at: now) }
     } catch {
       loop.fail(error)
     }
@@ -228,7 +228,7 @@ final class GatewayBackbone: BackboneParticipant {
 
   func tick(now: UInt64) -> UInt64? {
     for shard in shards.indices where !batches[shard].isEmpty {
-      account.hand(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
+      account.note(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
       shards[shard].hand(over: batches[shard], bytes: batchBytes[shard])
       batches[shard].removeAll(keepingCapacity: true)
       batchBytes[shard] = 0
