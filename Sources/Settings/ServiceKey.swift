@@ -26,7 +26,7 @@ public struct ServiceKey: Sendable, Equatable {
     guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw Invalid(why: "begins with a name that is not 1 to 64 ASCII characters")
     }
-    guard SettingsRules.isCurveKey(publicKey) else {
+    guard SettingFaults.isCurveKey(publicKey) else {
       throw Invalid(
         why: "has no CURVE public key after the name \(SettingKey.quote(name)); write its 40 characters of Z85")
     }

@@ -17,19 +17,15 @@ struct SettingKey: Sendable {
   let kind: Kind
   let standard: SettingValue
   /// One line.
-  let doc: String
+  let meaning: String
   /// Never shown in a message.
   let isSecret: Bool
 
-  init(_ path: String, _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
-    self.init(path.split(separator: ".").map(String.init), kind, standard, doc, isSecret: isSecret)
-  }
-
-  init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
+  init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ meaning: String, isSecret: Bool) {
     self.path = path
     self.kind = kind
     self.standard = standard
-    self.doc = doc
+    self.meaning = meaning
     self.isSecret = isSecret
   }
 
@@ -45,11 +41,6 @@ struct SettingKey: Sendable {
     }
     return "FANFARE_" + String(letters)
   }
-
-  /// The same key in another place: how one table of options serves every namespace.
-  func moved(under prefix: [String]) -> SettingKey {
-    SettingKey(prefix + path, kind, standard, doc, isSecret: isSecret)
-  }
 }
 
 /// A value after its unit is resolved: bytes and milliseconds are plain numbers.
@@ -60,8 +51,15 @@ enum SettingValue: Sendable, Equatable {
   case strings([String])
 }
 
-func seconds(_ count: Int) -> Int { count * 1000 }
-func minutes(_ count: Int) -> Int { count * 60_000 }
-func hours(_ count: Int) -> Int { count * 3_600_000 }
 func kibibytes(_ count: Int) -> Int { count * 1024 }
 func mebibytes(_ count: Int) -> Int { count * 1024 * 1024 }
+
+extension Duration {
+  static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+  static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+
+  /// Settings are exact to a millisecond.
+  var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

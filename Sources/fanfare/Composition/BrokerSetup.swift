@@ -75,7 +75,7 @@ enum BrokerSetup {
     let folder = settings.data.directory
     var options = MessageIndex.Options()
     options.now = { clock.wall() }
-    options.userLimit = settings.broker.keeping.userSearches
+    options.userLimit = settings.broker.keeping.user.maxSearches
     do {
       return try MessageIndex(folder: folder, log: log.scan(), options: options, logger: logger)
     } catch {
@@ -109,13 +109,13 @@ enum BrokerSetup {
     configuration.memoryBytes = keeping.memoryBytes > 0 ? keeping.memoryBytes : MemoryReturn.machineBytes / 2
     configuration.appCacheBytes = keeping.appCacheBytes
     configuration.idempotencyKeys.inAll = keeping.maxKeys
-    configuration.idempotencyKeys.ofChannel = keeping.channelKeys
-    configuration.idempotencyKeys.ofUser = keeping.userKeys
-    configuration.channelRate = keeping.channelRate
-    configuration.maximumMembers = keeping.channelMembers
-    configuration.creationRate = keeping.userChannelRate
-    configuration.userChannels = keeping.userChannels
-    configuration.userMemoryBytes = keeping.userMemoryBytes
+    configuration.idempotencyKeys.ofChannel = keeping.channel.maxKeys
+    configuration.idempotencyKeys.ofUser = keeping.user.maxKeys
+    configuration.channelRate = keeping.channel.publications
+    configuration.maximumMembers = keeping.channel.maxMembers
+    configuration.creationRate = keeping.user.creations
+    configuration.userChannels = keeping.user.maxChannels
+    configuration.userMemoryBytes = keeping.user.memoryBytes
   }
 
   private static func storeOptions(for settings: Settings, clock: ClockKeeper) -> SQLiteStore.Options {

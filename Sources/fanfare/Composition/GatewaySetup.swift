@@ -64,16 +64,27 @@ enum GatewaySetup {
       all: .init(
         connections: connections, unsigned: unsigned, handshakes: handshakes, tlsHandshakes: tlsHandshakes),
       address: .init(
-        connections: given(settings.addressConnections, or: quarter(of: connections)),
-        unsigned: given(settings.addressUnsigned, or: quarter(of: unsigned)),
-        handshakes: given(settings.addressHandshakes, or: quarter(of: handshakes)),
-        tlsHandshakes: given(settings.addressTLSHandshakes, or: quarter(of: tlsHandshakes))),
-      newConnections: settings.connectionRate, signIns: settings.signInRate, countsLoopback: settings.limitsLoopback)
+        connections: given(settings.address.maxConnections, or: quarter(of: connections)),
+        unsigned: given(settings.address.maxUnsigned, or: quarter(of: unsigned)),
+        handshakes: given(settings.address.maxHandshakes, or: quarter(of: handshakes)),
+        tlsHandshakes: given(settings.address.maxTLSHandshakes, or: quarter(of: tlsHandshakes))),
+      newConnections: settings.address.connections, signIns: settings.address.signIns,
+      countsLoopback: settings.address.limitsLoopback)
   }
 
   private static func rates(_ settings: Settings.Rates) -> ClientRates {
     var rates = ClientRates()
-    for kind in RateKind.allCases { rates[kind] = settings[kind.name] }
+    for kind in RateKind.allCases {
+      rates[kind] =
+        switch kind {
+        case .commands: settings.commands
+        case .publications: settings.publications
+        case .bytes: settings.bytes
+        case .subscribes: settings.subscribes
+        case .cliqueCalls: settings.cliqueCalls
+        case .stateCalls: settings.stateCalls
+        }
+    }
     return rates
   }
 

@@ -154,7 +154,7 @@ struct ServerProcess: Service {
   /// What somebody may have opened without wanting to.
   private func warnOfOpenDoors() {
     let server = settings.server
-    if role.hasGateway, !server.isOnLoopback, !server.tls.enabled, server.trustedProxies.isEmpty {
+    if role.hasGateway, !server.isOnLoopback, !server.tls.enabled, server.admission.trustedProxies.isEmpty {
       logger.warning(
         """
         the port for clients is open beyond this machine without TLS: whoever is on the way reads tokens and messages; \
