@@ -39,7 +39,7 @@ public final class FileKeyVault: KeyVault {
   ///     answer, and an hour more.
   ///   - whenPrepared: told on the vault's thread that keys were made that somebody had asked for, or why not.
   public init(
-    folder: String, rules: StateRules = StateRules(),
+    folder: String, rules: StateRules,
     whenPrepared: @escaping @Sendable (KeyVaultError?) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenPrepared = whenPrepared

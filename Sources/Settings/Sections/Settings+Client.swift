@@ -33,7 +33,7 @@ extension Settings {
     @Setting public var tokenExpiryGrace: Duration
     @Setting public var requestTimeout: Duration
     public let userPersonalChannel: UserPersonalChannel
-    /// 0: any number.
+    /// Connections of one user; 0: any number.
     @Setting public var maxConnectionsPerUser: Int
     @Setting public var maxTokenChecks: Int
     public let limits: Rates
@@ -43,7 +43,8 @@ extension Settings {
       _maxMessageBytes = declare.bytes(
         "max_message_bytes", kibibytes(64), in: 256...mebibytes(16), "Largest message from a client.")
       _maxChannelNameBytes = declare.integer(
-        "max_channel_name_bytes", 255, in: 1...1024, "Longest channel name, in bytes of UTF-8.")
+        "max_channel_name_bytes", ChannelName.defaultMaximumLength, in: 1...1024,
+        "Longest channel name, in bytes of UTF-8.")
       _maxChannels = declare.integer("max_channels", 128, in: 1...100_000, "Subscriptions of one client.")
       _connectTimeout = declare.duration(
         "connect_timeout", .seconds(10), in: .milliseconds(100) ... .minutes(10),
@@ -102,7 +103,7 @@ extension Settings {
     }
   }
 
-  /// How fast a connection may go, or a user.
+  /// How fast one connection may go, or all connections of one user together.
   public struct Rates: Sendable, Equatable {
     @RateSetting public var commands: RateLimit
     @RateSetting public var publications: RateLimit
@@ -111,6 +112,7 @@ extension Settings {
     @RateSetting public var cliqueCalls: RateLimit
     @RateSetting public var stateCalls: RateLimit
 
+    /// The rates of `client.limits`.
     static func ofConnection(_ declare: inout SettingDeclarations) -> Rates {
       Rates(
         &declare, of: "one connection", "what is faster is read later", commands: (2_000, burst: 20_000),
@@ -118,6 +120,7 @@ extension Settings {
         subscribes: (500, burst: 10_000), cliqueCalls: (100, burst: 1_000), stateCalls: (50, burst: 500))
     }
 
+    /// The rates of `client.user_limits`.
     static func ofUser(_ declare: inout SettingDeclarations) -> Rates {
       Rates(
         &declare, of: "one user's connections to one gateway together",
