@@ -34,9 +34,9 @@ public struct RateSetting: Sendable, Equatable {
   public var projectedValue: RateSetting { self }
 }
 
-/// Where a value stands: what a problem with it is told at.
+/// The key of a value and who gave it: what a message about the value begins with.
 struct SettingPlace: Sendable {
-  /// Dotted: `client.ping_interval`.
+  /// The key with its sections: `client.ping_interval`.
   let key: String
   let source: SettingSource
 }

@@ -7,9 +7,9 @@ import Wire
 /// which files are parsed and the reference is written; over a file, the environment and flags they make ``Settings``. So
 /// no key can be parsed and not read, nor read and not documented.
 struct SettingDeclarations {
-  /// In the order of the calls, which is that of the reference.
+  /// The keys in the order in which they were declared, which is that of the reference.
   private(set) var keys: [SettingKey] = []
-  /// Of values that their own rule refuses.
+  /// What is wrong with values that the rule for their key alone refuses.
   private(set) var problems: [SettingsError.Problem] = []
   /// The options of channels without a namespace, then those of each namespace.
   private(set) var channels: [ChannelDeclaration] = []
@@ -17,21 +17,21 @@ struct SettingDeclarations {
   private var path: [String]
 
   /// - Parameters:
-  ///   - layers: the first that has a key decides.
+  ///   - layers: what was given; the first layer that has a key decides.
   ///   - path: the section that the calls are made in.
   init(reading layers: [SettingsLayer] = [], in path: [String] = []) {
     self.layers = layers
     self.path = path
   }
 
-  /// An object that holds further keys.
+  /// Reads a section: an object of the file that holds further keys.
   mutating func section<Section>(_ name: String, _ read: (inout SettingDeclarations) -> Section) -> Section {
     path.append(name)
     defer { path.removeLast() }
     return read(&self)
   }
 
-  /// The options of a namespace, or of channels without one.
+  /// Reads the options of a namespace, or of channels without one.
   mutating func channel() -> ChannelOptions {
     let channel = ChannelDeclaration(&self, at: path.joined(separator: "."))
     channels.append(channel)
@@ -83,7 +83,7 @@ struct SettingDeclarations {
   }
 
   /// - Parameters:
-  ///   - isSecret: whether messages must not show it.
+  ///   - isSecret: whether messages must not show the text.
   ///   - rule: what is wrong with a text, as it follows the key in a message; nil: nothing.
   mutating func text(
     _ name: String, _ standard: String, _ meaning: String, isSecret: Bool = false,
@@ -123,7 +123,7 @@ struct SettingDeclarations {
     return setting
   }
 
-  /// A list of texts that each say one element.
+  /// A list whose texts each say one element, such as an address range.
   ///
   /// - Parameter fault: what is wrong with a text that says none.
   mutating func list<Element>(

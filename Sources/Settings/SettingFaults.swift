@@ -1,4 +1,5 @@
-/// What can be wrong with one text, whatever the others are: each says it as it follows the key in a message, or nothing.
+/// The rules for one text whatever the other settings are. Each gives what is wrong, as it follows the key in a message; nil:
+/// nothing is.
 enum SettingFaults {
   static func ofHost(_ text: String) -> String? {
     text.isEmpty ? "is empty; write an address, \"0.0.0.0\" for all of this machine's" : nil
@@ -11,7 +12,7 @@ enum SettingFaults {
       "holds \(SettingKey.quote(text)); write scheme and host as browsers send them, for example \"https://app.example.com\", or \"*\""
   }
 
-  /// Never says the text.
+  /// The message never shows the secret.
   static func ofSecret(_ text: String) -> String? {
     if text.contains("-----BEGIN") {
       return "is a PEM key; put a public key into token.rsa_public_key or its like"
@@ -59,7 +60,7 @@ enum SettingFaults {
     return ["127.0.0.1", "localhost"].contains(authority.prefix { $0 != ":" })
   }
 
-  /// Z85 (ZeroMQ RFC 32): 32 bytes are 40 of these characters.
+  /// Whether a text is a CURVE key in Z85 (ZeroMQ RFC 32), which writes 32 bytes as 40 characters.
   static func isCurveKey(_ text: String) -> Bool {
     let punctuation = ".-:+=^!/*?&<>()[]{}@%$#"
     return text.utf8.count == 40

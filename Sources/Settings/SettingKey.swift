@@ -12,13 +12,13 @@ struct SettingKey: Sendable {
     case strings
   }
 
-  /// Names from the outside in. A namespace's name is one element, dots and all.
+  /// The names of the sections and then of the key. A namespace's name is one element, dots and all.
   let path: [String]
   let kind: Kind
   let standard: SettingValue
-  /// One line.
+  /// What the key means: one line of the reference.
   let meaning: String
-  /// Never shown in a message.
+  /// Whether messages must not show the value.
   let isSecret: Bool
 
   init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ meaning: String, isSecret: Bool) {
@@ -29,12 +29,12 @@ struct SettingKey: Sendable {
     self.isSecret = isSecret
   }
 
-  /// As written in messages and after `--set`.
+  /// The key as it is written in messages and after `--set`.
   var name: String { path.joined(separator: ".") }
 
   var environmentName: String { Self.environmentName(path) }
 
-  /// `client.ping_interval` → `FANFARE_CLIENT_PING_INTERVAL`.
+  /// The variable for a key: `client.ping_interval` → `FANFARE_CLIENT_PING_INTERVAL`.
   static func environmentName(_ path: [String]) -> String {
     let letters = path.joined(separator: "_").uppercased().map { character in
       character.isASCII && (character.isLetter || character.isNumber) ? character : "_"
@@ -58,7 +58,7 @@ extension Duration {
   static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
   static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
 
-  /// Settings are exact to a millisecond.
+  /// The duration in milliseconds, to which settings are exact.
   var wholeMilliseconds: Int64 {
     components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }

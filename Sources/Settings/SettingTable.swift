@@ -30,7 +30,7 @@ enum SettingTable {
     channelOptions(in: [ChannelSection.name, ChannelSection.namespaces, name])
   }
 
-  /// What may stand directly in a section.
+  /// The names of keys and sections that may stand directly in a section, in alphabetical order.
   static func children(of section: String) -> [String] {
     let prefix = section.isEmpty ? "" : section + "."
     var names = Set(

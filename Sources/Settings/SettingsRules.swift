@@ -209,7 +209,7 @@ struct SettingsRules {
     }
   }
 
-  /// How namespaces begin that are the apps' and the server's own, switched on or not.
+  /// The names before the dot of namespaces that are the apps' and the server's own, whether an app is switched on or not.
   static let apps = ["clique", "state", "fanfare"]
 
   private mutating func checkApps() {
@@ -301,7 +301,8 @@ struct SettingsRules {
     }
   }
 
-  /// A lagging reader's gaps in a low lane are meant. To somebody who counts offsets they would be loss.
+  /// Refuses low lanes beside history and positions: a reader that lags gets gaps there on purpose, and to somebody who
+  /// counts offsets a gap is loss.
   private mutating func checkLane(_ channel: ChannelDeclaration) {
     let options = channel.options
     guard options.lane.isConflated else { return }

@@ -21,9 +21,9 @@ enum ChannelSection {
 
 /// The options of a namespace, or of channels without one, and where each was given.
 ///
-/// ``ChannelOptions`` is known to broker and gateway, and so are its defaults, which allow nothing: they stand there.
+/// The defaults of options stand in ``ChannelOptions``, which broker and gateway know: they allow nothing.
 struct ChannelDeclaration {
-  /// `channel.without_namespace`, or `channel.namespaces.chat`.
+  /// Where the options stand: `channel.without_namespace`, or `channel.namespaces.chat`.
   let path: String
   private(set) var options = ChannelOptions()
   private var places: [PartialKeyPath<ChannelOptions>: SettingPlace] = [:]
@@ -42,7 +42,7 @@ struct ChannelDeclaration {
 
   var isWithoutNamespace: Bool { path == "\(ChannelSection.name).\(ChannelSection.withoutNamespace)" }
 
-  /// Where an option was given. Every option has one but ``ChannelOptions/app``, which no file says.
+  /// Where an option was given. Every field has a place but ``ChannelOptions/app``, which no file says.
   func place(_ field: PartialKeyPath<ChannelOptions>) -> SettingPlace {
     guard let place = places[field] else { preconditionFailure("no key of a namespace is read into this field") }
     return place
@@ -176,7 +176,8 @@ struct ChannelDeclaration {
     set(\.mapKeyIsUser) { declare.flag("map_key_is_user", $0, "Clients write the key of their own user id alone.") }
   }
 
-  /// A map's mode says how it is kept; the changes are kept for those who were away for a while.
+  /// Fills in what a map's mode implies: how the map is kept, and a history of its changes for those who were away for a
+  /// while.
   private mutating func settleMap() {
     guard options.mapMode != .ephemeral else { return }
     if options.mapMode == .persistent { options.durability = .durable }
@@ -187,8 +188,8 @@ struct ChannelDeclaration {
     options.forceRecovery = true
   }
 
-  /// Entries of persistent maps have no end of their own, as publications do: there somebody who means ill is bounded
-  /// without the operator's having thought of it.
+  /// Reads the quotas of users. A persistent map has quotas where none is given, because its entries have no end of their
+  /// own, as publications do: so somebody who means ill is bounded though the operator has not thought of it.
   private mutating func bound(_ declare: inout SettingDeclarations) {
     set(\.userQuotaBytes) {
       declare.bytes(

@@ -43,7 +43,7 @@ extension Settings {
     @Setting public var uplinkWindowBytes: Int
     @Setting public var egressBytes: Int
     @Setting public var maximumFiltersPerChannel: Int
-    /// 0: any number.
+    /// Subscribers of one channel; 0: any number.
     @Setting public var maximumSubscribersPerChannel: Int
     @Setting public var readWindowBytes: Int
     @Setting public var ioUring: Bool

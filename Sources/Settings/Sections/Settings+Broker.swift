@@ -5,11 +5,11 @@ extension Settings {
     /// ZeroMQ endpoints for backend services.
     public struct Services: Sendable, Equatable {
       @Setting public var enabled: Bool
-      /// Never empty: in the data folder where nothing else is said.
+      /// The endpoint for commands. Never empty: a socket in the data folder where no endpoint is given.
       @Setting public var commands: String
       @Setting public var tap: String
       @Setting public var secretKeyFile: String
-      /// As they are written: see ``ServiceKey``.
+      /// The services' keys as they are written: see ``ServiceKey``.
       @Setting public var keys: [String]
       @Setting public var allowAnyoneOnThisMachine: Bool
       @Setting public var maxMessageBytes: Int
@@ -37,7 +37,7 @@ extension Settings {
           "max_message_bytes", mebibytes(1), in: 1024...mebibytes(64), "Largest message from a service.")
       }
 
-      /// An endpoint that nobody names is a socket in the data folder.
+      /// Makes endpoints that are not given sockets in the data folder.
       mutating func place(in dataFolder: String) {
         func endpoint(_ setting: Setting<String>, _ name: String) -> Setting<String> {
           guard setting.wrappedValue.isEmpty else { return setting }
@@ -76,7 +76,7 @@ extension Settings {
 
   /// What the broker keeps, for how long, and for whom.
   public struct Keeping: Sendable, Equatable {
-    /// Of one channel.
+    /// What the broker keeps of one channel.
     public struct Channel: Sendable, Equatable {
       @RateSetting public var publications: RateLimit
       @Setting public var maxMembers: Int
@@ -93,7 +93,7 @@ extension Settings {
       }
     }
 
-    /// Of one user.
+    /// What the broker keeps of one user.
     public struct User: Sendable, Equatable {
       @RateSetting public var creations: RateLimit
       @Setting public var maxChannels: Int
@@ -124,7 +124,7 @@ extension Settings {
     @Setting public var idleChannelTimeout: Duration
     @Setting public var historyMetaTTL: Duration
     @Setting public var idleMapLifetime: Duration
-    /// 0: half of what the machine has.
+    /// Memory for publications, maps and channels; 0: half of what the machine has.
     @Setting public var memoryBytes: Int
     @Setting public var appCacheBytes: Int
     @Setting public var maxKeys: Int

@@ -2,7 +2,7 @@ extension Settings {
   public struct Data: Sendable, Equatable {
     @Setting public var directory: String
     @Setting public var minimumFreeBytes: Int
-    /// 0: no limit.
+    /// Bytes that the log may hold; 0: no limit.
     @Setting public var maximumBytes: Int
 
     init(_ declare: inout SettingDeclarations) {
@@ -48,7 +48,7 @@ extension Settings {
   public struct Log: Sendable, Equatable {
     public enum Format: String, Sendable, CaseIterable { case text, json }
 
-    /// One of swift-log's levels.
+    /// The least severe level that is logged, by its name in swift-log.
     @Setting public var level: String
     @Setting public var format: Format
 

@@ -17,12 +17,12 @@ extension Settings {
 
     @Setting public var host: String
     @Setting public var port: Int
-    /// 0: one per core but one.
+    /// Threads for client sockets; 0: one for each core but one.
     @Setting public var eventLoops: Int
     @Setting public var backlog: Int
-    /// 0: as many as the limit on open files allows.
+    /// Connections at a time; 0: as many as the limit on open files allows.
     @Setting public var maxConnections: Int
-    /// Empty: the same host only. `*`: any.
+    /// Origins of web pages that may connect; none: those from the same host alone; `*`: any.
     @Setting public var allowedOrigins: [String]
     public let tls: TLS
     @Setting public var headerTimeout: Duration
@@ -54,9 +54,10 @@ extension Settings {
     }
   }
 
-  /// Limits on connections, in all and of one address. 0 where a share is meant: who reads them knows of how many.
+  /// Limits on connections, in all and of one address. A limit of 0 is a share of another one, which whoever reads it works
+  /// out.
   public struct Admission: Sendable, Equatable {
-    /// Of one address.
+    /// Limits on the connections of one address.
     public struct Address: Sendable, Equatable {
       @Setting public var maxConnections: Int
       @Setting public var maxUnsigned: Int

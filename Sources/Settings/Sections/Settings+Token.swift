@@ -12,10 +12,10 @@ extension Settings {
     @Setting public var jwksFile: String
     @Setting public var jwksURL: String
     @Setting public var jwksCacheTTL: Duration
-    /// Zero: twice ``jwksCacheTTL``.
+    /// Time for which a key set is used that cannot be read again; zero: twice ``jwksCacheTTL``.
     @Setting public var jwksMaxAge: Duration
     @Setting public var requireExp: Bool
-    /// Zero: no limit.
+    /// Longest time for which a token may hold; zero: no limit.
     @Setting public var maxLifetime: Duration
     @Setting public var maxRevocations: Int
     @Setting public var audience: String

@@ -2,7 +2,8 @@ import Wire
 
 /// Takes a list out of a JSON object without touching its elements.
 enum JSONList {
-  /// The elements' bytes as they stand; empty where there is no such list. The object comes from our own broker.
+  /// The bytes of the list's elements as they stand; empty where there is no such list. The object comes from Fanfare's own
+  /// broker and is well-formed.
   static func elements(of key: String, in object: [UInt8]) -> [[UInt8]] {
     let marker = Array("\"\(key)\":[".utf8)
     guard let start = firstRange(of: marker, in: object) else { return [] }
