@@ -21,9 +21,12 @@ public struct BrokerEndpoints: Sendable {
   public var commandsAccess = ServiceAccess.everything
   public var tapAccess = ServiceAccess.everything
   /// Largest frame that a service may send, in bytes.
-  public var maximumServiceMessageBytes: Int64 = 1 << 20
+  public var maximumServiceMessageBytes: Int64
 
-  public init(backbone: String?) { self.backbone = backbone }
+  public init(backbone: String?, maximumServiceMessageBytes: Int64) {
+    self.backbone = backbone
+    self.maximumServiceMessageBytes = maximumServiceMessageBytes
+  }
 }
 
 /// The broker's input and output, as a participant of the loop: gives ``BrokerCore`` what comes in from pipes, sockets

@@ -28,11 +28,13 @@ public final class MessageIndex: Sendable {
     /// Searches that wait; more are refused. A person types a few letters a second, and a search takes milliseconds.
     public var queueLimit = 256
     /// Searches of one user among them.
-    public var userLimit = 8
+    public var userLimit: Int
     /// Milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    public init() {}
+    public init(userLimit: Int) {
+      self.userLimit = userLimit
+    }
   }
 
   private let queue: SearchQueue
@@ -43,7 +45,7 @@ public final class MessageIndex: Sendable {
   /// - Parameter log: closed with the index.
   /// - Throws: where the file can be neither used nor made anew.
   public init(
-    folder: String, log: any LogScan, options: Options = Options(), logger: Logger = Logger(label: "fanfare.search")
+    folder: String, log: any LogScan, options: Options, logger: Logger = Logger(label: "fanfare.search")
   ) throws {
     let queue = SearchQueue(limit: options.queueLimit, userLimit: options.userLimit)
     self.queue = queue

@@ -40,7 +40,7 @@ public final class FileKeyVault: KeyVault {
   ///   - whenPrepared: called on the vault's thread when keys that were asked for are on the disk, or with the reason
   ///     why they are not.
   public init(
-    folder: String, rules: StateRules = StateRules(),
+    folder: String, rules: StateRules,
     whenPrepared: @escaping @Sendable (KeyVaultError?) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenPrepared = whenPrepared

@@ -146,7 +146,9 @@ struct SearchLoopTests {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       let news = Mailbox<StoreHasNews>(capacity: .max)
-      let disk = try SQLiteStore(folder: path, logger: quiet, onNews: { _ = news.post(StoreHasNews()) }) {
+      let disk = try SQLiteStore(
+        folder: path, options: .init(), logger: quiet, onNews: { _ = news.post(StoreHasNews()) }
+      ) {
         _ = completions.post($0)
       }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)

@@ -134,7 +134,7 @@ struct SearchFileTests {
   func unreadableLog() throws {
     let folder = try SearchFolder()
     let log = ScriptedLog([Publication(offset: 1, time: 1, data: Array(#"{"text":"park"}"#.utf8))])
-    let index = try MessageIndex(folder: folder.path, log: log, logger: quiet)
+    let index = try MessageIndex(folder: folder.path, log: log, options: .init(userLimit: 8), logger: quiet)
     defer { index.close() }
     let query = MessageSearch(channels: [chat], text: "park", audience: nil, limit: 10)
     func answer() throws -> Result<[FoundMessage], LogError> {

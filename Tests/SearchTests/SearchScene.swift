@@ -16,7 +16,7 @@ final class SearchScene {
   private(set) var index: MessageIndex
   private let completed = Completed()
   private var tickets: UInt64 = 0
-  var options = MessageIndex.Options()
+  var options = MessageIndex.Options(userLimit: 8)
   private var positions: [ChannelName: StreamPosition] = [:]
 
   /// - Parameter change: what this test needs otherwise.

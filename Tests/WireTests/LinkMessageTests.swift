@@ -80,11 +80,11 @@ struct LinkMessageTests {
       .publish(.init(channel: channel, data: [], write: MapWrite(key: "\u{E9}", removed: true))),
       .subscribe(
         .init(
-          channel: channel, member: full, isPresent: false,
+          channel: channel, recoveryLimit: 300, member: full, isPresent: false,
           map: MapRead(phase: .state, cursor: "3:k", limit: .max, isReversed: true))),
       .history(.init(channel: channel, limit: 1, viewer: "u", answer: .init(bytes: 65_536, isTry: true))),
       .presence(channel, viewer: nil, answer: .init(bytes: 0)),
-      .subscribe(.init(channel: channel, since: position, answer: .init(bytes: 1, isTry: true))),
+      .subscribe(.init(channel: channel, since: position, recoveryLimit: 1, answer: .init(bytes: 1, isTry: true))),
       .readMap(.init(channel: channel, read: MapRead(phase: .state), answer: .init(bytes: 7, isTry: true))),
       .edit(.init(channel: channel, offset: .max, data: nil, editor: full)),
       .edit(.init(channel: channel, offset: 1, data: [], editor: nil)),

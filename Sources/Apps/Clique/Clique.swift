@@ -7,7 +7,7 @@ public import Wire
 public struct Clique: App {
   public let rules: CliqueRules
 
-  public init(_ rules: CliqueRules = .init()) { self.rules = rules }
+  public init(_ rules: CliqueRules) { self.rules = rules }
 
   public var name: String { "clique" }
 

@@ -5,7 +5,7 @@ public struct StateApp: App {
   public let rules: StateRules
   let vault: any KeyVault
 
-  public init(rules: StateRules = StateRules(), vault: any KeyVault) {
+  public init(rules: StateRules, vault: any KeyVault) {
     self.rules = rules
     self.vault = vault
   }

@@ -63,8 +63,8 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
-    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
-    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
+    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits,
+    requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void

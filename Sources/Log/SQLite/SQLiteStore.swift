@@ -16,7 +16,7 @@ public final class SQLiteStore: LogStore {
   public struct Options: Sendable {
     /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``. Who reads requests stops
     /// long before: see ``backlogLimit(pausingAt:)``.
-    public var backlogLimit = Options.backlogLimit(pausingAt: 64 << 20)
+    public var backlogLimit: Int
     /// Bytes of publications that are held in memory beside those that wait.
     public var tailLimit = 64 << 20
     /// How long a relaxed entry may wait for others. Two milliseconds of the ten are left for the commit.
@@ -26,13 +26,13 @@ public final class SQLiteStore: LogStore {
     /// Threads that read what is not in memory.
     public var readers = 2
     /// How long epoch and top of a channel are kept after its last publication, once nothing else is.
-    public var metaTTLMilliseconds: Int64 = 24 * 3_600_000
+    public var metaTTLMilliseconds: Int64
     /// Channels whose rows are never deleted: somebody counts by their offsets.
     public var keepsRow: @Sendable (ChannelName) -> Bool = { _ in false }
     /// What stands before the names of channels that hold receipts of others.
     public var followers: [String] = []
     /// Room that is left for others, and for what must be written.
-    public var diskLimits = DiskLimits()
+    public var diskLimits: DiskLimits
     /// Those in which what each user keeps is counted; the empty name: channels without a namespace.
     public var quotaNamespaces: Set<String> = []
     /// Milliseconds since 1970.
@@ -48,7 +48,11 @@ public final class SQLiteStore: LogStore {
     /// it. So a simulation decides what is on disk when.
     package var isStepped = false
 
-    public init() {}
+    public init(backlogLimit: Int, metaTTLMilliseconds: Int64, diskLimits: DiskLimits) {
+      self.backlogLimit = backlogLimit
+      self.metaTTLMilliseconds = metaTTLMilliseconds
+      self.diskLimits = diskLimits
+    }
 
     /// What the log may hold so that a broker that stops reading at `bytes` is refused nothing: those; as much again for
     /// what was read in the round that went over them, as what is kept of a request weighs more than the request; and
@@ -85,7 +89,7 @@ public final class SQLiteStore: LogStore {
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   /// - Throws: ``StartError``.
   public init(
-    folder: String, options: Options = Options(),
+    folder: String, options: Options,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void

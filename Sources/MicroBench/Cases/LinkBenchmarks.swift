@@ -44,7 +44,7 @@ extension MicroBenchmark {
 
 /// A gateway's end of the link, open.
 private final class LinkScene {
-  private let link = GatewayLink(configuration: GatewayLinkConfiguration(gateway: 1, loops: 1))
+  private let link = GatewayLink(configuration: .measured)
   private let request: GatewayRequest
   private let position = StreamPosition(epoch: "abcd1234", offset: 123_456)
   private var effects: [GatewayLinkEffect] = []

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 import Wire
 
@@ -286,7 +287,7 @@ private final class ShardScene {
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""), refusals: refusals,
       rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
-      windowBytes: windowBytes, load: load, fanOut: egress.fanOut,
+      windowBytes: windowBytes, reads: .init(), requestTimeout: 10_000, load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
     for member in members { shard.attach(member.driver, to: Fixed.channel, [], HubFilters()) }
@@ -323,4 +324,8 @@ private final class ShardScene {
 
 private final class TurnEnds {
   var works: [() -> Void] = []
+}
+
+extension ReadAdmission.Limits {
+  init() { self.init(connection: 2 << 20, loop: 16 << 20) }
 }
