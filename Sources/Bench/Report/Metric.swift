@@ -7,6 +7,13 @@ struct Metric: Sendable {
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
 
+  /// Whether the figure says something of the server: what was asked of it, and what the generator took for asking, do
+  /// not.
+  var isJudged: Bool { !label.hasPrefix("offered ") && !label.contains("generator's ") }
+
+  /// Whether more of it is better: of rates alone.
+  var isBetterLarger: Bool { if case .rate = quantity { true } else { false } }
+
   init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
     (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
   }

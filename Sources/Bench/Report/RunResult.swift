@@ -3,6 +3,8 @@ public struct RunResult: Codable, Sendable {
   public var scenario: Scenario
   /// The command that repeats the run.
   public var command: String
+  /// The commit that was measured, as ``Revision`` tells it; nil: not known.
+  public var commit: String? = nil
   public var machine: Machine
   /// ISO 8601, UTC.
   public var startedAt: String
