@@ -15,7 +15,7 @@ struct URLPeer: Peer {
   init(
     url: String, dialect: String = "centrifuge", publishURL: String? = nil, secret: String? = nil,
     token: String? = nil, trust: String? = nil, templates: MessageTemplates? = nil,
-    processes: [Int32] = [], name: String = "url"
+    processes: [Int32] = [], name: String = MeasurementRun.Remote.name
   ) throws(BenchError) {
     guard let scheme = url.firstRange(of: "://"), !url[scheme.upperBound...].isEmpty else {
       throw BenchError("\"\(url)\" is no address; write it like ws://127.0.0.1:8000/connection/websocket.")

@@ -6,7 +6,7 @@ struct Verdict: Sendable, Equatable {
     case undecided
   }
 
-  /// So many valid turns decide, never fewer: of two, one may be chance.
+  /// Valid turns that a verdict takes at least: of two, one may be chance.
   static let turnsNeeded = 5
 
   var outcome: Outcome
@@ -17,12 +17,18 @@ struct Verdict: Sendable, Equatable {
 
   var sentence: String { "\(outcome.rawValue): \(goal): \(reason)" }
 
-  /// Of all goals of a result.
+  /// The verdict on each of a result's goals.
   ///
   /// - Parameter others: results of other scenarios, which some goals need.
   static func all(_ result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
+    all(result.scenario.goals ?? [], of: result, beside: others)
+  }
+
+  /// The verdict on each of these goals, in their order; those for figures that the scenario does not have are left
+  /// out.
+  static func all(_ goals: [Goal], of result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
     let metrics = Metric.all(of: result.scenario)
-    return (result.scenario.goals ?? []).compactMap { goal in
+    return goals.compactMap { goal in
       metrics.first { $0.label == goal.figure }.map { Verdict(goal, $0, result, others) }
     }
   }
@@ -53,7 +59,7 @@ struct Verdict: Sendable, Equatable {
     }
   }
 
-  /// Of valid turns alone.
+  /// A peer's figure in each of its valid turns.
   private static func values(
     _ metric: Metric, _ peer: String, _ result: RunResult
   ) -> [(round: Int, value: Double)] {
@@ -74,7 +80,8 @@ struct Verdict: Sendable, Equatable {
       + "\(values.count) \(what)"
   }
 
-  /// Against another scenario's: runs of their own, so medians are compared.
+  /// Judges a goal against another scenario. The two are runs of their own, without rounds in common, so medians are
+  /// compared.
   private mutating func decide(
     _ goal: Goal, _ metric: Metric, _ own: [Double], _ others: [Double], _ scenario: String
   ) {

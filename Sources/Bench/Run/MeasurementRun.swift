@@ -2,6 +2,9 @@
 public struct MeasurementRun: Sendable {
   /// A server that runs already.
   public struct Remote: Sendable {
+    /// The peer's name in results.
+    public static let name = "url"
+
     public var url: String
     public var publishURL: String?
     /// Nil: `template` where the scenario has templates, else `centrifuge`.
