@@ -159,7 +159,7 @@ extension Comparison {
       guard !own.isEmpty, !other.isEmpty else { return nil }
       (self.peer, self.metric) = (peer, metric)
       shown = (Self.ordered(own), Self.ordered(other))
-      if !isAbsolute && peer != "floor" && metric.varies {
+      if !isAbsolute && peer != "floor" && metric.quantity.varies {
         let relative = (Self.relative(own, metric, first), Self.relative(other, metric, second))
         if min(relative.0.count, relative.1.count) >= Comparison.turnsNeeded {
           (self.first, self.second, isByFloor) = (relative.0, relative.1, true)
@@ -201,7 +201,7 @@ extension Comparison {
   }
 }
 
-extension Metric {
-  /// Whether the figure moves with how fast the machine is at the moment; memory does not.
-  fileprivate var varies: Bool { if case .bytes = quantity { false } else { true } }
+extension Quantity {
+  /// Whether such a figure moves with how fast the machine is at the moment; memory does not.
+  var varies: Bool { if case .bytes = self { false } else { true } }
 }

@@ -57,9 +57,10 @@ public enum ComparisonReport {
     if comparison.rows.contains(where: \.isByFloor) {
       notes.append("* The ratio is of figures relative to the floor's of the same round.")
     }
-    if comparison.rows.contains(where: { !$0.isByFloor && $0.peer != "floor" }) && comparison.machine.isEmpty {
+    if comparison.rows.contains(where: { !$0.isByFloor && $0.peer != "floor" && $0.quantity.varies }) {
       notes.append(
-        "No floor was measured in both: what the machine did otherwise in one of the two runs is in the ratios.")
+        "A ratio of a time or a rate without * holds what the machine did otherwise in one run: the floor was not valid "
+          + "in \(Comparison.turnsNeeded) rounds of each, or figures were to be taken as they are.")
     }
     for row in comparison.machine where row.outcome == .better || row.outcome == .worse {
       guard let interval = row.interval else { continue }
