@@ -15,6 +15,8 @@
     var refused = 0
     /// Found missing and reported in earlier windows.
     var missingBefore = 0
+    /// When a publication was last held up because its publisher's socket took nothing.
+    var heldUpAt: UInt64 = 0
   }
 
   /// A connection that publishes, with the times of what was not answered yet.
@@ -38,6 +40,7 @@
   var publishers: [Publisher] = []
   /// Time of the next publication that this worker has to make.
   var nextDue: UInt64 = .max
+  /// How late this worker was by itself: what a socket without room held up is the server's doing.
   let lateness = FlatHistogram()
   let acknowledged = FlatHistogram()
   /// Answers without a refusal that came within the measured time.
@@ -132,6 +135,7 @@ extension EventLoop {
       let connection = unsafe connections + publishing.publishers[publisher].connection
       guard unsafe connection.pointee.out.count < Publishing.outLimit else {
         isHeldUp = true
+        publishing.groups[index].heldUpAt = time
         break
       }
       unsafe payload.withUnsafeMutableBytes { bytes in
@@ -145,7 +149,7 @@ extension EventLoop {
       // What belongs to the warm-up has no time.
       note(publisher, at: due >= run.measureFrom ? time : 0)
       if due >= run.measureFrom {
-        publishing.lateness.record(time - due)
+        publishing.lateness.record(time - max(due, publishing.groups[index].heldUpAt))
         publishing.groups[index].published += 1
       }
       done += 1

@@ -6,9 +6,20 @@ struct Metric: Sendable {
   let isCompared: Bool
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
+  /// Whether the turn's figure is a lower bound.
+  private let isLowerBound: @Sendable (Turn) -> Bool
 
-  init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
+  init(
+    _ label: String, _ quantity: Quantity, compared: Bool = false,
+    isLowerBound: @escaping @Sendable (Turn) -> Bool = { _ in false }, _ value: @escaping @Sendable (Turn) -> Double?
+  ) {
     (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
+    self.isLowerBound = isLowerBound
+  }
+
+  /// The turn's figure with what it says of the true one; nil where the turn has no such figure.
+  func reading(_ turn: Turn) -> Reading? {
+    value(turn).map { Reading(value: $0, bound: isLowerBound(turn) ? .atLeast : .exact) }
   }
 
   /// The rows that a scenario has, the most important first.
@@ -29,11 +40,12 @@ struct Metric: Sendable {
           }
         },
         quantile("acknowledged p50", 0.5) { $0.acknowledged }, quantile("acknowledged p99", 0.99) { $0.acknowledged },
-        serverUse, memoryPerConnection, memoryAfter, generator,
-        quantile("generator's lateness p99", 0.99) { $0.lateness },
+        serverUse,
+      ] + machineUse + [
+        memoryPerConnection, memoryAfter, generator, quantile("generator's lateness p99", 0.99) { $0.lateness },
       ]
     case .saturation: return ramp(scenario) + [memoryPerConnection, generator]
-    case .connect: return connects + [memoryPerConnection]
+    case .connect: return connects + machineUse + [memoryPerConnection]
     case .resume:
       return [
         Metric("time until all recovered", .seconds, compared: true) { $0.report?.resumeSeconds },
@@ -43,13 +55,12 @@ struct Metric: Sendable {
           turn.report.flatMap { report in report.resumeSeconds.flatMap { perSecond(Double(report.delivered), $0) } }
         },
         cpuPerDelivery,
-      ] + connects + [memoryPerConnection, generator]
+      ] + machineUse + connects + [memoryPerConnection, generator]
     case .idle:
       return [
         memoryPerConnection, Metric("memory before anybody", .bytes) { $0.server.map { Double($0.memoryBefore) } },
         memoryAfter, serverUse,
-      ]
-        + connects
+      ] + machineUse + connects
     }
   }
 
@@ -71,6 +82,15 @@ struct Metric: Sendable {
   private static let serverUse = Metric("server's CPU", .part) { turn in
     turn.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) }
   }
+
+  /// Rows of the whole machine; of the server's cores where it was pinned.
+  private static let machineUse = [
+    Metric("all cores busy", .part) { $0.machine?.mean { $0.busy } },
+    Metric("all cores in interrupts", .part) { $0.machine?.mean { $0.interrupts } },
+    Metric("all cores stolen", .part) { $0.machine?.mean { $0.stolen } },
+    Metric("server's cores busy", .part) { $0.machine?.serverMean { $0.busy } },
+    Metric("server's cores in interrupts", .part) { $0.machine?.serverMean { $0.interrupts } },
+  ]
 
   private static let memoryPerConnection = Metric("memory per connection", .bytes, compared: true) { turn in
     guard let server = turn.server, let connect = turn.connect, connect.connections >= 100 else { return nil }
@@ -132,12 +152,13 @@ struct Metric: Sendable {
   private static func ramp(_ scenario: Scenario) -> [Metric] {
     guard let ramp = scenario.ramp else { return [] }
     let knee: @Sendable (Turn) -> Step? = { Saturation.knee($0.steps, limitMilliseconds: ramp.p99LimitMilliseconds) }
+    let isOpen: @Sendable (Turn) -> Bool = { $0.opening(scenario) != nil }
     return [
-      Metric("knee: deliveries/s", .rate, compared: true) { turn in
+      Metric("knee: deliveries/s", .rate, compared: true, isLowerBound: isOpen) { turn in
         knee(turn).flatMap { perSecond(Double($0.report.arrived), ramp.seconds) }
       },
-      Metric("knee: publications/s", .rate) { knee($0)?.rate },
-      Metric("knee: acknowledged/s", .rate) { turn in
+      Metric("knee: publications/s", .rate, isLowerBound: isOpen) { knee($0)?.rate },
+      Metric("knee: acknowledged/s", .rate, isLowerBound: isOpen) { turn in
         knee(turn).flatMap { $0.report.answered > 0 ? perSecond(Double($0.report.answered), ramp.seconds) : nil }
       },
       Metric("knee: CPU per delivery", .microseconds, compared: true) { turn in
@@ -149,6 +170,8 @@ struct Metric: Sendable {
       Metric("knee: server's CPU", .part) { turn in
         knee(turn).flatMap { $0.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) } }
       },
+      Metric("knee: all cores busy", .part) { knee($0)?.machine?.mean { $0.busy } },
+      Metric("knee: server's cores busy", .part) { knee($0)?.machine?.serverMean { $0.busy } },
       Metric("knee: generator's CPU", .part) { knee($0)?.generatorUse },
     ]
   }

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Measures peers in turns: A B A B, each time with a fresh server and fresh workers, so that what drifts on the machine
-/// drifts for all of them.
+/// Measures peers in turns: A B C, B C A, C A B, each time with a fresh server and fresh workers, so that what drifts on
+/// the machine drifts for all of them, and none always has the machine as the same other one left it.
 struct Coordinator {
   var scenario: Scenario
   var peers: [any Peer]
@@ -12,6 +12,8 @@ struct Coordinator {
   var worker: [String]
   /// That repeats the run, for the report.
   var command: String
+  /// Of the tree that was measured, for the report; see ``RunResult/commit``.
+  var commit: String?
   /// Go on with the next turn after one that failed or in which something was lost.
   var keepsGoing = false
   /// Polled; nil where no signal is waited for.
@@ -23,8 +25,8 @@ struct Coordinator {
     // A worker that ended shows as a failed write.
     signal(SIGPIPE, SIG_IGN)
     var result = RunResult(
-      scenario: scenario, command: command, machine: machine, startedAt: Self.timestamp(), peers: [], turns: [],
-      skipped: [:])
+      scenario: scenario, command: command, commit: commit, machine: machine, startedAt: Self.timestamp(), peers: [],
+      turns: [], skipped: [:])
     var present: [any Peer] = []
     for peer in peers {
       do throws(BenchError) {
@@ -40,7 +42,7 @@ struct Coordinator {
       throw BenchError("there is nothing to measure. \(reasons.joined(separator: " "))")
     }
     for number in 1...max(1, scenario.turns) {
-      for peer in present {
+      for peer in Self.order(present, round: number) {
         observe(.turnBegan(peer: peer.name, number: number, of: scenario.turns))
         let turn = try run(turn: number, of: peer)
         observe(.turnEnded(turn))
@@ -49,6 +51,13 @@ struct Coordinator {
       }
     }
     return result
+  }
+
+  /// As many places further in each round, from 1 on.
+  static func order<Item>(_ items: [Item], round: Int) -> [Item] {
+    guard !items.isEmpty else { return [] }
+    let first = (max(round, 1) - 1) % items.count
+    return Array(items[first...] + items[..<first])
   }
 
   /// - Throws: after an interruption. Any other failure is the turn's.

@@ -52,7 +52,8 @@ public struct MeasurementRun: Sendable {
     }
     let coordinator = Coordinator(
       scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
-      command: command, keepsGoing: keepsGoing, interruption: interruption, observe: observe)
+      command: command, commit: SourceTree.commit(), keepsGoing: keepsGoing, interruption: interruption,
+      observe: observe)
     return try coordinator.run()
   }
 

@@ -25,8 +25,10 @@ enum TurnRules {
     guard let first = turn.steps.first, let ramp = scenario.ramp else { return [] }
     var faults: [String] = []
     if Saturation.knee(turn.steps, limitMilliseconds: ramp.p99LimitMilliseconds) == nil {
+      let whose = first.generatorWasLimit ? ", and the generator was its limit" : ""
       faults.append(
-        "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit; begin lower")
+        "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit\(whose); begin lower"
+      )
     }
     let wrong = turn.steps.flatMap { $0.report.groups }
     let (doubled, misordered) = (
@@ -39,14 +41,22 @@ enum TurnRules {
 
   /// - Parameter serverCores: that the server is pinned to; 0: not pinned.
   static func faults(of step: Step, _ scenario: Scenario, serverCores: Int) -> [String] {
-    var faults = checks(step.report)
+    checks(step.report) + generatorLimits(of: step, serverCores: serverCores)
+  }
+
+  /// Why the generator was the limit of a step; none where it was not.
+  ///
+  /// - Parameter serverCores: that the server is pinned to; 0: not pinned.
+  static func generatorLimits(of step: Step, serverCores: Int) -> [String] {
+    var limits: [String] = []
     let serverUse = step.server.map { $0.wallSeconds > 0 ? $0.cpuSeconds / $0.wallSeconds : 0 } ?? 0
     if step.generatorUse > stepGeneratorLimit, serverUse < serverBusy * Double(max(serverCores, 1)) {
-      faults.append(
+      limits.append(
         "generator-bound: it used \(Quantity.part.format(step.generatorUse)) of a core, the server "
           + "\(Quantity.part.format(serverUse))")
     }
-    return faults
+    if let sentence = lateness(step.report) { limits.append("generator-bound: \(sentence)") }
+    return limits
   }
 
   /// What is no fault and has to be said: a server that delivers less than is asked of it, whose latencies are those of a

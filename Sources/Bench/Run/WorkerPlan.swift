@@ -128,7 +128,8 @@ public struct WorkerReport: Codable, Sendable {
 
   public var groups: [Group]
   public var seconds: [Second]
-  /// How late the generator itself sent a publication, in nanoseconds.
+  /// How late the generator itself sent a publication, in nanoseconds: from its intended time, or from when the
+  /// publisher's socket last took nothing.
   public var lateness: EncodedHistogram
   /// From sending a publication to the server's answer, where the server answers. Nanoseconds.
   public var acknowledged: EncodedHistogram
