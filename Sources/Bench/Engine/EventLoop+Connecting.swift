@@ -73,6 +73,7 @@ extension EventLoop {
     }
     guard descriptor >= 0 else { throw unreachable(address, -descriptor) }
     unsafe connection.pointee.descriptor = descriptor
+    if let stamps, unsafe connection.pointee.line != nil { try stamps.begin(at: descriptor) }
     unsafe connection.pointee.stage = .connecting
     unsafe connection.pointee.awaitsRoom = true
     try watch(descriptor, LINUXIO_READABLE | LINUXIO_WRITABLE, tag: UInt64(index))

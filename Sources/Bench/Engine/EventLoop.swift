@@ -25,6 +25,8 @@ import COpenSSL
   var outgoing = Outgoing()
   /// When the last socket was read, or the last wait ended.
   var now: UInt64 = 0
+  /// Nil: the kernel stamps nothing.
+  let stamps: ArrivalStamps?
   var random: UInt64
   var connecting: Connecting
   var publishing: Publishing
@@ -47,6 +49,7 @@ import COpenSSL
     publishing = Publishing(groups, isAnswered: dialect.answersPublications)
     connecting = Connecting(patience: plan.patience)
     run = Run(patience: plan.patience)
+    stamps = plan.stampsArrivals ? ArrivalStamps() : nil
     let healthy = roster.subscribers.count { !$0.isSlow }
     ledger = Ledger(groups.map { Self.shape($0, plan.scenario) }, lines: healthy)
     unsafe connections = .allocate(capacity: max(1, connectionCount))

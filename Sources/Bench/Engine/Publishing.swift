@@ -13,8 +13,8 @@
     /// Since the window began.
     var published = 0
     var refused = 0
-    /// Found missing and reported in earlier windows.
-    var missingBefore = 0
+    /// Publications since the beginning whose losses were reported with earlier steps.
+    var reported = 0
     /// When a publication was last held up because its publisher's socket took nothing.
     var heldUpAt: UInt64 = 0
   }
@@ -89,6 +89,11 @@
 
   /// A delivery may overtake the answer to its publisher.
   var awaitsAnswers: Bool { isAnswered && publishers.contains { $0.answered < $0.sent } }
+
+  /// What was lost so far has been reported.
+  mutating func noteReported() {
+    for index in groups.indices { groups[index].reported = groups[index].base + groups[index].schedule.count }
+  }
 
   mutating func resetCounts() {
     lateness.removeAll()

@@ -8,7 +8,7 @@ struct FloorPeer: Peer {
     PeerDescription(
       name: name, version: "of this bench",
       settings:
-        "one thread; a publication becomes one WebSocket frame, and a loop of send() carries it to every socket; each publication is acknowledged, those of one reading in one call; no queue beyond what a socket did not take"
+        "one thread; a publication becomes one WebSocket frame, and a loop of send() carries it to every socket; each publication is acknowledged after its fan-out with a frame as long as Fanfare's, those of one reading in one call; no queue beyond what a socket did not take"
     )
   }
 

@@ -43,6 +43,7 @@ struct Metric: Sendable {
         serverUse,
       ] + machineUse + [
         memoryPerConnection, memoryAfter, generator, quantile("generator's lateness p99", 0.99) { $0.lateness },
+        quantile("generator's reading delay p99", 0.99) { $0.reading },
       ]
     case .saturation: return ramp(scenario) + [memoryPerConnection, generator]
     case .connect: return connects + machineUse + [memoryPerConnection]
@@ -138,6 +139,9 @@ struct Metric: Sendable {
       }
       for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)] {
         metrics.append(quantile(prefix + name, part, compared: part < 0.995) { pick($0)?.latency })
+      }
+      for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        metrics.append(quantile("\(prefix)\(name) at the kernel", part) { pick($0)?.kernel })
       }
       guard group.subscribers > 1 else { continue }
       for (name, part) in [("p50", 0.5), ("p99", 0.99)] {

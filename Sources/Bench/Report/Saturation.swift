@@ -21,7 +21,8 @@ enum Saturation {
     let report = step.report
     guard report.disconnected == 0, report.delivered > 0 else { return false }
     let isWhole = report.groups.allSatisfy {
-      $0.lost == 0 && $0.duplicated == 0 && $0.misordered == 0 && $0.refused == 0 && $0.published >= $0.intended
+      $0.lost == 0 && $0.lostBefore == 0 && $0.duplicated == 0 && $0.misordered == 0 && $0.refused == 0
+        && $0.published >= $0.intended
     }
     return isWhole && Double(report.latency.value(at: 0.99)) <= limitMilliseconds * 1e6
   }

@@ -14,6 +14,8 @@ struct Coordinator {
   var command: String
   /// Of the tree that was measured, for the report; see ``RunResult/commit``.
   var commit: String?
+  /// The kernel stamps what subscribers get; see ``ArrivalStamps``.
+  var stampsArrivals = false
   /// Go on with the next turn after one that failed or in which something was lost.
   var keepsGoing = false
   /// Polled; nil where no signal is waited for.
@@ -95,7 +97,9 @@ extension Turn {
   /// It could not be measured to its end, or something was lost, doubled or out of order. In a ramp, only what came
   /// twice or out of order: beyond the knee a server may give up.
   public var isFailure: Bool {
-    if let report { return report.groups.contains { $0.lost > 0 || $0.duplicated > 0 || $0.misordered > 0 } }
+    if let report {
+      return report.groups.contains { $0.lost + $0.lostBefore > 0 || $0.duplicated > 0 || $0.misordered > 0 }
+    }
     return steps.isEmpty || steps.contains { $0.report.groups.contains { $0.duplicated > 0 || $0.misordered > 0 } }
   }
 

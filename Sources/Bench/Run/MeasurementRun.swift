@@ -22,6 +22,8 @@ public struct MeasurementRun: Sendable {
   /// Server and generator get cores of their own, where there are two.
   public var pins = true
   public var keepsGoing = false
+  /// The kernel stamps what arrives at subscribers, beside the time of its reading.
+  public var stampsArrivals = false
   /// That repeats the run.
   public var command: String
 
@@ -52,7 +54,8 @@ public struct MeasurementRun: Sendable {
     }
     let coordinator = Coordinator(
       scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
-      command: command, commit: SourceTree.commit(), keepsGoing: keepsGoing, interruption: interruption,
+      command: command, commit: SourceTree.commit(), stampsArrivals: stampsArrivals, keepsGoing: keepsGoing,
+      interruption: interruption,
       observe: observe)
     return try coordinator.run()
   }

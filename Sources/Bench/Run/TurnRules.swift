@@ -59,27 +59,45 @@ enum TurnRules {
     return limits
   }
 
-  /// What is no fault and has to be said: a server that delivers less than is asked of it, whose latencies are those of a
-  /// queue that grows.
+  /// What is no fault and has to be said.
   static func remarks(of report: WorkerReport, _ scenario: Scenario) -> [String] {
-    guard scenario.measure == .delivery, scenario.duration > 0 else { return [] }
+    guard scenario.measure == .delivery else { return [] }
+    return [fallenBehind(report, scenario), lateReading(report)].compactMap(\.self)
+  }
+
+  /// A server that delivers less than is asked of it has the latencies of a queue that grows.
+  private static func fallenBehind(_ report: WorkerReport, _ scenario: Scenario) -> String? {
+    guard scenario.duration > 0 else { return nil }
     // What is under way at the end of the measured time: two publications, or a hundredth.
     let underWay = scenario.groups.map { 2 * $0.burst * $0.subscribers }.max() ?? 0
-    guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return [] }
+    guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return nil }
     let (offered, arrived) = (
       Double(report.expected) / scenario.duration, Double(report.arrived) / scenario.duration
     )
-    return [
-      "the server fell behind: of \(Quantity.rate.format(offered)) deliveries/s that were offered, "
-        + "\(Quantity.rate.format(arrived)) arrived in the measured time"
-    ]
+    return "the server fell behind: of \(Quantity.rate.format(offered)) deliveries/s that were offered, "
+      + "\(Quantity.rate.format(arrived)) arrived in the measured time"
+  }
+
+  /// Most of the p99 passed after the kernel had the publications: it says more of the generator than of the server.
+  private static func lateReading(_ report: WorkerReport) -> String? {
+    let stamped = report.groups.compactMap(\.kernel)
+    guard !stamped.isEmpty else { return nil }
+    let kernel = Double(EncodedHistogram.merged(stamped).value(at: 0.99))
+    let read = Double(report.latency.value(at: 0.99))
+    guard read - kernel > latenessFloor, kernel < read / 2 else { return nil }
+    return "the generator read late: p99 is \(Quantity.nanoseconds.format(kernel)) at the kernel and "
+      + "\(Quantity.nanoseconds.format(read)) at the reading"
   }
 
   private static func checks(_ report: WorkerReport) -> [String] {
     var faults: [String] = []
     for group in report.groups {
       let place = report.groups.count > 1 ? " in group \(group.name)" : ""
-      if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)") }
+      let among = group.refused > 0 ? ", those of refused publications among them" : ""
+      if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)\(among)") }
+      if group.lostBefore > 0 {
+        faults.append("\(group.lostBefore) deliveries of what was published before it were lost\(place)\(among)")
+      }
       if group.duplicated > 0 { faults.append("\(group.duplicated) deliveries came twice\(place)") }
       if group.misordered > 0 { faults.append("\(group.misordered) deliveries came out of order\(place)") }
       if group.refused > 0 { faults.append("the server refused \(group.refused) publications\(place)") }

@@ -37,7 +37,8 @@ final class TurnRun {
     for worker in workers {
       try worker.send(
         WorkerPlan(
-          worker: worker.number, workers: workers.count, target: server.target, scenario: scenario, run: run))
+          worker: worker.number, workers: workers.count, target: server.target, scenario: scenario, run: run,
+          stampsArrivals: coordinator.stampsArrivals))
     }
     let connections = scenario.groups.reduce(0) { $0 + $1.channels * $1.subscribers }
     try wait(seconds: Self.patience + Double(connections) / 100, for: "everybody to be connected") { [self] in

@@ -79,6 +79,7 @@ extension EventLoop {
   func resetCounts() {
     run.resetCounts()
     ledger.resetCounts()
+    stamps?.reading.removeAll()
     publishing.resetCounts()
   }
 }

@@ -42,6 +42,7 @@ extension EventLoop {
 
   func tick() throws(BenchError) {
     run.nextTick = now + Run.second
+    stamps?.setClocks()
     let second = ledger.endSecond()
     if run.cpuBegin != 0 && (run.cpuEnd == nil || second.delivered > 0) { run.seconds.append(second) }
     let published = publishing.groups.reduce(0) { $0 + $1.base + $1.done }
@@ -83,7 +84,7 @@ extension EventLoop {
     if run.isStep {
       run.stage = .waiting
       try console.write(.stepped(makeReport()))
-      rememberMissing()
+      publishing.noteReported()
       resetCounts()
       (run.measureFrom, run.measureTo) = (.max, .max)
       run.deadline = .max
@@ -141,15 +142,6 @@ extension EventLoop {
   func publications(of channel: Int, in total: Int, _ group: Int) -> UInt64 {
     let count = ledger.channels[group]
     return UInt64(total / count + (channel < total % count ? 1 : 0))
-  }
-
-  func rememberMissing() {
-    for group in publishing.groups.indices {
-      let total = total(group)
-      publishing.groups[group].missingBefore = ledger.outstanding(group: group) {
-        self.publications(of: $0, in: total, group)
-      }
-    }
   }
 }
 

@@ -13,9 +13,12 @@ public struct WorkerPlan: Codable, Sendable {
   /// Seconds in which nothing happens until the worker gives up: connecting, or waiting for what is under way. Nil: what
   /// ``Connecting`` and ``Run`` say.
   public var patience: Double?
+  /// The kernel stamps what subscribers get.
+  public var stampsArrivals: Bool
 
   public init(
-    worker: Int, workers: Int, target: Target, scenario: Scenario, run: String, patience: Double? = nil
+    worker: Int, workers: Int, target: Target, scenario: Scenario, run: String, patience: Double? = nil,
+    stampsArrivals: Bool = false
   ) {
     self.worker = worker
     self.workers = workers
@@ -23,6 +26,7 @@ public struct WorkerPlan: Codable, Sendable {
     self.scenario = scenario
     self.run = run
     self.patience = patience
+    self.stampsArrivals = stampsArrivals
   }
 }
 
@@ -106,11 +110,18 @@ public struct WorkerReport: Codable, Sendable {
     public var delivered: Int
     /// Deliveries that came within the measured time, whatever was due when: the server's throughput.
     public var arrived: Int
+    /// Of `expected`, those that never came.
     public var lost: Int
+    /// Deliveries that never came of what was due before the measured time: of the warm-up.
+    public var lostBefore = 0
     public var duplicated: Int
     public var misordered: Int
     /// From a publication's intended time to a subscriber's reading it, over all subscribers.
     public var latency: EncodedHistogram
+    /// From a publication's intended time to the kernel's stamp of the newest segment that was read with it; nil where
+    /// stamps were not asked for. What several segments brought to one reading has the time of the last: it may be
+    /// later than the publication was there, and is never later than its reading.
+    public var kernel: EncodedHistogram? = nil
     /// Per publication: its first, its median and its last subscriber of this worker.
     public var first: EncodedHistogram
     public var median: EncodedHistogram
@@ -131,6 +142,9 @@ public struct WorkerReport: Codable, Sendable {
   /// How late the generator itself sent a publication, in nanoseconds: from its intended time, or from when the
   /// publisher's socket last took nothing.
   public var lateness: EncodedHistogram
+  /// How long what a socket gave had been there when the generator read it: from the kernel's stamp of its newest
+  /// segment, of each reading in the measured time. Nil where stamps were not asked for.
+  public var reading: EncodedHistogram? = nil
   /// From sending a publication to the server's answer, where the server answers. Nanoseconds.
   public var acknowledged: EncodedHistogram
   /// Publications that the server acknowledged within the measured time and did not refuse, whatever was due when.
