@@ -129,7 +129,7 @@ struct FloorTests {
 
   @Test("What acknowledges a publication is as long as Fanfare's answer")
   func replies() {
-    #expect(FloorReply.json.contentSize == 23 && FloorReply.protobuf.contentSize == 6)
+    #expect(FloorReply.json.contentSize == 24 && FloorReply.protobuf.contentSize == 6)
     for reply in FloorReply.allCases {
       #expect(reply.frames.count == reply.frameSize * FloorReply.repeated)
       #expect(Array(reply.frames.prefix(2)) == [0x82, UInt8(reply.contentSize)])
