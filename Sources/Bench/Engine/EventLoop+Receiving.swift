@@ -5,7 +5,7 @@ import Glibc
 extension EventLoop {
   /// Reads what the socket has, and everything in it.
   func read(_ connection: UnsafeMutablePointer<Connection>) throws(BenchError) {
-    // A socket with more than this must let others come to their turn.
+    // After so many readings the other sockets come first, however much this one still has.
     for _ in 0..<16 {
       let kept = unsafe connection.pointee.tail.count
       if kept > bufferCapacity / 2 { enlargeBuffer() }
@@ -60,7 +60,7 @@ extension EventLoop {
     }
   }
 
-  /// Parses what came with what had waited, keeps the rest, and does what follows from it.
+  /// Parses what a socket gave behind what had waited, keeps the rest, and does what follows from it.
   ///
   /// - Parameter stamp: when the kernel had it; 0: it does not say.
   private func take(
@@ -91,7 +91,7 @@ extension EventLoop {
     if sink.confirmed > 0 { unsafe try confirm(connection, sink.confirmed) }
   }
 
-  /// - Returns: bytes that are done with.
+  /// - Returns: how many of the bytes were parsed; the others wait for their rest.
   private func parse(
     _ connection: UnsafeMutablePointer<Connection>, _ bytes: UnsafeRawBufferPointer, _ sink: inout Sink,
     _ out: inout Outgoing

@@ -28,7 +28,7 @@ import Synchronization
   private let listener: Int32
   private let poll: Int32
   private var wakeup: (Int32, Int32) = (-1, -1)
-  /// By descriptor.
+  /// Connections, each at the place that its descriptor says.
   private var peers: [Peer?] = []
   private var channels: [Channel] = []
   private var channelIndex: [String: Int] = [:]
@@ -115,7 +115,7 @@ import Synchronization
     guard let peer = peers[Int(descriptor)] else { return }
     let kept = peer.waiting.count
     guard kept < 128 << 10 || peer.reply != nil && kept <= Self.largest + 128 else { return close(descriptor) }
-    // Most of the time nothing waits, and the shared buffer does.
+    // Most of the time nothing of a connection waits, and the shared buffer is enough.
     let count = unsafe linuxio_receive(descriptor, buffer, 256 << 10)
     if count == -Int(EAGAIN) || count == -Int(EINTR) { return }
     guard count > 0 else { return close(descriptor) }
@@ -133,7 +133,7 @@ import Synchronization
     }
   }
 
-  /// - Returns: bytes that are done with; -1: it has to go.
+  /// - Returns: bytes that were taken; -1: the connection has to be closed.
   private func take(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     guard let peer = peers[Int(descriptor)] else { return -1 }
     if !peer.isUpgraded { return unsafe upgrade(descriptor, bytes) }
@@ -178,7 +178,10 @@ import Synchronization
     peers[Int(descriptor)]?.channel = index
   }
 
-  /// - Returns: bytes that are done with; -1: it has to go.
+  /// Publishes what a publisher's frames hold.
+  ///
+  /// - Parameter published: how many publications that was is added here.
+  /// - Returns: bytes that were taken; -1: the connection has to be closed.
   private func publications(_ bytes: UnsafeRawBufferPointer, _ published: inout Int) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var place = 0
@@ -211,7 +214,7 @@ import Synchronization
     let before = owed
     owed += count * reply.frameSize
     while owed > 0 {
-      // Not a whole number of frames is owed where one was sent in part.
+      // Where a frame was sent in part, its rest is owed before whole ones.
       let part = (reply.frameSize - owed % reply.frameSize) % reply.frameSize
       let size = min(owed, FloorReply.repeated * reply.frameSize - part)
       let sent = unsafe reply.frames.withUnsafeBytes { bytes in
@@ -227,7 +230,7 @@ import Synchronization
     _ = linuxio_epoll_change(poll, descriptor, events, UInt64(descriptor))
   }
 
-  /// One frame, and the loop.
+  /// Makes one frame of a publication, and sends it to each of the channel's sockets.
   private func publish(_ masked: UnsafeRawBufferPointer, _ mask: UInt32) {
     guard masked.count >= 2 else { return }
     // The message goes where its name ends just before the frame's content; the frame's head overwrites the name.

@@ -2,7 +2,7 @@
 struct LedgerLine {
   /// The sequence number that comes next; all below have come or are noted as missing.
   var next: UInt64 = 0
-  /// Nanoseconds; of a resume run's last delivery.
+  /// When the last delivery of a resume run came, in nanoseconds.
   var lastArrival: UInt64 = 0
   var index: Int32
   var group: UInt16
@@ -33,9 +33,9 @@ struct PublicationReach {
   let windowShift: UInt64
   /// Deliveries that came for the first time, warm-up included, since the beginning.
   var arrived = 0
-  /// Those of publications that were due in the measured time.
+  /// Deliveries of publications that were due in the measured time, whenever they came.
   var delivered = 0
-  /// Those that came within the measured time.
+  /// Deliveries that came within the measured time, whenever they were due.
   var arrivedInTime = 0
   var duplicated = 0
   var misordered = 0
@@ -65,7 +65,7 @@ struct PublicationReach {
 
   /// The histograms behind a table.
   final class GroupHistograms {
-    /// Of the current second, and of all seconds before it.
+    /// Latencies of the current second, and of all seconds before it.
     let second = FlatHistogram()
     let latency = FlatHistogram()
     let kernel = FlatHistogram()
@@ -180,7 +180,7 @@ struct PublicationReach {
     return WorkerReport.Second(delivered: Int(sum.total), p50: values[0], p99: values[1], max: values[2])
   }
 
-  /// Begins anew with counting, not with sequence numbers.
+  /// Sets all counts to nothing; sequence numbers go on.
   func resetCounts() {
     for index in 0..<groups {
       histograms[index].removeAll()

@@ -23,7 +23,7 @@
   private var arrived = 0
   private var delivered = 0
 
-  /// Without a ledger: keeps what is delivered.
+  /// A sink without a ledger keeps what is delivered.
   init() {
     unsafe (line, table, ledger) = (nil, nil, nil)
     (now, stamp, measureFrom, origin, isInTime) = (0, 0, 0, 0, false)
@@ -103,7 +103,7 @@
     if isRefused { refused += 1 }
   }
 
-  /// Tells the ledger what came.
+  /// Adds what came to the ledger's counts.
   @inline(__always)
   func finish() {
     guard let table = unsafe table else { return }

@@ -1,7 +1,7 @@
 /// The least that a fan-out can cost: a loop around `send()`, which the harness brings itself.
 struct FloorPeer: Peer {
   let name = "floor"
-  /// Of `fanfare-bench`; nil: the running program.
+  /// The path of `fanfare-bench`; nil: the running program.
   var executable: String?
 
   func describe() throws(BenchError) -> PeerDescription {

@@ -2,7 +2,7 @@
 struct Metric: Sendable {
   let label: String
   let quantity: Quantity
-  /// Whether it is set against the yardstick's.
+  /// Whether a peer's figure is set against the yardstick's.
   let isCompared: Bool
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
@@ -72,8 +72,8 @@ struct Metric: Sendable {
     return server.cpuSeconds / Double(report.arrived)
   }
 
-  /// Of those that were acknowledged while the CPU was measured; where the server acknowledges none, of those that went
-  /// out.
+  /// CPU divided by the publications that were acknowledged while it was measured; where the server acknowledges none,
+  /// by those that went out.
   static let cpuPerPublication = Metric("CPU per publication", .microseconds) { turn in
     guard let report = turn.report, let server = turn.server else { return nil }
     let count = report.answered > 0 ? report.answered : report.groups.reduce(0) { $0 + $1.published }
@@ -84,7 +84,7 @@ struct Metric: Sendable {
     turn.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) }
   }
 
-  /// Rows of the whole machine; of the server's cores where it was pinned.
+  /// What the whole machine did, and where the server was pinned, its cores.
   private static let machineUse = [
     Metric("all cores busy", .part) { $0.machine?.mean { $0.busy } },
     Metric("all cores in interrupts", .part) { $0.machine?.mean { $0.interrupts } },
@@ -129,7 +129,7 @@ struct Metric: Sendable {
     seconds > 0 ? count / seconds : nil
   }
 
-  /// Of each group that publishes and is subscribed to; with the group's name where there are several.
+  /// Rows of each group that publishes and is subscribed to; with the group's name where there are several.
   private static func latencies(_ scenario: Scenario) -> [Metric] {
     var metrics: [Metric] = []
     for (index, group) in scenario.groups.enumerated() where group.rate > 0 && group.subscribers > 0 {

@@ -6,7 +6,7 @@ public struct RunResult: Codable, Sendable {
   /// Of the tree that the bench stands in, when it ran, with a mark where something was changed; nil outside of one.
   public var commit: String? = nil
   public var machine: Machine
-  /// ISO 8601, UTC.
+  /// When the run began, ISO 8601 in UTC.
   public var startedAt: String
   public var peers: [PeerDescription]
   /// In the order in which they were measured.
@@ -36,25 +36,25 @@ public struct Machine: Codable, Sendable, Equatable {
 }
 
 public struct PeerDescription: Codable, Sendable, Equatable {
-  /// As `--peers` names it: `fanfare`, `floor`, `nats`, …
+  /// The peer as `--peers` names it: `fanfare`, `floor`, `nats`, …
   public var name: String
   public var version: String
-  /// How it was configured, in one line, for the report.
+  /// How the peer was configured, in one line, for the report.
   public var settings: String
 }
 
 /// One peer measured once.
 public struct Turn: Codable, Sendable {
   public var peer: String
-  /// From 1 on.
+  /// The turn's round, from 1 on.
   public var number: Int
   public var connect: ConnectReport?
   /// All workers' reports merged, of the whole turn; nil where the turn failed or was a ramp.
   public var report: WorkerReport?
-  /// Of a saturation run.
+  /// The steps of a saturation run's ramp; else empty.
   public var steps: [Step]
   public var server: ServerUse?
-  /// Of the whole machine, over the same time as ``server``; nil where the kernel does not tell.
+  /// What the whole machine did over the same time as ``server``; nil where the kernel does not tell.
   public var machine: MachineUse? = nil
   /// Largest CPU use of a worker, as a part of one core.
   public var generatorUse: Double
@@ -79,7 +79,8 @@ public struct Step: Codable, Sendable {
 public struct ServerUse: Codable, Sendable, Equatable {
   public var cpuSeconds: Double
   public var wallSeconds: Double
-  /// Resident (Rss of all its processes) before anybody connected, when all were connected, and at the end.
+  /// Bytes that the server's processes had resident (Rss) before anybody connected, when all were connected, and at the
+  /// end.
   public var memoryBefore: UInt64
   public var memoryConnected: UInt64
   public var memoryAfter: UInt64
@@ -93,9 +94,9 @@ public struct ServerUse: Codable, Sendable, Equatable {
 public struct MachineUse: Codable, Sendable, Equatable {
   /// Parts of the measured time, from 0 to 1.
   public struct Core: Codable, Sendable, Equatable {
-    /// From 0 on, as the kernel numbers them.
+    /// Which core it is, as the kernel numbers them from 0 on.
     public var number: Int
-    /// Neither idle, nor waiting for a disk, nor stolen.
+    /// Time in which the core was neither idle, nor waiting for a disk, nor stolen.
     public var busy: Double
     /// Of `busy`: the kernel in interrupts, hard and soft.
     public var interrupts: Double
@@ -107,10 +108,10 @@ public struct MachineUse: Codable, Sendable, Equatable {
   /// The numbers of those that the server was pinned to; empty: it was not.
   public var serverCores: [Int]
 
-  /// Of all cores; nil where there is none.
+  /// The mean of all cores; nil where there is none.
   func mean(_ part: (Core) -> Double) -> Double? { Self.mean(cores, part) }
 
-  /// Of the server's cores; nil where it was not pinned.
+  /// The mean of the server's cores; nil where it was not pinned.
   func serverMean(_ part: (Core) -> Double) -> Double? {
     Self.mean(cores.filter { serverCores.contains($0.number) }, part)
   }

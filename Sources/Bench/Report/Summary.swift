@@ -5,19 +5,20 @@ struct Summary: Sendable {
     var median: Double
     var least: Double
     var most: Double
-    /// How many turns it is of.
+    /// How many turns the figure is of.
     var turns: Int
     /// Of these, the valid ones; 0 where no turn was valid and the figure is of turns with faults.
     var valid: Int
     /// Turns that were measured, or rounds in which both peers of a ratio were.
     var measured: Int
-    /// Of the median.
+    /// How the median stands to the true one.
     var bound: Bound
 
-    /// Nil of nothing.
+    /// A figure of exact values; nil where there is none.
     init?(_ values: [Double]) { self.init(values.map { Reading(value: $0) }, measured: values.count) }
 
-    /// Nil of nothing, and where some readings are lower and some are upper bounds: nothing can be said of their median.
+    /// A figure of readings; nil where there is none, and where some are lower and some are upper bounds: nothing can be
+    /// said of their median.
     ///
     /// - Parameter isDoubtful: the readings are of turns with faults.
     init?(_ readings: [Reading], measured: Int, isDoubtful: Bool = false) {
@@ -35,7 +36,7 @@ struct Summary: Sendable {
       bound = rises ? .atLeast : falls ? .atMost : .exact
     }
 
-    /// Of how many turns: `5/7` are five valid ones of seven.
+    /// Of how many turns the figure is: `5/7` are five valid ones of seven.
     var count: String { "\(valid)/\(measured)" }
 
     /// The median with its sign.
@@ -44,13 +45,13 @@ struct Summary: Sendable {
 
   struct Row: Sendable {
     var metric: Metric
-    /// By peer.
+    /// Figures by peer.
     var figures: [String: Figure]
-    /// To the yardstick's figure of the same round, by peer. Empty where the figure is not compared.
+    /// Ratios to the yardstick's figure of the same round, by peer. Empty where the figure is not compared.
     var ratios: [String: Figure]
   }
 
-  /// As the first round measured them.
+  /// In the order in which the peers were asked for.
   let peers: [String]
   /// The floor where it was measured, else the first peer; nil where there is one peer alone.
   let yardstick: String?
@@ -90,7 +91,7 @@ struct Summary: Sendable {
     (self.peers, self.yardstick, self.doubtful) = (peers, yardstick, doubtful)
   }
 
-  /// Of each round that both were measured in.
+  /// The ratio of each round in which both were measured.
   static func ratios(_ metric: Metric, of turns: [Turn], to others: [Turn]) -> [Reading] {
     turns.compactMap { turn in
       guard let other = others.first(where: { $0.number == turn.number }), let own = metric.reading(turn),

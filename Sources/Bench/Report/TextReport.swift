@@ -46,7 +46,7 @@ public enum TextReport {
     return table.text
   }
 
-  /// Median, range, and of how many rounds.
+  /// A ratio's median, its range, and of how many rounds it is.
   static func ratio(_ figure: Summary.Figure) -> String {
     let (least, most) = (Quantity.ratio.format(figure.least).dropLast(), Quantity.ratio.format(figure.most).dropLast())
     let range = figure.turns > 1 ? "\(least)–\(most); " : ""
@@ -108,7 +108,7 @@ public enum TextReport {
 }
 
 extension Scenario {
-  /// In a line: what of, how much, how long.
+  /// The scenario in a line: what is published, how much, how long.
   var shape: String {
     let parts = groups.map { group in
       let size = "\(group.channels) × \(group.subscribers)"
@@ -136,12 +136,12 @@ extension Scenario {
 }
 
 extension RunResult {
-  /// Rounds in a line.
+  /// Rounds in a line, each as its peers' names.
   func described(order: [[String]]) -> String { order.map { $0.joined(separator: " ") }.joined(separator: ", ") }
 }
 
 extension Machine {
-  /// In a line.
+  /// The machine in a line.
   var described: String {
     let cores = "\(cores) core\(cores == 1 ? "" : "s")"
     func list(_ cores: [Int]) -> String { cores.map(String.init).joined(separator: ",") }

@@ -10,14 +10,14 @@ struct Verdict: Sendable, Equatable {
   static let turnsNeeded = 5
 
   var outcome: Outcome
-  /// The goal.
+  /// What was to be reached, as a sentence without its end.
   var goal: String
   /// What was measured, or what is missing.
   var reason: String
 
   var sentence: String { "\(outcome.rawValue): \(goal): \(reason)" }
 
-  /// Of all goals of a result.
+  /// The verdicts on all goals of a result.
   ///
   /// - Parameter others: results of other scenarios, which some goals need.
   static func all(_ result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
@@ -59,7 +59,7 @@ struct Verdict: Sendable, Equatable {
     return Reading(value: goal.unit != nil ? own.value - base.value : own.value / base.value, bound: bound)
   }
 
-  /// Of valid turns alone.
+  /// A peer's figures, of valid turns alone.
   private static func values(
     _ metric: Metric, _ peer: String, _ result: RunResult
   ) -> [(round: Int, reading: Reading)] {
@@ -80,7 +80,7 @@ struct Verdict: Sendable, Equatable {
       + "\(values.count) \(what)\(Self.doubt(figure.bound))"
   }
 
-  /// Against another scenario's: runs of their own, so medians are compared.
+  /// Decides against another scenario's figures. Those are of a run of their own, so medians are compared.
   private mutating func decide(
     _ goal: Goal, _ metric: Metric, _ own: [Reading], _ others: [Reading], _ scenario: String
   ) {

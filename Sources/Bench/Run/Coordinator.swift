@@ -6,25 +6,25 @@ import Glibc
 struct Coordinator {
   var scenario: Scenario
   var peers: [any Peer]
-  /// With the cores that the server is pinned to. The calling thread is pinned to the generator's already.
+  /// The machine, with the cores that server and generator get. The calling thread is pinned to the generator's already.
   var machine: Machine
   /// Program and arguments of a worker.
   var worker: [String]
-  /// That repeats the run, for the report.
+  /// The command that repeats the run, for the report.
   var command: String
-  /// Of the tree that was measured, for the report; see ``RunResult/commit``.
+  /// The commit of the tree that was measured, for the report; see ``RunResult/commit``.
   var commit: String?
   /// The kernel stamps what subscribers get; see ``ArrivalStamps``.
   var stampsArrivals = false
-  /// Go on with the next turn after one that failed or in which something was lost.
+  /// Whether the run goes on after a turn that failed or in which something was lost.
   var keepsGoing = false
-  /// Polled; nil where no signal is waited for.
+  /// The signals that end the run; nil where none is waited for.
   var interruption: Interruption?
   var observe: @Sendable (RunEvent) -> Void = { _ in }
 
   /// - Throws: where no peer is to be had, and after an interruption.
   func run() throws(BenchError) -> RunResult {
-    // A worker that ended shows as a failed write.
+    // Writing to a worker that has ended fails, and does not end this process.
     signal(SIGPIPE, SIG_IGN)
     var result = RunResult(
       scenario: scenario, command: command, commit: commit, machine: machine, startedAt: Self.timestamp(), peers: [],
@@ -55,7 +55,7 @@ struct Coordinator {
     return result
   }
 
-  /// As many places further in each round, from 1 on.
+  /// The items in a round's order: each round, from 1 on, begins with the next one.
   static func order<Item>(_ items: [Item], round: Int) -> [Item] {
     guard !items.isEmpty else { return [] }
     let first = (max(round, 1) - 1) % items.count
@@ -94,7 +94,7 @@ struct Coordinator {
 }
 
 extension Turn {
-  /// It could not be measured to its end, or something was lost, doubled or out of order. In a ramp, only what came
+  /// The turn could not be measured to its end, or something was lost, doubled or out of order. In a ramp, only what came
   /// twice or out of order: beyond the knee a server may give up.
   public var isFailure: Bool {
     if let report {

@@ -7,7 +7,7 @@ enum MachineSampler {
     var stolen: UInt64 = 0
     var idle: UInt64 = 0
 
-    /// Of a line's numbers: user, nice, system, idle, waiting for a disk, hard interrupts, soft interrupts, stolen. What
+    /// Reads a line's numbers: user, nice, system, idle, waiting for a disk, hard interrupts, soft interrupts, stolen. What
     /// stands behind them (guests) is in `user` and `nice` already.
     init?(_ numbers: [UInt64]) {
       guard numbers.count >= 8 else { return nil }
@@ -17,7 +17,7 @@ enum MachineSampler {
     }
   }
 
-  /// By core.
+  /// The ticks of each core, by its number.
   typealias Sample = [Int: Ticks]
 
   static func sample() -> Sample { ServerSampler.text(of: "/proc/stat").map { parse($0) } ?? [:] }
@@ -38,7 +38,7 @@ enum MachineSampler {
     var cores: [MachineUse.Core] = []
     for (number, after) in end.sorted(by: { $0.key < $1.key }) {
       guard let before = begin[number] else { continue }
-      // The kernel lets some of them go back by a tick.
+      // Some of the kernel's counters go back by a tick now and then.
       func rise(_ part: (Ticks) -> UInt64) -> Double { Double(max(part(after), part(before)) - part(before)) }
       let (busy, stolen) = (rise { $0.busy }, rise { $0.stolen })
       let all = busy + stolen + rise { $0.idle }

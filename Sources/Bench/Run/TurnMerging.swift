@@ -33,7 +33,7 @@ extension WorkerReport {
     return max(uses.max() ?? 0, shared)
   }
 
-  /// Over all groups.
+  /// The latencies of all groups together.
   var latency: EncodedHistogram { groups.count == 1 ? groups[0].latency : .merged(groups.map(\.latency)) }
   var delivered: Int { groups.reduce(0) { $0 + $1.delivered } }
   var expected: Int { groups.reduce(0) { $0 + $1.expected } }
@@ -84,7 +84,7 @@ extension Progress {
 }
 
 extension EncodedHistogram {
-  /// Nil of none.
+  /// All that is known of these, merged; nil where none is.
   static func merged(_ parts: [EncodedHistogram?]) -> EncodedHistogram? {
     let known = parts.compactMap(\.self)
     return known.isEmpty ? nil : merged(known)

@@ -59,7 +59,7 @@ enum TurnRules {
     return limits
   }
 
-  /// What is no fault and has to be said.
+  /// What is no fault of a turn and has to be said beside its figures.
   static func remarks(of report: WorkerReport, _ scenario: Scenario) -> [String] {
     guard scenario.measure == .delivery else { return [] }
     return [fallenBehind(report, scenario), lateReading(report)].compactMap(\.self)
@@ -68,7 +68,7 @@ enum TurnRules {
   /// A server that delivers less than is asked of it has the latencies of a queue that grows.
   private static func fallenBehind(_ report: WorkerReport, _ scenario: Scenario) -> String? {
     guard scenario.duration > 0 else { return nil }
-    // What is under way at the end of the measured time: two publications, or a hundredth.
+    // Two publications, or a hundredth of all deliveries, may be under way at the end of the measured time.
     let underWay = scenario.groups.map { 2 * $0.burst * $0.subscribers }.max() ?? 0
     guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return nil }
     let (offered, arrived) = (

@@ -4,9 +4,9 @@ import Glibc
 ///
 /// Bound to the thread that made it.
 final class TurnRun {
-  /// Room for the order to reach all workers before its time.
+  /// Nanoseconds in which an order reaches all workers before its time.
   private static let lead: UInt64 = 200_000_000
-  /// What a worker may take after its time is over, in seconds, on top of what it waits for by itself.
+  /// Seconds that a worker may take after its time is over, on top of what it waits for by itself.
   private static let patience = 120.0
 
   private let coordinator: Coordinator
@@ -26,7 +26,7 @@ final class TurnRun {
     sampler = ServerSampler(processes: server.processes)
   }
 
-  /// Fills in what was found out.
+  /// Measures the turn, and fills in what was found out.
   func perform(_ turn: inout Turn) throws(BenchError) {
     let memoryBefore = sampler.residentBytes()
     let begin = look()
@@ -86,7 +86,7 @@ final class TurnRun {
     if measured.from > begin { coordinator.observe(.phase("warming up")) }
     switch scenario.measure {
     case .connect:
-      // Connecting was what was measured.
+      // Of a connect run the connecting was measured, which is over.
       try waitForReports(seconds: Self.patience)
     case .resume:
       try wait(until: measured.from)

@@ -97,9 +97,11 @@ extension EventLoop {
     }
   }
 
-  /// Everything has come, or nothing came for a while.
+  /// Whether everything that was awaited has come, or nothing came for as long as the run is patient.
   ///
-  /// - Parameter given: deliveries that are given up.
+  /// - Parameters:
+  ///   - isComplete: whether all clients are there that deliveries are awaited for.
+  ///   - given: deliveries that are given up.
   private func isDrained(_ isComplete: Bool, without given: Int = 0) -> Bool {
     let arrived = ledger.arrived + connecting.ready + publishing.answered
     if isComplete && ledger.arrived + given >= awaited && !publishing.awaitsAnswers { return true }
@@ -110,7 +112,7 @@ extension EventLoop {
     return now >= run.deadline
   }
 
-  /// Deliveries to this worker since the beginning, were nothing lost.
+  /// Deliveries that this worker would have since the beginning, were nothing lost.
   private var awaited: Int {
     (0..<ledger.groups).reduce(0) { sum, group in
       let total = total(group)

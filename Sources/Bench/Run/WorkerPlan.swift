@@ -3,7 +3,7 @@
 /// The worker answers on standard output with lines of JSON, each a ``WorkerMessage``; the coordinator's next lines are
 /// ``WorkerOrder``s. All times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
 public struct WorkerPlan: Codable, Sendable {
-  /// Of ``workers``; numbered from 0. Publications are made by worker 0 alone.
+  /// Which of the workers this one is, from 0 on. Publications are made by worker 0 alone.
   public var worker: Int
   public var workers: Int
   public var target: Target
@@ -13,7 +13,7 @@ public struct WorkerPlan: Codable, Sendable {
   /// Seconds in which nothing happens until the worker gives up: connecting, or waiting for what is under way. Nil: what
   /// ``Connecting`` and ``Run`` say.
   public var patience: Double?
-  /// The kernel stamps what subscribers get.
+  /// Whether the kernel stamps what subscribers get.
   public var stampsArrivals: Bool
 
   public init(
@@ -34,9 +34,9 @@ public struct WorkerPlan: Codable, Sendable {
 public struct Target: Codable, Sendable, Equatable {
   /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`, `template`.
   public var dialect: String
-  /// For subscribers, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
+  /// Where subscribers connect, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
   public var url: String
-  /// For publishers, where it differs.
+  /// Where publishers connect, if that differs.
   public var publishURL: String?
   /// Each client is one user; a token for it is made with this secret. Nil: connect without a token.
   public var secret: String?
@@ -46,7 +46,7 @@ public struct Target: Codable, Sendable, Equatable {
   public var trust: String?
   /// Spread source addresses over 127.0.0.0/8, so that one address's ports do not run out. Loopback targets alone.
   public var spreadsSourceAddresses: Bool
-  /// For the dialect `template`.
+  /// What is said in the dialect `template`.
   public var templates: MessageTemplates? = nil
   /// Publishers subscribe to their channels first: a server that nobody has configured for measuring may let subscribers
   /// alone publish. What they get is not counted.
@@ -72,7 +72,7 @@ public enum WorkerMessage: Codable, Sendable {
   /// A step of the ramp is over, and what was published in it has arrived, or the time for that is over.
   case stepped(WorkerReport)
   case finished(WorkerReport)
-  /// It cannot go on; the sentence says why and what to do.
+  /// The worker cannot go on; the sentence says why and what to do.
   case failed(String)
 }
 
@@ -80,7 +80,7 @@ public struct Progress: Codable, Sendable {
   public var connections: Int
   public var published: Int
   public var delivered: Int
-  /// Nanoseconds; over the last second.
+  /// The last second's p99, in nanoseconds.
   public var p99: UInt64
 }
 

@@ -46,7 +46,7 @@ extension EventLoop {
       name: plan.scenario.groups[group].name, intended: plan.worker == 0 ? after - before : 0,
       published: part.published, refused: part.refused, unanswered: publishing.unanswered(group: group),
       expected: expected(group, before, after), delivered: table.delivered, arrived: table.arrivedInTime,
-      // What never went out is missing at its publisher.
+      // A publication that never went out is told of above, and is not lost.
       lost: lost(group, before, total), lostBefore: lost(group, part.reported, min(before, total)),
       duplicated: table.duplicated, misordered: table.misordered, latency: histograms.latency.encoded,
       kernel: stamps == nil ? nil : histograms.kernel.encoded, first: histograms.first.encoded,
@@ -70,7 +70,7 @@ extension EventLoop {
     return first..<max(first, publications(of: channel, in: to, group))
   }
 
-  /// Of a resume run: from the beginning of the return to each client's last recovered publication.
+  /// In a resume run, the time from the beginning of the return to each client's last recovered publication.
   private var resumed: FlatHistogram? {
     guard run.isReturning else { return nil }
     let histogram = FlatHistogram()
