@@ -88,28 +88,4 @@ struct MachineSamplerTests {
 
   @Test("This machine's cores are known")
   func thisMachine() { #expect(MachineSampler.sample().count >= 1) }
-
-  @Test("The tree's commit is told where there is one, and nothing where there is none")
-  func commit() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(
-      at: folder.appendingPathComponent("Sources/Bench"), withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    #expect(SourceTree.commit(of: folder.path) == nil)
-    func git(_ words: String...) throws {
-      try Spawn.run(["git", "-C", folder.path, "-c", "user.name=a", "-c", "user.email=a@b"] + words)
-    }
-    let file = folder.appendingPathComponent("Sources/Bench/a.swift")
-    try Data("1".utf8).write(to: file)
-    try git("init", "--quiet")
-    try git("add", ".")
-    try git("commit", "--quiet", "-m", "one")
-    let clean = try #require(SourceTree.commit(of: folder.path))
-    #expect(clean.count == 12 && clean.allSatisfy(\.isHexDigit))
-    try Data("2".utf8).write(to: file)
-    #expect(SourceTree.commit(of: folder.path) == "\(clean), with changes")
-    try git("mv", "Sources/Bench", "Sources/Other")
-    try git("commit", "--quiet", "-a", "-m", "two")
-    #expect(SourceTree.commit(of: folder.path) == nil)
-  }
 }

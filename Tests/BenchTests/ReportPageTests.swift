@@ -58,11 +58,11 @@ struct ReportPageTests {
   @Test("Order of turns, commit, settings and command stand in the table, on the page and in JSON")
   func circumstances() throws {
     var result = Sample.delivery
-    result.commit = "0123456789ab, with changes"
+    result.commit = "0123456789ab-dirty"
     result.turns.swapAt(2, 3)
     let order = "fanfare floor, floor fanfare, fanfare floor"
     for text in [TextReport.render(result), HTMLReport.render([result])] {
-      for part in [order, "0123456789ab, with changes", "a.b=1", "fanfare-bench run sample"] {
+      for part in [order, "0123456789ab-dirty", "a.b=1", "fanfare-bench run sample"] {
         #expect(text.contains(part), "\(part)")
       }
     }

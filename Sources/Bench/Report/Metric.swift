@@ -2,19 +2,21 @@
 struct Metric: Sendable {
   let label: String
   let quantity: Quantity
+  /// Whether a turn's figure is a lower bound.
+  private var isLowerBound: @Sendable (Turn) -> Bool = { _ in false }
   /// Whether a peer's figure is set against the yardstick's.
   let isCompared: Bool
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
-  /// Whether the turn's figure is a lower bound.
-  private let isLowerBound: @Sendable (Turn) -> Bool
-
-  init(
-    _ label: String, _ quantity: Quantity, compared: Bool = false,
-    isLowerBound: @escaping @Sendable (Turn) -> Bool = { _ in false }, _ value: @escaping @Sendable (Turn) -> Double?
-  ) {
+  init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
     (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
-    self.isLowerBound = isLowerBound
+  }
+
+  /// The figure, as a lower bound in turns in which this holds.
+  func atLeast(where isLowerBound: @escaping @Sendable (Turn) -> Bool) -> Metric {
+    var metric = self
+    metric.isLowerBound = isLowerBound
+    return metric
   }
 
   /// The turn's figure with what it says of the true one; nil where the turn has no such figure.
@@ -158,13 +160,13 @@ struct Metric: Sendable {
     let knee: @Sendable (Turn) -> Step? = { Saturation.knee($0.steps, limitMilliseconds: ramp.p99LimitMilliseconds) }
     let isOpen: @Sendable (Turn) -> Bool = { $0.opening(scenario) != nil }
     return [
-      Metric("knee: deliveries/s", .rate, compared: true, isLowerBound: isOpen) { turn in
+      Metric("knee: deliveries/s", .rate, compared: true) { turn in
         knee(turn).flatMap { perSecond(Double($0.report.arrived), ramp.seconds) }
-      },
-      Metric("knee: publications/s", .rate, isLowerBound: isOpen) { knee($0)?.rate },
-      Metric("knee: acknowledged/s", .rate, isLowerBound: isOpen) { turn in
+      }.atLeast(where: isOpen),
+      Metric("knee: publications/s", .rate) { knee($0)?.rate }.atLeast(where: isOpen),
+      Metric("knee: acknowledged/s", .rate) { turn in
         knee(turn).flatMap { $0.report.answered > 0 ? perSecond(Double($0.report.answered), ramp.seconds) : nil }
-      },
+      }.atLeast(where: isOpen),
       Metric("knee: CPU per delivery", .microseconds, compared: true) { turn in
         guard let step = knee(turn), let server = step.server, step.report.arrived > 0 else { return nil }
         return server.cpuSeconds / Double(step.report.arrived)

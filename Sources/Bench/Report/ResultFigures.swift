@@ -41,7 +41,20 @@ struct ResultFigures: Encodable {
   }
 }
 
+/// A result's own keys, and beside them those of ``ResultFigures``.
+struct WrittenResult: Encodable {
+  fileprivate let result: RunResult
+
+  func encode(to encoder: any Encoder) throws {
+    try result.encode(to: encoder)
+    try ResultFigures(result).encode(to: encoder)
+  }
+}
+
 extension RunResult {
+  /// The result with what it comes to, as its JSON has it.
+  var written: WrittenResult { WrittenResult(result: self) }
+
   /// Why knees of a peer are lower bounds, as a phrase; nil where none is.
   func openings(of peer: String) -> String? {
     var reasons: [String] = []

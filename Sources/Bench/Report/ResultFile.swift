@@ -1,23 +1,11 @@
 import Foundation
 
-/// A result's own keys, and beside them `order` and `figures`.
-private struct WrittenResult: Encodable {
-  let result: RunResult
-
-  func encode(to encoder: any Encoder) throws {
-    try result.encode(to: encoder)
-    try ResultFigures(result).encode(to: encoder)
-  }
-}
-
 extension RunResult {
-  /// As `--json` writes it: the result, and beside it what it comes to (``ResultFigures``).
+  /// As `--json` writes it.
   public func write(to path: String) throws(BenchError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard var data = try? encoder.encode(WrittenResult(result: self)) else {
-      throw BenchError("the result cannot be written as JSON.")
-    }
+    guard var data = try? encoder.encode(written) else { throw BenchError("the result cannot be written as JSON.") }
     data.append(10)
     try Self.write(data, to: path)
   }

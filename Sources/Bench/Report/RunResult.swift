@@ -3,10 +3,10 @@ public struct RunResult: Codable, Sendable {
   public var scenario: Scenario
   /// The command that repeats the run.
   public var command: String
-  /// Of the tree that the bench stands in, when it ran, with a mark where something was changed; nil outside of one.
+  /// The commit that was measured, as ``Revision`` tells it; nil: not known.
   public var commit: String? = nil
   public var machine: Machine
-  /// When the run began, ISO 8601 in UTC.
+  /// ISO 8601, UTC.
   public var startedAt: String
   public var peers: [PeerDescription]
   /// In the order in which they were measured.

@@ -17,7 +17,7 @@ struct Verdict: Sendable, Equatable {
 
   var sentence: String { "\(outcome.rawValue): \(goal): \(reason)" }
 
-  /// The verdicts on all goals of a result.
+  /// The verdict on each of a result's goals.
   ///
   /// - Parameter others: results of other scenarios, which some goals need.
   static func all(_ result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
@@ -59,7 +59,7 @@ struct Verdict: Sendable, Equatable {
     return Reading(value: goal.unit != nil ? own.value - base.value : own.value / base.value, bound: bound)
   }
 
-  /// A peer's figures, of valid turns alone.
+  /// A peer's figure in each of its valid turns.
   private static func values(
     _ metric: Metric, _ peer: String, _ result: RunResult
   ) -> [(round: Int, reading: Reading)] {
@@ -80,7 +80,8 @@ struct Verdict: Sendable, Equatable {
       + "\(values.count) \(what)\(Self.doubt(figure.bound))"
   }
 
-  /// Decides against another scenario's figures. Those are of a run of their own, so medians are compared.
+  /// Judges a goal against another scenario. The two are runs of their own, without rounds in common, so medians are
+  /// compared.
   private mutating func decide(
     _ goal: Goal, _ metric: Metric, _ own: [Reading], _ others: [Reading], _ scenario: String
   ) {

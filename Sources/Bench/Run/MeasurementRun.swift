@@ -54,7 +54,7 @@ public struct MeasurementRun: Sendable {
     }
     let coordinator = Coordinator(
       scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
-      command: command, commit: SourceTree.commit(), stampsArrivals: stampsArrivals, keepsGoing: keepsGoing,
+      command: command, commit: Revision.current(), stampsArrivals: stampsArrivals, keepsGoing: keepsGoing,
       interruption: interruption,
       observe: observe)
     return try coordinator.run()
