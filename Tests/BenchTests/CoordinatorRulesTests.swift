@@ -61,6 +61,20 @@ struct CoordinatorRulesTests {
       remarks(kernel: 2_000_000, read: 40_000_000).first?.hasPrefix("the generator read late: p99 is 2.00 ms") == true)
   }
 
+  @Test("What neither server nor generator used of the machine is said where it is much")
+  func others() {
+    func note(busy: Double) -> String? {
+      // Half a second of the server's and half a second of the generator's in two seconds on two cores: a quarter.
+      var turn = Sample.turn("fanfare", 1, cpu: 0.5)
+      let core = MachineUse.Core(number: 0, busy: busy, interrupts: 0, stolen: 0)
+      turn.machine = MachineUse(cores: [core, core], serverCores: [])
+      return TurnRules.others(in: turn)
+    }
+    #expect(note(busy: 0.45) == nil)
+    #expect(note(busy: 0.75)?.hasPrefix("50.0 % of all cores were used by neither server nor generator") == true)
+    #expect(TurnRules.others(in: Sample.turn("fanfare", 1, cpu: 0.5)) == nil)
+  }
+
   @Test("A turn fails by loss and by having no report, and not by a busy generator")
   func failures() {
     var turn = Sample.turn("fanfare", 1, cpu: 0.1, faults: ["the generator was busy"])

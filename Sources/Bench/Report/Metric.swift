@@ -8,6 +8,7 @@ struct Metric: Sendable {
   let isCompared: Bool
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
+
   init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
     (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
   }

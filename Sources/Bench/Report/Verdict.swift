@@ -53,12 +53,6 @@ struct Verdict: Sendable, Equatable {
     }
   }
 
-  /// The ratio, or with a unit the difference, of two figures; nil where both are bounds or the base is nothing.
-  private static func relation(_ goal: Goal, _ own: Reading, _ base: Reading) -> Reading? {
-    guard goal.unit != nil || base.value > 0, let bound = Bound.ofRatio(own.bound, to: base.bound) else { return nil }
-    return Reading(value: goal.unit != nil ? own.value - base.value : own.value / base.value, bound: bound)
-  }
-
   /// A peer's figure in each of its valid turns.
   private static func values(
     _ metric: Metric, _ peer: String, _ result: RunResult
@@ -102,6 +96,12 @@ struct Verdict: Sendable, Equatable {
     reason =
       "\(value.bound.sign)\(quantity.format(value.value)), of \(figure.told(metric.quantity)) and "
       + "\(base.told(metric.quantity)), medians of \(own.count) and \(others.count) valid turns\(Self.doubt(value.bound))"
+  }
+
+  /// The ratio, or with a unit the difference, of two figures; nil where both are bounds or the base is nothing.
+  private static func relation(_ goal: Goal, _ own: Reading, _ base: Reading) -> Reading? {
+    guard goal.unit != nil || base.value > 0, let bound = Bound.ofRatio(own.bound, to: base.bound) else { return nil }
+    return Reading(value: goal.unit != nil ? own.value - base.value : own.value / base.value, bound: bound)
   }
 
   /// A bound decides where the true value can only be further on the same side of the goal.

@@ -78,6 +78,20 @@ enum TurnRules {
       + "\(Quantity.rate.format(arrived)) arrived in the measured time"
   }
 
+  /// Beyond this part of all cores, what is neither the server's nor the generator's is worth a note.
+  static let othersLimit = 0.25
+
+  /// What else ran while a turn was measured; nil where it was little, or nobody knows what the server used.
+  static func others(in turn: Turn) -> String? {
+    guard let machine = turn.machine, let busy = machine.mean({ $0.busy }), let server = turn.server,
+      let report = turn.report, server.wallSeconds > 0
+    else { return nil }
+    let own = (server.cpuSeconds + report.cpuSeconds) / (server.wallSeconds * Double(machine.cores.count))
+    guard busy - own > othersLimit else { return nil }
+    return "\(Quantity.part.format(busy - own)) of all cores were used by neither server nor generator: other programs, "
+      + "or the kernel outside of their calls"
+  }
+
   /// Most of the p99 passed after the kernel had the publications: it says more of the generator than of the server.
   private static func lateReading(_ report: WorkerReport) -> String? {
     let stamped = report.groups.compactMap(\.kernel)

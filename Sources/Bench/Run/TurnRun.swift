@@ -66,6 +66,7 @@ final class TurnRun {
     use.take(window.0.server, window.1.server)
     turn.server = server.processes.isEmpty ? nil : use
     turn.machine = MachineSampler.use(from: window.0.machine, to: window.1.machine, serverCores: serverCores)
+    if let sentence = TurnRules.others(in: turn) { turn.report?.remarks.append(sentence) }
     if let conclude = server.conclude {
       turn.report?.remarks += try conclude(window.0.server.time...max(window.0.server.time, window.1.server.time))
     }
