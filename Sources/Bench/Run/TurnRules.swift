@@ -88,7 +88,8 @@ enum TurnRules {
     else { return nil }
     let own = (server.cpuSeconds + report.cpuSeconds) / (server.wallSeconds * Double(machine.cores.count))
     guard busy - own > othersLimit else { return nil }
-    return "\(Quantity.part.format(busy - own)) of all cores were used by neither server nor generator: other programs, "
+    return
+      "\(Quantity.part.format(busy - own)) of all cores were used by neither server nor generator: other programs, "
       + "or the kernel outside of their calls"
   }
 
