@@ -7,7 +7,7 @@ extension RunResult {
   public func write(to path: String) throws(BenchError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard var data = try? encoder.encode(self) else { throw BenchError("the result cannot be written as JSON.") }
+    guard var data = try? encoder.encode(written) else { throw BenchError("the result cannot be written as JSON.") }
     data.append(10)
     guard path.hasSuffix(".gz") else { return try Self.write(data, to: path) }
     let plain = String(path.dropLast(3))

@@ -85,6 +85,10 @@ struct RunCommand: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Give server and generator cores of their own.")
   var pin = true
 
+  @Flag(
+    help: "Have the kernel stamp what arrives, to tell a generator that reads late from a server that sends late.")
+  var kernelStamps = false
+
   @Flag(help: "Go on after a turn that failed or in which something was lost.")
   var keepGoing = false
 
@@ -134,7 +138,7 @@ struct RunCommand: ParsableCommand {
     }
     try goals.add(to: &scenario, peers: url == nil ? scenario.peers : [MeasurementRun.Remote.name])
     var run = MeasurementRun(scenario, command: Self.command(CommandLine.arguments))
-    (run.pins, run.keepsGoing) = (pin, keepGoing)
+    (run.pins, run.keepsGoing, run.stampsArrivals) = (pin, keepGoing, kernelStamps)
     if let url { run.remote = try remote(url) }
     return run
   }
