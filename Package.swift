@@ -43,7 +43,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),  // NIO's too.
-    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -59,6 +58,9 @@ let package = Package(
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "openssl",
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CLinuxIO"),
 
     // The libraries, in the order in which one may import another.
@@ -66,6 +68,8 @@ let package = Package(
     // Digests, seals, signatures and randomness: the system's OpenSSL, and nothing else.
     .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: library),
     .target(name: "TLS", dependencies: ["COpenSSL", "CLinuxIO", nioCore, logging], swiftSettings: hot),
+    // A connection, its statements and its transactions, on the system's SQLite.
+    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
     .target(
       name: "ClientProtobuf",
@@ -87,16 +91,14 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "Wire", .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-        logging,
+        "SQLite", "Wire", logging,
       ],
       swiftSettings: hot),
     // What can be found in the log by its words, in a file of its own.
     .target(
       name: "Search",
       dependencies: [
-        "Log", "Wire", .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"), logging,
+        "Log", "SQLite", "Wire", logging,
       ],
       swiftSettings: library),
     // The rules of the two apps, pure.
@@ -155,6 +157,7 @@ let package = Package(
       ],
       swiftSettings: library),
 
+    .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
@@ -171,11 +174,11 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "LogTests",
-      dependencies: ["Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
     .testTarget(
       name: "SearchTests",
-      dependencies: ["Search", "Log", "Wire", "TestSupport", logging, .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: tests),

@@ -3,64 +3,68 @@ public import Wire
 /// The rules of one app: what its commands mean, who may see its channels, what its lists hold.
 ///
 /// An app is pure. It looks at its records through an ``AppView``, answers with an ``AppDecision``, and keeps nothing
-/// between two calls; the broker performs the effects of a decision as one transaction of the log, all or none.
-/// Decisions see what decisions before them wrote, whether or not it is on disk yet: the broker answers, and shows
-/// what changed, when it is.
+/// between two calls; the broker performs the effects of a decision as one transaction of the log, all or none. A
+/// decision sees what earlier decisions wrote, whether or not that is on disk yet. The broker answers, and shows
+/// subscribers what changed, only when it is on disk.
 public protocol App: Sendable {
-  /// Its methods and records begin with it, and its namespaces: `clique` has `clique.send` and `clique.chat:…`.
+  /// The app's name, with which its methods, records and namespaces begin: `clique` has `clique.send` and
+  /// `clique.chat:…`.
   var name: String { get }
   /// The channels that only this app writes to, by namespace.
   var namespaces: [String: ChannelOptions] { get }
 
-  /// A command, whose form was looked at when it was read (``AppCommand``): what is left is what the records say.
+  /// Decides about a command. Its form was checked when it was read (``AppCommand``), so only the records still have a
+  /// say.
   ///
-  /// - Throws: what the caller is told. Nothing is written then.
+  /// - Throws: the error for the caller. Nothing is written then.
   func call(_ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision
 
-  /// The time of a record has come (``AppRecord/due``). The decision must erase the record or give it a later time.
+  /// Decides about a record whose time has come (``AppRecord/due``). The decision must erase it or give it a later
+  /// time.
   func due(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision
 
-  /// Whether somebody may subscribe to a channel, read its history and see who is there.
+  /// Whether a user may subscribe to a channel, read its history and see who is there.
   ///
-  /// - Throws: what is told to those who may not.
+  /// - Throws: the error for a user who may not.
   func admit(_ user: String, to channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppAdmission
 
-  /// The author of a publication wants to change it, or to remove it. The decision's answer is not used.
+  /// Decides about an author's wish to change or remove a publication. The decision's answer is not used.
   ///
-  /// - Throws: what the author is told. Nothing is changed then.
+  /// - Throws: the error for the author. Nothing is changed then.
   func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision
 
-  /// The entries of map channels that show something that was touched (``AppEffect/touch(_:)``).
+  /// The entries of map channels that show a subject that was touched (``AppEffect/touch(_:)``).
   func entries(showing subject: String, _ view: any AppView) throws(ClientError) -> [(
     channel: ChannelName, key: String
   )]
 
-  /// What a map channel that is in memory alone may hold entries for, when it is opened: it was empty after a restart.
+  /// The keys of a map channel in memory alone, which is empty when it is opened and filled with the entries of these
+  /// keys.
   func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String]
 
-  /// What a map channel of the app holds for a key, worked out from the records; nil: nothing.
+  /// The entry that a map channel of the app holds for a key, worked out from the records; nil: none.
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
 
-  /// What subscribers see of an entry, from what the log keeps of it (``AppEntry/kept``).
+  /// An entry as subscribers see it, from what the log keeps of it (``AppEntry/kept``).
   func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8]
 
-  /// An entry without what may have ended, while nobody knows for certain what time it is.
+  /// An entry without what may have ended, while the machine's clock is not confirmed.
   ///
-  /// - Parameter latest: the latest that it may be now.
+  /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
 }
 
-/// One command, by one of a user's devices.
+/// One command, with its caller.
 public struct AppCall: Sendable, Equatable {
   public enum Source: Sendable, Equatable {
     case client
-    /// What a gateway says itself, which no client can: a picture that it took in, for example.
+    /// The gateway itself, for commands that no client may use: for example, that it has taken in a picture.
     case gateway
-    /// A service says it for a user, and is believed.
+    /// A service on behalf of a user, which is believed.
     case service
   }
 
-  /// Its text is made when it is asked for: nearly no command needs it.
+  /// Tells commands apart. The text is made when it is asked for, because nearly no command needs it.
   public enum Key: Sendable, Equatable, CustomStringConvertible {
     case gateway(UInt64, request: UInt64)
     case text(String)
@@ -74,12 +78,12 @@ public struct AppCall: Sendable, Equatable {
   }
 
   public var command: AppCommand
-  /// Who calls. The user is never empty.
+  /// The caller, whose user is never empty.
   public var caller: ClientInfo
   public var source: Source
-  /// The place that a signed token says the caller is in, as the gateway has checked; nil: there was none.
+  /// The place that the caller is in according to a signed token, which the gateway has checked; nil: there was none.
   public var attestedPlace: String?
-  /// Tells a command that is asked again from a new one, over restarts too.
+  /// The same when a command is repeated, and different for every other, over restarts too.
   public var key: Key
 
   public init(
@@ -111,14 +115,14 @@ extension App {
   }
 }
 
-/// Somebody who may see a channel changes what they published there.
+/// A change or removal of a publication by its author, who may see the channel.
 public struct AppEdit: Sendable {
   public var channel: ChannelName
-  /// As it stands in the history.
+  /// The publication as it stands in the history.
   public var original: Publication
-  /// Valid JSON; nil: it is to be removed.
+  /// The new payload, valid JSON; nil: the publication is to be removed.
   public var data: [UInt8]?
-  /// The author. The user is never empty.
+  /// The author, whose user is never empty.
   public var editor: ClientInfo
 
   public init(channel: ChannelName, original: Publication, data: [UInt8]?, editor: ClientInfo) {
@@ -133,22 +137,24 @@ public struct AppEdit: Sendable {
 public protocol AppView: AnyObject {
   /// Milliseconds since 1970, by the broker's clock.
   var now: Int64 { get }
-  /// The latest that it may be now: later than ``now`` while the machine's clock waits to be confirmed. What has ended
-  /// by this is not shown; what has not ended by ``now`` is not destroyed.
+  /// The latest that the time may be, in milliseconds since 1970: later than ``now`` while the machine's clock is not
+  /// confirmed. What has ended by ``latest`` is not shown; what has not ended by ``now`` is not destroyed.
   var latest: Int64 { get }
 
-  /// A broker before this one has done the command, as its records say: who asks could not know. They say so for a
-  /// minute.
+  /// True where a broker process before this one has done the command: the gateway that repeats it could not know. The
+  /// log tells so for a minute.
   var isAskedAgain: Bool { get }
 
+  /// The record with the key, including changes on their way to the disk; nil: there is none.
+  ///
   /// - Throws: where the log cannot be read.
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record?
 
-  /// The newest offset that was given out on a stream channel; the next publication gets the one after it.
+  /// The newest offset that was given out on a channel; the next publication gets the one after it.
   func top(of channel: ChannelName) throws(ClientError) -> UInt64
 
-  /// The offset that this command's publication was given when the command came before, as its key or the one who asks
-  /// tells; nil: it comes for the first time.
+  /// The offset of this command's publication, if the same command came before with the same idempotency key, or from
+  /// the same request; nil: it comes for the first time.
   func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64?
 
   /// The newest publications that are on disk, newest first.
@@ -164,9 +170,10 @@ extension AppView {
 
 /// Something that an app keeps, durably, under a key.
 public protocol AppRecord: Codable, Sendable, Equatable {
-  /// When the app wants to look at it again, in milliseconds since 1970; nil: never. Survives restarts.
+  /// When the app is to look at the record again (``App/due(_:_:)``), in milliseconds since 1970, over restarts; nil:
+  /// never.
   var due: Int64? { get }
-  /// In which lane it waits for that.
+  /// The lane in which the record waits for that.
   var lane: AppLane { get }
 }
 
@@ -174,43 +181,47 @@ extension AppRecord {
   public var lane: AppLane { .endings }
 }
 
-/// The lanes in which records wait for their time: none of one lane ever waits behind any number of another's.
+/// The lanes in which records wait for their time: a record never waits behind those of another lane, however many.
 public enum AppLane: Int64, Sendable, CaseIterable {
-  /// Something ends, for people or on the disk. Also what was written before there were lanes.
+  /// Something ends when the record is due, for people or on the disk. Also records written before there were lanes.
   case endings = 0
-  /// Nothing but tidying up: nobody sees whether it comes a minute later.
+  /// The record is only tidied up: nobody sees whether that comes a minute later.
   case upkeep = 1
 }
 
-/// What is to be done. All of it happens in one transaction, or nothing.
+/// One effect of a decision. The effects that write happen in one transaction, or none of them does; the others follow
+/// when that is on disk.
 ///
-/// Indirect: it goes from hand to hand for every message, and its parts would each be counted each time.
+/// Indirect, because effects are passed on for every message, and Swift would count a reference for each of their
+/// parts.
 public indirect enum AppEffect: Sendable {
   case write(key: String, any AppRecord)
   case erase(key: String)
   /// A publication on a stream channel of the app.
   case publish(AppPublication)
-  /// A publication of the app's channel is changed, as by its author; nil data: removed, for everybody.
+  /// Changes a publication on a channel of the app; nil data removes it, for everybody.
   case edit(ChannelName, offset: UInt64, data: [UInt8]?, from: AppConcealment? = nil)
-  /// The entry of a map channel is worked out again (``App/entry(_:of:_:)``).
+  /// Works out an entry of a map channel again (``App/entry(_:of:_:)``).
   case refresh(ChannelName, key: String, AppTiming)
-  /// What ``App/entries(showing:_:)`` names is worked out again, within a moment and many times as one: for what happens
-  /// very often, and shows in many lists.
+  /// Works out again the entries that show a subject (``App/entries(showing:_:)``), a moment later, and once for many
+  /// touches: for what happens very often and shows in many lists.
   case touch(String)
-  /// What the user may see of the channel has changed: those of the user's devices that are subscribed are let go or
-  /// given another filter. Afterwards.
+  /// Decides again what the user may see of the channel, when the transaction is on disk. The user's subscribed devices
+  /// are unsubscribed or get another filter.
   case readmit(user: String, ChannelName)
-  /// Keys were destroyed: what SQLite keeps of the old pages and its journal is overwritten, as soon as it can be.
+  /// Overwrites what SQLite's file and journal still hold of old pages, as soon as possible, because keys were
+  /// destroyed.
   case scrub
-  /// Afterwards, and again after a restart until it is done.
+  /// Has the gateways delete pictures, when the transaction is on disk, and once more a while later, also after a
+  /// restart.
   case discardPictures([String])
 }
 
-/// Whom a change of a publication is kept from.
+/// The users from whom a change of a publication is kept.
 public struct AppConcealment: Sendable, Equatable {
-  /// They go on reading what they read before (``FormerVersions``).
+  /// Users who go on reading the publication as it was before (``FormerVersions``).
   public var users: [String]
-  /// Of the publication that tells of the change.
+  /// Tags for the publication that tells of the change.
   public var tags: [String: String]
 
   public init(users: [String], tags: [String: String]) {
@@ -220,9 +231,9 @@ public struct AppConcealment: Sendable, Equatable {
 }
 
 public enum AppTiming: Sendable, Equatable {
-  /// In the transaction of the decision: whoever sees one change sees the other.
+  /// In the transaction of the decision: whoever sees the decision's other changes sees the entry's.
   case atomically
-  /// Within a moment, many changes of one entry as one.
+  /// A moment later. Many changes of one entry count as one.
   case soon
 }
 
@@ -231,7 +242,7 @@ public struct AppPublication: Sendable, Equatable {
   public var data: [UInt8]
   public var info: ClientInfo?
   public var tags: [String: String]
-  /// The same key within five minutes publishes once.
+  /// Two publications with the same key within five minutes count as one.
   public var idempotencyKey: String?
 
   public init(
@@ -249,17 +260,19 @@ public struct AppPublication: Sendable, Equatable {
 /// The answer to a command, and what it changes.
 public struct AppDecision: Sendable {
   public enum Answer: Sendable, Equatable {
-    /// JSON.
+    /// The answer, as JSON.
     case reply([UInt8])
-    /// Answered when the search is done.
+    /// The answer is the result of a search.
     case search(MessageSearch)
-    /// What the command needs is on its way to the disk: it is run again when that is there. Without effects.
+    /// The command needs something that is on its way to the disk, and is run again when that is there. The decision
+    /// has no effects.
     case later
   }
 
   public var effects: [AppEffect]
   public var answer: Answer
-  /// A limit that refuses nobody, and was reached: to be counted, as one that does (``ClientError/limit``).
+  /// A limit that was reached without refusing the command. It is counted like one that refuses
+  /// (``ClientError/limit``).
   public var reached: AppLimit?
 
   public init(_ effects: [AppEffect] = [], reply: [UInt8] = Array("{}".utf8)) { self.init(effects, .reply(reply)) }
@@ -275,12 +288,12 @@ public struct AppDecision: Sendable {
   }
 }
 
-/// Somebody may see a channel.
+/// What a user may see of a channel.
 public struct AppAdmission: Sendable, Equatable {
-  /// Publications, joins and members that do not pass it do not exist for this user; nil: all do.
+  /// The user sees only publications, joins and members that pass this filter; nil: all.
   public var audience: TagFilter?
-  /// Nobody is let in and told anything; whoever is subscribed already stays, and gets what passes. So nobody sees them
-  /// leave. Nil: they may come.
+  /// The error for a new subscription; nil: the user may subscribe. A subscription that exists stays even if this is
+  /// set, and gets what passes the filter, so that nobody sees the user leave.
   public var refusal: ClientError?
 
   public init(audience: TagFilter? = nil, refusal: ClientError? = nil) {
@@ -291,14 +304,15 @@ public struct AppAdmission: Sendable, Equatable {
 
 /// What a map channel holds for a key.
 public struct AppEntry: Sendable, Equatable {
-  /// JSON.
+  /// The entry as subscribers see it, as JSON.
   public var data: [UInt8]
-  /// What the log keeps in its place, where subscribers see what no file may hold; ``App/shown(_:of:)`` turns it back.
+  /// What the log keeps instead of ``data``, where that holds what no file may hold. ``App/shown(_:of:)`` turns it
+  /// back.
   public var kept: [UInt8]?
   public var score: Int64
   /// Milliseconds since 1970; `Int64.max`: never.
   public var expires: Int64
-  /// Who may see it, as with publications.
+  /// Tags that say who may see the entry, as on publications.
   public var tags: [String: String]
 
   public init(

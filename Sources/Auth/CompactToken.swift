@@ -1,3 +1,5 @@
+import Wire
+
 /// A token taken apart (RFC 7515, compact serialisation), with its header checked and its signature not yet.
 struct CompactToken {
   /// Longest token looked at, in bytes.
@@ -28,7 +30,7 @@ struct CompactToken {
       throw .invalid(reason: "the token's header holds \(name), which is never accepted")
     }
     self.keyID = try Self.keyID(of: header)
-    guard let signature = Base64URL.decode(parts[2]) else {
+    guard let signature = Base64.url.bytes(parts[2]) else {
       throw .invalid(reason: "the token's signature is not base64url")
     }
     guard !signature.isEmpty else { throw .invalid(reason: "the token has no signature") }
@@ -62,28 +64,14 @@ struct CompactToken {
   }
 
   private static func object(_ encoded: ArraySlice<UInt8>, part: String) throws(TokenError) -> JSONObject {
-    guard let bytes = Base64URL.decode(encoded) else {
+    guard let bytes = Base64.url.bytes(encoded) else {
       throw .invalid(reason: "the token's \(part) is not base64url")
     }
-    do {
-      guard let object = try RawJSON(parsing: bytes).object else {
-        throw TokenError.invalid(reason: "the token's \(part) is not a JSON object")
-      }
-      return object
-    } catch let error as TokenError {
-      throw error
-    } catch let fault as JSONScanner.Fault {
-      throw .invalid(reason: "the token's \(part) \(describe(fault))")
+    do throws(MalformedInput) {
+      if let object = try JSONValue(parsing: bytes, equalKeys: .refused).object() { return object }
     } catch {
-      throw .invalid(reason: "the token's \(part) is not JSON")
+      throw .invalid(reason: "the token's \(part) cannot be read: \(error)")
     }
-  }
-
-  private static func describe(_ fault: JSONScanner.Fault) -> String {
-    switch fault {
-    case .syntax: "is not JSON"
-    case .tooDeep: "is nested deeper than \(JSONScanner.maximumDepth) levels"
-    case .duplicateKey: "holds a key twice"
-    }
+    throw .invalid(reason: "the token's \(part) is not a JSON object")
   }
 }

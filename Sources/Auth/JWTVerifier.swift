@@ -1,3 +1,4 @@
+import Wire
 import Cryptography
 import Foundation
 public import Logging

@@ -17,7 +17,9 @@ struct KeySet: Sendable {
   private let keys: [(keyID: String, key: VerificationKey)]
 
   init(parsing document: [UInt8]) throws {
-    guard let entries = try RawJSON(parsing: document).object?["keys"]?.array else { throw Fault.notAKeySet }
+    guard let entries = try JSONValue(parsing: document, equalKeys: .refused).object?["keys"]?.array else {
+      throw Fault.notAKeySet
+    }
     var keys: [(keyID: String, key: VerificationKey)] = []
     for entry in entries.prefix(Self.maximumKeys) {
       guard let entry = entry.object, let keyID = entry["kid"]?.string, let key = Self.key(entry) else {
@@ -49,7 +51,7 @@ struct KeySet: Sendable {
 
   private static func publicKey(_ entry: JSONObject) throws(UnusableKey) -> PublicKey? {
     func number(_ name: String) throws(UnusableKey) -> [UInt8] {
-      guard let text = entry[name]?.string, let bytes = Base64URL.decode(text.utf8) else { throw UnusableKey() }
+      guard let text = entry[name]?.string, let bytes = Base64.url.bytes(text.utf8) else { throw UnusableKey() }
       return bytes
     }
     let curve = entry["crv"]?.string

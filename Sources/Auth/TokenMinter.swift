@@ -1,3 +1,4 @@
+import Wire
 import Cryptography
 import Foundation
 
@@ -46,7 +47,9 @@ public struct TokenMinter: Sendable {
     user: String, expiresIn: Int64?, channels: [String] = [], info: [UInt8]? = nil, meta: [UInt8]? = nil
   ) throws -> String {
     var claims = standardClaims(user: user, expiresIn: expiresIn)
-    if !channels.isEmpty { claims.append(("channels", "[" + channels.map(quotedJSON).joined(separator: ",") + "]")) }
+    if !channels.isEmpty {
+      claims.append(("channels", "[" + channels.map(JSONText.quoted).joined(separator: ",") + "]"))
+    }
     try append("info", info, to: &claims)
     try append("meta", meta, to: &claims)
     return sign(claims)
@@ -60,7 +63,7 @@ public struct TokenMinter: Sendable {
     user: String, channel: String, expiresIn: Int64?, info: [UInt8]? = nil, data: [UInt8]? = nil
   ) throws -> String {
     var claims = standardClaims(user: user, expiresIn: expiresIn)
-    claims.append(("channel", quotedJSON(channel)))
+    claims.append(("channel", JSONText.quoted(channel)))
     try append("info", info, to: &claims)
     try append("data", data, to: &claims)
     return sign(claims)
@@ -69,31 +72,31 @@ public struct TokenMinter: Sendable {
   /// - Parameters:
   ///   - expiresIn: seconds, at most ``PlaceClaims/longestLifetime``.
   public func placeToken(user: String, place: String, expiresIn: Int64) -> String {
-    sign(standardClaims(user: user, expiresIn: expiresIn) + [("place", quotedJSON(place))])
+    sign(standardClaims(user: user, expiresIn: expiresIn) + [("place", JSONText.quoted(place))])
   }
 
   private func standardClaims(user: String, expiresIn: Int64?) -> [(String, String)] {
     let time = now()
-    var claims = [("sub", quotedJSON(user)), ("jti", quotedJSON(newID())), ("iat", String(time))]
+    var claims = [("sub", JSONText.quoted(user)), ("jti", JSONText.quoted(newID())), ("iat", String(time))]
     if let expiresIn {
       let (expiry, overflow) = time.addingReportingOverflow(expiresIn)
       claims.append(("exp", String(overflow ? Int64.max : expiry)))
     }
-    if let audience { claims.append(("aud", quotedJSON(audience))) }
-    if let issuer { claims.append(("iss", quotedJSON(issuer))) }
+    if let audience { claims.append(("aud", JSONText.quoted(audience))) }
+    if let issuer { claims.append(("iss", JSONText.quoted(issuer))) }
     return claims
   }
 
   private func append(_ name: String, _ json: [UInt8]?, to claims: inout [(String, String)]) throws {
     guard let json else { return }
-    guard let value = try? RawJSON(parsing: json) else { throw NotJSON(claim: name) }
-    claims.append((name, String(decoding: value.bytes, as: UTF8.self)))
+    guard let value = try? JSONValue(parsing: json, equalKeys: .refused) else { throw NotJSON(claim: name) }
+    claims.append((name, value.text))
   }
 
   private func sign(_ claims: [(String, String)]) -> String {
     let payload = "{" + claims.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     let header = #"{"alg":"HS256","typ":"JWT"}"#
-    let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)
-    return signed + "." + Base64URL.encode(Digest.sha256.authenticate(Array(signed.utf8), with: secret))
+    let signed = Base64.url.text(header.utf8) + "." + Base64.url.text(payload.utf8)
+    return signed + "." + Base64.url.text(Digest.sha256.authenticate(Array(signed.utf8), with: secret))
   }
 }

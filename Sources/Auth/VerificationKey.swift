@@ -1,3 +1,4 @@
+import Wire
 import Cryptography
 
 /// One key and the algorithms it may be used with.
@@ -55,7 +56,7 @@ struct VerificationKey: Sendable {
     if text.contains("-----BEGIN") {
       try self.init(pem: text) { $0 == .ed25519 }
     } else {
-      guard let bytes = Base64URL.decode(text.utf8) else { throw UnusableKey() }
+      guard let bytes = Base64.url.bytes(text.utf8) else { throw UnusableKey() }
       self.init(try PublicKey(ed25519: bytes))
     }
   }

@@ -1,14 +1,15 @@
 import Log
 import Wire
 
-/// Entries that the log has not answered for, and the answers that rest on them, by ticket.
+/// Entries that the log has taken and not answered for, and the answers that wait for them, each under the entry's
+/// ticket.
 final class AppendLedger {
   private var pending: [UInt64: PendingAppend] = [:]
-  /// No list is empty.
+  /// Answers that wait for an entry, by the entry's ticket. No list is empty.
   private var followers: [UInt64: [Follower]] = [:]
   private var nextTicket: UInt64 = 0
 
-  /// Of the next entry.
+  /// A ticket for a new entry. No two entries of one broker have the same.
   func ticket() -> UInt64 {
     defer { nextTicket += 1 }
     return nextTicket
@@ -22,7 +23,7 @@ final class AppendLedger {
 
   subscript(ticket: UInt64) -> PendingAppend? { pending[ticket] }
 
-  /// The log has answered.
+  /// Removes the entry with the ticket, because the log has answered for it.
   func take(_ ticket: UInt64) -> PendingAppend {
     guard let append = pending.removeValue(forKey: ticket) else {
       preconditionFailure("the log completed ticket \(ticket), which is not pending")
@@ -30,9 +31,9 @@ final class AppendLedger {
     return append
   }
 
-  /// An answer waits for the entry with the ticket.
+  /// Lets an answer wait for the entry with the ticket.
   ///
-  /// - Returns: false where the log has answered for it.
+  /// - Returns: false where the log has answered for the entry already; the answer was not added then.
   func follow(_ ticket: UInt64, _ follower: Follower) -> Bool {
     if pending[ticket] == nil { return false }
     followers[ticket, default: []].append(follower)
@@ -51,25 +52,25 @@ final class AppendLedger {
 
 /// An entry that the log has not answered for yet.
 struct PendingAppend {
-  /// Who hears what became of it.
+  /// Who is told what became of the entry.
   enum Owner {
-    /// Answered with its position.
+    /// Whoever asked for the publication: answered with its position, or with the log's error.
     case requester(Requester)
-    /// It is a part of what an app decided.
+    /// The decision of an app that the entry is a part of.
     case decision(PendingDecision)
     case revocation(PendingRevocation)
   }
 
-  var state: ChannelState
+  var state: BrokerChannel
   var publication: Publication
   var idempotencyKey: IdentifierKey?
   var owner: Owner
 
-  /// Of which it is a part.
+  /// The decision of an app that the entry is a part of; nil: it is part of none.
   var decision: PendingDecision? { if case .decision(let decision) = owner { decision } else { nil } }
 }
 
-/// An answer that holds only if an entry gets to the disk which is under way.
+/// An answer that is true only if an entry that is still under way gets to the disk.
 struct Follower {
   var requester: Requester
   var response: BrokerResponse

@@ -5,49 +5,50 @@ public struct BrokerConfiguration: Sendable {
   public var namespaces: NamespaceTable
   /// Drawn at the process's start, so that gateways can tell a broker that came back from one that was replaced.
   public var instance: UInt64
-  /// How long an idempotency key is held.
+  /// How long an idempotency key is remembered.
   public var idempotencyWindow: Int64 = 5 * 60 * 1000
-  /// What may be under way to one gateway, sent and not yet worked off by its event loops. Answers wait where they would
-  /// fill more than half of it; where what is published goes beyond it, the link is reset and the gateway catches up
-  /// from the log.
+  /// The window of a link: bytes that may be under way to one gateway, sent and not yet worked off by its event loops.
+  /// Answers wait where they would fill more than half of the window; where publications go beyond it, the link is
+  /// reset and the gateway catches up from the log.
   public var linkWindowBytes: UInt64 = 64 << 20
   public var heartbeatInterval: Int64 = 1000
   /// Silence after which a gateway is forgotten, with its presence.
   public var gatewayTimeout: Int64 = 10_000
-  /// What may wait for the log before requests are read later.
+  /// Bytes that may wait for the log. With more, the broker stops reading requests until some of them are on disk.
   public var pendingBytes = 64 << 20
-  /// Most publications of one answer, whoever asks.
+  /// Most publications in one answer, whoever asks.
   public var maximumPageSize: UInt32 = 10_000
-  /// Most bytes of one answer, whatever the request says: a page ends there, and a recovery that would need more is not
-  /// whole. See ``answerBytes``.
+  /// Most bytes of one answer, whatever the request says: a page of history or of a map ends there, and a recovery that
+  /// would need more is answered as one that cannot be had whole. See ``answerBytes``.
   public var maximumPageBytes = 16 << 20
   /// Largest payload of a publication.
   public var maximumPayloadBytes = 1 << 20
   /// Revocations in force at a time: one more is refused, none is forgotten for it.
   public var maximumRevocations = 100_000
-  /// Seconds for which a token can hold at most, as the gateways check it; 0: there is no such limit, and a revocation
-  /// that says no end of its own has none.
+  /// Seconds for which a token is valid at most, as the gateways check it; 0: there is no such limit, and a revocation
+  /// for which no end was given never ends.
   public var maximumTokenLifetime: Int64 = 0
   /// How long the state of a channel without subscribers stays in memory.
   public var idleChannelTimeout: Int64 = 60_000
-  /// How long a map that is in memory alone keeps entries that do not end by themselves, after the last subscriber left
-  /// and the last write.
+  /// How long a map that is kept in memory alone stays there after its last write while nobody is subscribed to it.
+  /// Then it is forgotten, with its entries that have no end.
   public var idleMapLifetime: Int64 = 24 * 3_600_000
-  /// What the records of each app may take in memory beside those on their way to the disk.
+  /// Memory for the records of each app that are on disk as well; those on their way to the disk are not counted.
   public var appCacheBytes = 64 << 20
-  /// What is kept in memory, of channels and maps, before publications that add to it are refused.
+  /// Memory that channels, maps and idempotency keys may take together. With more, publications that would add to it
+  /// are refused.
   public var memoryBytes = Int.max
-  /// Publications of clients on one channel.
+  /// How fast clients may publish on one channel, all of them together.
   public var channelRate = RateLimit.unlimited
-  /// Members whom the presence of one channel shows.
+  /// Most members in the presence of one channel.
   public var maximumMembers = Int.max
-  /// Channels that come to be through publications and subscriptions of one user.
+  /// How fast one user may bring new channels into being, by publishing or subscribing.
   public var creationRate = RateLimit.unlimited
-  /// Channels that one user made and that are kept in memory.
+  /// Most channels kept in memory that one user made.
   public var userChannels = Int.max
-  /// Memory that those may take before the user makes no more and adds nothing to them.
+  /// Memory that the channels of one user may take. With more, the user makes no new ones and adds nothing to them.
   public var userMemoryBytes = Int.max
-  /// Keys that a channel, a publisher and the broker hold at a time.
+  /// Idempotency keys that a channel, a publisher and the broker hold at a time.
   public var idempotencyKeys = IdempotencyLimits()
 
   public init(namespaces: NamespaceTable, instance: UInt64) {
@@ -55,16 +56,16 @@ public struct BrokerConfiguration: Sendable {
     self.instance = instance
   }
 
-  /// The same, and no more than a quarter of a link's window: answers keep to half of it (``PeerSession``), and one
-  /// alone must find room there.
+  /// Most bytes of one answer: ``maximumPageBytes``, and no more than a quarter of a link's window. Answers keep to
+  /// half of the window (``PeerSession``), and the largest of them must find room there.
   var answerBytes: Int { min(maximumPageBytes, Int(clamping: linkWindowBytes / 4)) }
 
-  /// What an answer may hold: what was asked for, and no more than the broker gives.
+  /// Bytes that an answer may hold: as many as were asked for, and no more than ``answerBytes``.
   func bytes(of answer: AnswerLimit) -> Int { min(Int(answer.bytes), answerBytes) }
 }
 
-/// How many idempotency keys are held. A publication with a key beyond it is refused, with a temporary error: that its
-/// key is not remembered would break the promise that it is published once.
+/// How many idempotency keys are held. A publication whose key would be one too many is refused with a temporary error:
+/// if it were taken and its key not remembered, a retry would publish it twice.
 public struct IdempotencyLimits: Sendable, Equatable {
   public var ofChannel = 65_536
   public var ofUser = 16_384
@@ -73,13 +74,14 @@ public struct IdempotencyLimits: Sendable, Equatable {
   public init() {}
 }
 
-/// The time of one input: the broker itself never looks at a clock, so that a simulation can be it.
+/// The time of one input. The broker itself never looks at a clock, so that a simulation can say what time it is.
 public struct BrokerTime: Sendable, Hashable {
-  /// Milliseconds that never go back: for timeouts.
+  /// Milliseconds of a clock that never goes back: for timeouts.
   public var monotonic: Int64
   /// Milliseconds since 1970: for what people and stores see.
   public var wall: Int64
-  /// How much later it may be than ``wall``: 0, but while the machine's clock waits to be confirmed.
+  /// Milliseconds by which the true time may be later than ``wall``. 0, except while the machine's clock is not
+  /// confirmed (`TrustedClock`).
   public var doubt: Int64
 
   public init(monotonic: Int64, wall: Int64, doubt: Int64 = 0) {
@@ -88,7 +90,7 @@ public struct BrokerTime: Sendable, Hashable {
     self.doubt = doubt
   }
 
-  /// The latest that it may be.
+  /// The latest that the true time may be, in milliseconds since 1970.
   var latest: Int64 {
     let (latest, overflow) = wall.addingReportingOverflow(max(0, doubt))
     return overflow ? .max : latest

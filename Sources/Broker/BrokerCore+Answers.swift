@@ -3,33 +3,34 @@ import Wire
 
 /// Answers, and what they have to wait for.
 ///
-/// Many requests change nothing, because what they ask for is done: a key is removed that is gone, a receipt is said
-/// twice, a publication is sent again. Where it is done on disk, they are answered at once. Where the log has not told yet
-/// what became of it, the answer waits for that and fails with it: an acknowledgement that came before the disk would be
-/// a promise that a power cut breaks. So it is with refusals that tell of something under way.
+/// Many requests change nothing, because an earlier one did already what they ask for: the key to be removed is gone,
+/// the receipt was given before, the publication is sent again. Where the earlier change is on disk, such a request is
+/// answered at once. Where the log has not answered for that change yet, the answer waits for it and fails with it: an
+/// acknowledgement that came before the disk would be a promise that a power cut breaks. A refusal that rests on a
+/// change under way waits likewise.
 extension BrokerCore {
-  /// Answers when the entry with the ticket is on disk, or with its error where it does not get there; at once where the
-  /// log has answered for it.
+  /// Answers when the entry with the ticket is on disk, or with the log's error where it does not get there; at once
+  /// where the log has answered for the entry already, or there is no ticket.
   func answer(
     _ requester: Requester, _ response: BrokerResponse, after ticket: UInt64?, in turn: inout Turn
   ) {
     if requester == .broker { return }
     let follower = Follower(requester: requester, response: response)
     if let ticket, appends.follow(ticket, follower) { return }
-    settle(requester, response, in: &turn)
+    answerAndRemember(requester, response, in: &turn)
   }
 
-  /// The entry with the ticket came back: so do those who waited for it.
+  /// The log has answered for an entry: the requests that waited for it are answered.
   func answerFollowers(of completion: LogCompletion, in turn: inout Turn) {
     for follower in appends.takeFollowers(of: completion.ticket) {
       let response = completion.error.map { BrokerResponse.failed($0.asClientError) } ?? follower.response
-      settle(follower.requester, response, in: &turn)
+      answerAndRemember(follower.requester, response, in: &turn)
     }
   }
 
-  /// A key is to be removed that the map does not hold, or will not once its removal is on disk.
+  /// Answers the removal of a key that the map does not hold, or will not hold once an earlier removal is on disk.
   func answerGone(
-    _ key: String, in state: ChannelState, to requester: Requester, in turn: inout Turn
+    _ key: String, in state: BrokerChannel, to requester: Requester, in turn: inout Turn
   ) {
     let ticket = state.map?.ticket(of: key)
     let offset = ticket.flatMap { appends[$0]?.publication.offset } ?? state.sequencer.top.offset
@@ -37,10 +38,11 @@ extension BrokerCore {
     answer(requester, .published(position), after: ticket, in: &turn)
   }
 
-  /// A request is refused: at once, unless an app's rules refuse it by what a decision changes that is not on disk yet.
+  /// Answers a request with an error: at once, unless an app refuses it while a decision of that app is not on disk
+  /// yet. The refusal may rest on that decision, so it waits for it.
   ///
-  /// Who was subscribed before the link was reset, and is refused now, is let go at once: what is published meanwhile would
-  /// reach them.
+  /// The renewal of a subscription after a link was reset is refused without waiting: what is published meanwhile would
+  /// reach somebody who may not have it.
   func refuse(
     _ request: BrokerRequest, _ error: ClientError, for requester: Requester, _ occasion: RequestOccasion = .first,
     in turn: inout Turn
@@ -48,22 +50,23 @@ extension BrokerCore {
     if occasion != .resync, let host = hosts.host(concernedBy: request), let pending = host.lastPending {
       pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
     } else if request.isRemembered {
-      settle(requester, .failed(error), in: &turn)
+      answerAndRemember(requester, .failed(error), in: &turn)
     } else {
       answer(requester, .failed(error), in: &turn)
     }
   }
 
   func answerPublished(
-    _ offset: UInt64, in state: ChannelState, to requester: Requester, in turn: inout Turn
+    _ offset: UInt64, in state: BrokerChannel, to requester: Requester, in turn: inout Turn
   ) {
     if requester == .broker { return }
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
-    settle(requester, .published(position), in: &turn)
+    answerAndRemember(requester, .published(position), in: &turn)
   }
 
-  /// Answers a publish, and remembers the answer for a gateway that asks again.
-  func settle(
+  /// Answers a request that is done once only (a publish, a call and their like), and remembers the answer for a
+  /// gateway that asks again.
+  func answerAndRemember(
     _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
     guard case .gateway(let gateway, let request) = requester else {
@@ -75,9 +78,8 @@ extension BrokerCore {
 
   // MARK: What is asked again
 
-  /// A gateway asks again for something whose answer it never got.
-  ///
-  /// - Returns: false where this broker knows nothing of it.
+  /// Whether this broker has begun or answered a request that a gateway sends again. If it was answered, the answer is
+  /// repeated.
   func isKnown(_ request: UInt64, on link: PeerLink, in turn: inout Turn) -> Bool {
     #if MUTATIONS
       if mutation == .ignoresRetries { return false }
@@ -85,7 +87,7 @@ extension BrokerCore {
     switch link.result(of: request) {
     case .nothing: return false
     case .underWay: break
-    // What was late for the former session was answered in this one, before its retry had its turn.
+    // The answer, late for the session before, went out in this one before the retry was read: the gateway has it.
     case .over: break
     case .answered(let response): answer(.gateway(link.gateway, request: request), response, in: &turn)
     }
@@ -93,7 +95,8 @@ extension BrokerCore {
     return true
   }
 
-  /// What was published upon the same request before this broker began: the log knows it, and nobody else.
+  /// The answer to a request whose publication an earlier broker process made: only the log knows it. Nil: the log has
+  /// no publication of that request.
   ///
   /// - Throws: ``ClientError/waits`` where the store has to be asked.
   func published(
@@ -103,7 +106,7 @@ extension BrokerCore {
       if mutation == .ignoresRetries { return nil }
     #endif
     guard let name = request.channel, let origin = requester.origin else { return nil }
-    var state: ChannelState?
+    var state: BrokerChannel?
     do throws(ClientError) { state = try existing(name, in: &turn) } catch {
       if !turn.missing.isEmpty { throw error }
     }

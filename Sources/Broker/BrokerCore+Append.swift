@@ -4,16 +4,16 @@ import Wire
 /// The one way into the log: what a client publishes, what an app decides, what the broker keeps for itself.
 ///
 /// States of an entry:
-/// - taken: it has its offset. Can transition to: kept, pending, refused.
+/// - taken: the entry has its offset. Can transition to: kept, pending, refused.
 /// - pending: the log answers later. Can transition to: kept, failed.
-/// - kept: delivered, and its owner is told.
-/// - refused: its owner is told why, and nothing else has changed.
-/// - failed: its owner is told why, and its channel hands out no offset until all that came after it has failed, too
-///   (``Sequencer``).
+/// - kept: the publication is delivered, and the entry's owner is told.
+/// - refused: the owner is told why, and nothing else has changed.
+/// - failed: the owner is told why, and the channel gives out no offset until all entries after this one have failed,
+///   too (``Sequencer``).
 extension BrokerCore {
   /// The entry for the log, with a ticket of its own.
   func entry(
-    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: BrokerChannel,
     for requester: Requester, claim: QuotaClaim? = nil
   ) -> LogEntry {
     let mayUseReserve = requester == .broker || publication.change?.removed == true
@@ -25,31 +25,36 @@ extension BrokerCore {
       writesMap: writesMap, edit: edit, mayUseReserve: mayUseReserve, claim: claim)
   }
 
-  /// - Throws: what the log refuses. Nothing has changed then.
+  /// Gives one entry to the log.
+  ///
+  /// - Throws: why the log refuses it. Nothing has changed then.
   func append(
-    _ entry: LogEntry, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+    _ entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
-    let isKept = try hand(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), to: state.store)
+    let isKept = try store(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), in: state.store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
-    took(entry, on: state, isKept: isKept, for: owner, in: &turn)
+    noteAppended(entry, on: state, isKept: isKept, for: owner, in: &turn)
   }
 
-  /// All of them, or none. They are of one store.
+  /// Gives entries of one store to the log as one transaction: it keeps all of them or none.
   ///
-  /// - Parameter states: of each entry.
-  /// - Throws: what the log refuses. Nothing has changed then.
+  /// - Parameter states: the channel of each entry, in the same order.
+  /// - Throws: why the log refuses them. Nothing has changed then.
   func append(
-    _ entries: [LogEntry], on states: [ChannelState], for owner: PendingAppend.Owner, in turn: inout Turn
+    _ entries: [LogEntry], on states: [BrokerChannel], for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
     if entries.count == 1 { return try append(entries[0], on: states[0], for: owner, in: &turn) }
     let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
-    let isKept = try hand(.together(isShownOtherwise ? entries.map(\.asKept) : entries), to: states[0].store)
+    let isKept = try store(.together(isShownOtherwise ? entries.map(\.asKept) : entries), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
-    for index in entries.indices { took(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn) }
+    for index in entries.indices {
+      noteAppended(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn)
+    }
   }
 
-  /// - Returns: false: the log answers later.
-  private func hand(_ batch: LogBatch, to store: any LogStore) throws(ClientError) -> Bool {
+  /// - Returns: true where the entries may be delivered now; false where the log answers later.
+  /// - Throws: why the log refuses the entries.
+  private func store(_ batch: LogBatch, in store: any LogStore) throws(ClientError) -> Bool {
     switch store.append(batch) {
     case .kept: return true
     case .pending: return false
@@ -59,11 +64,11 @@ extension BrokerCore {
     }
   }
 
-  private func took(
-    _ entry: LogEntry, on state: ChannelState, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
+  private func noteAppended(
+    _ entry: LogEntry, on state: BrokerChannel, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     if let record = entry.idempotency {
-      channels.hold(
+      channels.remember(
         record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
     }
     if isKept {
@@ -71,7 +76,7 @@ extension BrokerCore {
       channels.noteIdle(state, at: turn.time)
       return landed(entry.publication, on: state, for: owner, in: &turn)
     }
-    state.sequencer.taken()
+    state.sequencer.begin()
     noteUnderWay(entry, on: state)
     let key = entry.idempotency.map { IdentifierKey($0.key) }
     appends.add(
@@ -82,8 +87,8 @@ extension BrokerCore {
   public func complete(
     _ completions: [LogCompletion], in turn: inout Turn
   ) {
-    // What was read before these got to the disk was read without them: it goes first, while they are known to be under
-    // way.
+    // Answers that the store read before these entries were on disk do not contain them. The inputs that wait for such
+    // answers run first, while the entries still count as under way and are reckoned with.
     takeNews(in: &turn)
     for completion in completions {
       let append = appends.take(completion.ticket)
@@ -101,7 +106,7 @@ extension BrokerCore {
   }
 
   private func landed(
-    _ publication: Publication, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+    _ publication: Publication, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     deliver(publication, on: state, in: &turn)
     switch owner {
@@ -121,14 +126,14 @@ extension BrokerCore {
     if let key = append.idempotencyKey, state.idempotency[key]?.ticket == ticket { state.idempotency.drop(key) }
     tally.counters.refused += 1
     switch append.owner {
-    case .requester(let requester): settle(requester, .failed(error.asClientError), in: &turn)
+    case .requester(let requester): answerAndRemember(requester, .failed(error.asClientError), in: &turn)
     case .decision(let decision): advance(decision, error: error, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
     }
   }
 
   func deliver(
-    _ publication: Publication, on state: ChannelState, in turn: inout Turn
+    _ publication: Publication, on state: BrokerChannel, in turn: inout Turn
   ) {
     // An app's records have neither subscribers nor taps.
     if state.isHidden { return }

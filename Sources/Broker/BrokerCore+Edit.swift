@@ -4,10 +4,10 @@ import Wire
 
 /// Replacing and removing publications.
 ///
-/// The kept publication is changed where it stands, so that history and recovery show it as it is now. That it was
-/// changed is itself a publication, with an offset of its own: so live subscribers hear of it in order, and those who
-/// were away recover it, wherever they were. It carries the tag `edits` or `deletes` with the offset of the one that
-/// changed; that one carries `edited` or `deleted` with the time.
+/// The publication in the history is replaced in place, so that history and recovery show it as it is now. A second
+/// publication, the notice, says that it was changed, with an offset of its own: so live subscribers hear of the change
+/// in order, and subscribers who were away recover it. The notice carries the tag `edits` or `deletes` with the offset
+/// of the changed publication; the changed publication carries `edited` or `deleted` with the time.
 extension BrokerCore {
   /// Tags that only the broker writes.
   static let reservedTags: Set<String> = [
@@ -21,7 +21,7 @@ extension BrokerCore {
       throw .limitExceeded.saying("the data has more than \(configuration.maximumPayloadBytes) bytes; send less")
     }
     let options = try options(of: request.channel)
-    // Apps let authors change what they wrote where their namespaces say so; services have no business there.
+    // In a channel of an app, authors may change what they wrote, as the app's rules say; services may change nothing.
     if request.editor == nil, let app = options.app { throw Self.refusal(of: request.channel, app) }
     guard options.kind == .stream, options.keepsHistory else {
       throw .notAvailable.saying("\"\(request.channel)\" keeps no history, so there is nothing to change")
@@ -50,9 +50,9 @@ extension BrokerCore {
         if turn.missing.isEmpty { tally.noteLimit(of: error, by: editor.user) }
         throw error
       }
-      // As without an app: the offset of what says so.
+      // The same answer as without an app: the offset of the notice.
       decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
-      return try perform(decision, of: host, for: requester, in: &turn)
+      return try carryOut(decision, of: host, for: requester, in: &turn)
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: turn.time.wall)
     guard let offset = state.sequencer.peek() else { throw .draining }
@@ -61,11 +61,11 @@ extension BrokerCore {
     try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, kept: kept, in: &turn)
   }
 
-  /// The publication as it will be once every change under way is on disk.
+  /// The publication with the offset, as it will be once every change under way is on disk.
   ///
-  /// - Throws: where there is none, or one that says itself that another was changed.
+  /// - Throws: where the channel keeps no such publication, or it is itself the notice of a change.
   private func changeable(
-    _ offset: UInt64, in state: ChannelState, in turn: inout Turn
+    _ offset: UInt64, in state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
@@ -78,8 +78,10 @@ extension BrokerCore {
     return original
   }
 
-  /// The same for an app, which changes only what is there.
-  func kept(_ offset: UInt64, in state: ChannelState, in turn: inout Turn) throws(ClientError) -> Publication {
+  /// The publication that an app changes, as it will be once every change under way is on disk.
+  ///
+  /// - Throws: as ``changeable(_:in:in:)``, and where the publication was removed.
+  func kept(_ offset: UInt64, in state: BrokerChannel, in turn: inout Turn) throws(ClientError) -> Publication {
     let original = try changeable(offset, in: state, in: &turn)
     if original.tags["deleted"] != nil { throw .notChangeable(offset) }
     return original
@@ -87,29 +89,29 @@ extension BrokerCore {
 
   // MARK: Under way
 
-  /// The log took an entry and has not answered for it: what it changes is reckoned with by those who come after it.
-  func noteUnderWay(_ entry: LogEntry, on state: ChannelState) {
-    state.map?.taken(entry.publication, ticket: entry.ticket)
+  /// Notes what an entry changes that the log took and has not answered for: later requests reckon with the change.
+  func noteUnderWay(_ entry: LogEntry, on state: BrokerChannel) {
+    state.map?.pending(entry.publication, ticket: entry.ticket)
     guard let replacement = entry.edit?.replacement else { return }
     state.editsUnderWay[replacement.offset] = EditUnderWay(ticket: entry.ticket, replacement: replacement)
   }
 
-  /// Whatever became of the change: the log holds what is true now.
-  func editCameBack(_ notice: Publication, _ ticket: UInt64, on state: ChannelState) {
+  /// Forgets an edit for which the log has answered. Kept or failed, from here on what the log holds is true.
+  func editCameBack(_ notice: Publication, _ ticket: UInt64, on state: BrokerChannel) {
     guard let offset = (notice.tags["edits"] ?? notice.tags["deletes"]).flatMap({ UInt64($0) }) else { return }
     if state.editsUnderWay[offset]?.ticket == ticket { state.editsUnderWay[offset] = nil }
   }
 }
 
-/// What becomes of a publication that is changed, and what says so.
+/// An edit worked out: the publication's replacement, and the notice that tells subscribers of it.
 struct EditPlan {
   let edit: LogEdit
-  /// Without an offset.
+  /// Tells subscribers what was changed. Its offset is still to be set.
   let notice: Publication
 
   /// - Parameters:
-  ///   - data: nil removes, for everybody.
-  ///   - concealment: whom an app keeps the change from.
+  ///   - data: the new payload; nil: the publication is removed, for everybody.
+  ///   - concealment: the users whom an app keeps the change from.
   init(
     original: Publication, data: [UInt8]?, editor: ClientInfo?, at wall: Int64, from concealment: AppConcealment? = nil
   ) {
@@ -121,7 +123,7 @@ struct EditPlan {
     replacement.tags[FormerVersions.tag] = former.text
     edit = LogEdit(replacement: replacement)
     var tags = [data == nil ? "deletes" : "edits": String(original.offset)]
-    // Whoever may not see the one must not hear of the other.
+    // Whoever may not see the publication must not get the notice that it was changed.
     for tag in Publication.audienceTags { tags[tag] = original.tags[tag] }
     if let concealment { tags.merge(concealment.tags) { $1 } }
     notice = Publication(time: wall, data: data ?? BrokerCore.noData, info: editor ?? original.info, tags: tags)

@@ -2,7 +2,11 @@ import Log
 import Wire
 
 extension BrokerCore {
-  /// Decide → sequence → log; then delivered and answered, at once or when the log has it.
+  /// Decides whether a publication is a new one, gives it its offset, and gives it to the log. It is delivered and the
+  /// request answered at once, or when the log has it on disk.
+  ///
+  /// - Throws: why nothing is published, and ``ClientError/waits`` where a store has to be asked first. Nothing has
+  ///   changed then.
   func publish(
     _ request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
@@ -46,10 +50,11 @@ extension BrokerCore {
     try append(consume publication, record, edit: nil, of: state, for: requester, kept: kept, in: &turn)
   }
 
-  /// The channel of a publication. Nobody writes around an app, and whoever tries opens nothing.
+  /// The channel of a publication, opened where it was not in use. A channel of an app is refused to everybody but the
+  /// broker, before it is opened: only the app's own methods write there.
   private func channel(
     toPublish request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
-  ) throws(ClientError) -> ChannelState {
+  ) throws(ClientError) -> BrokerChannel {
     let name = request.channel
     if let state = channels[name] {
       if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
@@ -63,10 +68,10 @@ extension BrokerCore {
 
   /// - Parameters:
   ///   - original: the publication that `edit` changes.
-  ///   - kept: by who publishes; nil where nobody pays.
+  ///   - kept: what the publisher keeps in the namespace already; nil where no quota counts it.
   func append(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?,
-    over original: Publication? = nil, of state: ChannelState, for requester: Requester, kept: KeptAmount? = nil,
+    over original: Publication? = nil, of state: BrokerChannel, for requester: Requester, kept: KeptAmount? = nil,
     in turn: inout Turn
   ) throws(ClientError) {
     var claim: QuotaClaim?

@@ -4,18 +4,19 @@ import Wire
 /// A part of a channel, no larger than the answer it is for may be.
 struct BoundedRead {
   var publications: [Publication]
-  /// What the channel ended with when it was read.
+  /// Offset of the newest publication that the channel had when it was read.
   var through: UInt64
-  /// There is more, or a single publication is more than the answer was to hold.
+  /// The answer did not hold all that was found: publications are missing at its end, or its only one is larger than
+  /// the answer was to be.
   var isCut: Bool
 }
 
-/// Reads that weigh what they find: however much a channel holds, no more of it is in memory at a time than an answer may
+/// Reads with a limit of bytes: however much a channel holds, no more of it is in memory at a time than one answer may
 /// hold.
 extension BrokerCore {
-  /// At least one publication, where there is one.
+  /// Reads what the answer has room for, and at least one publication where there is one.
   func read(
-    _ range: LogRange, within answer: AnswerLimit, of state: ChannelState, in turn: inout Turn
+    _ range: LogRange, within answer: AnswerLimit, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BoundedRead {
     var range = range
     range.bytes = configuration.bytes(of: answer)
@@ -23,9 +24,9 @@ extension BrokerCore {
     return bounded(page.publications, through: page.through, range.bytes)
   }
 
-  /// All that was published after an offset, up to now: also what came while the older part of it was read.
+  /// Reads all that was published after an offset, including what was published while the store read the older part.
   func readUpToNow(
-    since offset: UInt64, limit: Int, within answer: AnswerLimit, of state: ChannelState, in turn: inout Turn
+    since offset: UInt64, limit: Int, within answer: AnswerLimit, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BoundedRead {
     let top = state.sequencer.top.offset
     var range = LogRange(
@@ -51,10 +52,13 @@ extension BrokerCore {
     return BoundedRead(publications: Array(found.prefix(max(1, fitting.count))), through: through, isCut: true)
   }
 
-  /// From the store's memory, or what it has read for the input under way: that goes as far as it went when it was
-  /// asked.
+  /// The range from the store's memory, or the page that the store has read for this input. Such a page ends where the
+  /// channel ended when the store was asked, which may be before the end of the range.
+  ///
+  /// - Returns: the publications, and the offset up to which they are all that there is.
+  /// - Throws: ``ClientError/waits`` where the store has to read.
   func read(
-    _ range: LogRange, of state: ChannelState, in turn: inout Turn
+    _ range: LogRange, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> (publications: [Publication], through: UInt64) {
     if let known = turn.page(of: state.name, range) { return known }
     guard case .page(let page) = try stores.ask(.page(state.name, range), of: state.store, in: &turn) else {
@@ -65,7 +69,8 @@ extension BrokerCore {
 }
 
 extension Turn {
-  /// A page that was read for the same input before, when the channel ended earlier and fewer of it were too old.
+  /// The page that the store read for the same input when it ran before. Since then the channel may have grown, which
+  /// the returned offset tells, and publications may have expired, which are left out.
   fileprivate func page(of name: ChannelName, _ range: LogRange) -> (publications: [Publication], through: UInt64)? {
     for reply in known {
       guard case .page(name, let former) = reply.question, case .page(let publications) = reply.answer,

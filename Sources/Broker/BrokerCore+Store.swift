@@ -2,7 +2,8 @@ import Apps
 import Log
 import Wire
 
-/// What the broker itself keeps in a store: apps' records and revocations; and the end of a store.
+/// What the broker itself keeps in a store (apps' records and revocations), and what it does when another broker takes
+/// the store over.
 extension BrokerCore {
   func loadRecords(of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
@@ -15,7 +16,7 @@ extension BrokerCore {
     }
   }
 
-  /// What could not be loaded is tried again.
+  /// Asks again for records and revocations that could not be loaded.
   func loadAgain(in turn: inout Turn) {
     if stores.isLost { return }
     for host in hosts.all {
@@ -28,11 +29,11 @@ extension BrokerCore {
 
   // MARK: A store that is lost
 
-  /// Somebody else keeps the channels now. Whatever is held of them may be wrong from here on: those who wait are told
-  /// that it is not known what became of what they asked for, and gateways begin anew and ask for their channels again,
-  /// wherever those are kept.
+  /// Another broker keeps the channels on disk now. Whatever is held of them in memory may be wrong from here on:
+  /// commands that were put aside are answered with an error, and all links are reset, so that gateways ask for their
+  /// channels again, wherever those are kept.
   ///
-  /// What was published and not answered for comes back from the store by itself, as failed.
+  /// For entries that are under way the store answers by itself: they fail.
   func storeIsLost(in turn: inout Turn) {
     stores.isLost = true
     for host in hosts.all {

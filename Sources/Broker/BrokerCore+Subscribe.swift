@@ -12,9 +12,9 @@ extension BrokerCore {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let options = try options(of: request.channel)
     let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, in: &turn)
-    let state: ChannelState
+    let state: BrokerChannel
     if isResync {
-      // Somebody was subscribed before the link broke, and is still.
+      // Somebody was subscribed before the link broke and still is: no limit is checked again.
       state = try channel(request.channel, in: &turn)
     } else {
       state = try channel(request.channel, options, madeBy: .subscriber(request.member), in: &turn)
@@ -35,7 +35,8 @@ extension BrokerCore {
         return answer(requester, .tooLarge, in: &turn)
       }
       subscribed = recovered
-      // A gateway hands on what it gets to everybody alike: those who read something else ask by themselves.
+      // A gateway hands what it gets here to all its subscribers alike. Some publications have former versions that
+      // only certain users may read: then nothing is recovered in common, and each subscriber asks by itself.
       if request.member == nil, subscribed.publications.contains(where: { $0.tags[FormerVersions.tag] != nil }) {
         subscribed = .init(position: state.sequencer.top)
       }
@@ -45,7 +46,8 @@ extension BrokerCore {
       subscribed.publications = shown(subscribed.publications, of: state.options, to: request.member, audience)
       subscribed.entries = shown(subscribed.entries, of: state.options, to: request.member, audience)
     }
-    // A gateway that comes back names its members, and then asks for what they missed: nothing must come between.
+    // After a reset a gateway first names its members and then asks for what they missed. Live publications must not
+    // reach it in between, so a member alone does not add it to the interest set.
     if !isResync || request.member == nil {
       addInterest(of: gateway, in: state, at: turn.time)
     } else {
@@ -64,9 +66,10 @@ extension BrokerCore {
     }
   }
 
-  /// What a member gets of an app's channel: what it may see, without the tags that say who may.
+  /// The publications of an app's channel as one member may see them, without the tags that say who may see them. In
+  /// other channels, all of them unchanged.
   ///
-  /// - Parameter member: nil for a gateway, which needs the tags.
+  /// - Parameter member: nil for a gateway, which gets everything: it needs the tags to choose for its own subscribers.
   func shown(
     _ publications: [Publication], of options: ChannelOptions, to member: ClientInfo?, _ audience: TagFilter?
   ) -> [Publication] {
@@ -78,9 +81,11 @@ extension BrokerCore {
     }
   }
 
-  /// Nil: what was missed is more than the first try may hold.
+  /// Reads what a subscriber missed.
+  ///
+  /// - Returns: nil where it is more than the first try of an answer may hold (``AnswerLimit/isTry``).
   private func recover(
-    _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, in turn: inout Turn
+    _ request: BrokerRequest.SubscribeRequest, in state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
     guard var since = request.since else { return .init(position: top) }
@@ -105,7 +110,8 @@ extension BrokerCore {
   ) -> BrokerResponse {
     guard case .gateway(let gateway, _) = requester, let state = channels[request.channel] else { return .done }
     var gone: ClientInfo?
-    // Only the gateway that a member came through may end it: a late word from an old one must not.
+    // Only the gateway that the member is connected to now may end it: a late unsubscribe from the gateway it was
+    // connected to before must not.
     if let member = request.member, state.members[member.client]?.gateway == gateway {
       gone = state.members.leave(client: member.client)
     }
@@ -120,16 +126,16 @@ extension BrokerCore {
     return .done
   }
 
-  func addInterest(of gateway: UInt64, in state: ChannelState, at time: BrokerTime) {
+  func addInterest(of gateway: UInt64, in state: BrokerChannel, at time: BrokerTime) {
     state.idleSince = nil
     if state.interest.isEmpty { watchBegins(state, at: time) }
     if !state.interest.contains(gateway) { state.interest.append(gateway) }
     links[gateway]?.channels.insert(state.name)
   }
 
-  /// Somebody joined or left.
+  /// Tells the channel's gateways that a member joined or left.
   func announce(
-    _ event: LinkBody, on state: ChannelState, in turn: inout Turn
+    _ event: LinkBody, on state: BrokerChannel, in turn: inout Turn
   ) {
     if !state.interest.isEmpty { links.broadcast(event, to: state.interest, in: &turn) }
   }
@@ -164,7 +170,7 @@ extension BrokerCore {
     let options = try options(of: name)
     if let app = options.app { throw Self.refusal(of: name, app) }
     guard let state = try existing(name, options, in: &turn).state else { return .done }
-    // Once: meanwhile more may have been published, which stays.
+    // The store is asked once, on the first run: what was published while it worked stays.
     let isRemoved = turn.known.contains { if case .removeHistory(name, _) = $0.question { true } else { false } }
     if isRemoved {
       for reply in turn.known { if case .failed(let error) = reply.answer { throw error.asClientError } }
@@ -174,7 +180,7 @@ extension BrokerCore {
     return .done
   }
 
-  func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {
+  func oldest(in state: BrokerChannel, at time: BrokerTime) -> Int64 {
     time.wall - state.options.historyTTLMilliseconds
   }
 }

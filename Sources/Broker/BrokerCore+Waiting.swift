@@ -1,7 +1,7 @@
 import Log
 import Wire
 
-/// Inputs that wait for a store, and how they go on.
+/// Inputs that wait for a store, and how they go on when it has answered.
 extension BrokerCore {
   func input(
     _ request: BrokerRequest, _ requester: Requester, _ occasion: RequestOccasion
@@ -11,7 +11,7 @@ extension BrokerCore {
     return .request(request, requester, occasion, link: link.map { .init($0) })
   }
 
-  /// Runs an input beside the one under way.
+  /// Runs another input in the middle of the one under way, whose questions and answers are kept apart meanwhile.
   func run(_ input: WaitingRoom.Input, in turn: inout Turn) {
     let outer = (turn.known, turn.missing)
     (turn.known, turn.missing) = ([], [])
@@ -37,8 +37,10 @@ extension BrokerCore {
     }
   }
 
-  /// What came on a link that began anew is asked again, if anybody still wants it; what is remembered is done once,
-  /// whatever session its answer finds.
+  /// Whether a request that has waited is still to be done. After a link has begun a new session, its gateway asks
+  /// again for what it still wants, so an ordinary request of the old session is dropped. A request whose answer is
+  /// remembered is done all the same, as it is done once only: its answer goes out in whatever session the link has
+  /// then.
   private func isWanted(_ request: BrokerRequest, by origin: WaitingRoom.LinkOrigin) -> Bool {
     // A link that has departed is about to be forgotten, with what it remembers.
     if case .departed = origin.link.state { return false }
@@ -47,7 +49,7 @@ extension BrokerCore {
 
   // MARK: News
 
-  /// A store has something to tell.
+  /// Takes in what a store has to tell.
   public func takeNews(in turn: inout Turn) {
     for news in stores.disk.takeNews() {
       switch news {
@@ -62,11 +64,13 @@ extension BrokerCore {
   private func answered(_ question: LogQuestion, _ answer: LogAnswer, in turn: inout Turn) {
     var origins: [WaitingRoom.LinkOrigin] = []
     stores.answered(question, answer) { waiting in goOn(with: waiting, freeing: &origins, in: &turn) }
-    // What waits for room on a link came after all of these.
+    // Requests in a link's backlog came after all inputs that waited for the store, so they go on last.
     for origin in origins { if let session = origin.open { goOn(origin.link, session, in: &turn) } }
   }
 
-  /// - Parameter origins: links on which there is more room now.
+  /// Runs an input that has waited, then those in line behind it.
+  ///
+  /// - Parameter origins: gets the links on which there is more room now.
   private func goOn(
     with waiting: WaitingRoom.Waiting, freeing origins: inout [WaitingRoom.LinkOrigin], in turn: inout Turn
   ) {
@@ -84,7 +88,8 @@ extension BrokerCore {
     }
   }
 
-  /// A map in which something is over is opened, and forgotten when that is gone.
+  /// Opens a map of which an entry's time is over, so that the entry is removed; the map is forgotten as any idle
+  /// channel.
   private func openDue(_ name: ChannelName, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     guard let options = configuration.namespaces.options(for: name), options.kind == .map else { return }
     do throws(ClientError) { _ = try channel(name, in: &turn) } catch {

@@ -4,10 +4,10 @@ public import Wire
 
 /// The broker without its sockets: one input at a time, answered with effects.
 ///
-/// Everything that a channel's order, recovery and presence depend on is decided here, one turn at a time, with time and
-/// randomness given from outside; the simulation runs this same code under a seed. It never waits for a store (the seam
-/// is ``LogStore``): what it asks is answered by an input like any other (``takeNews(in:)``), and what needs the answer
-/// is run again then (``Turn``).
+/// Everything that a channel's order, recovery and presence depend on is decided here, one turn at a time, with time
+/// and randomness given from outside; the simulation runs this same code under a seed. The core never waits for a store
+/// (the seam is ``LogStore``): the answer to a question comes as an input like any other (``takeNews(in:)``), and the
+/// input that asked is run again then (``Turn``).
 public final class BrokerCore {
   public let configuration: BrokerConfiguration
   let tally = BrokerTally()
@@ -16,11 +16,11 @@ public final class BrokerCore {
   let links: GatewayLinks
   let appends = AppendLedger()
   let hosts: AppHosts
-  /// What gateways were told to do with their connections, and have not confirmed.
+  /// Orders about connections that some gateway has not confirmed.
   var orders = PendingOrders()
-  /// Nil: nobody opened it, and tokens cannot be revoked.
+  /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
-  /// Why the broker cannot begin.
+  /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   private var lastSweep: Int64?
   #if MUTATIONS
@@ -40,29 +40,30 @@ public final class BrokerCore {
 
   public var counters: BrokerCounters { tally.counters }
 
-  /// What the log took and has not on disk yet, in the log's own measure: delivered or not, it takes memory.
+  /// Bytes that the log took and has not on disk yet, in the log's own measure: delivered or not, they take memory.
   public var pendingBytes: Int { stores.pendingBytes }
 
-  /// Switches an app on. Its namespaces must be in the configuration's table. Call it before anything else; the app's
-  /// records are opened meanwhile (``isStarting``).
+  /// Switches an app on. Its namespaces must be in the configuration's table. To be called before the first input;
+  /// until the app's records are loaded, ``isStarting`` is true.
   public func install(_ app: any App, in turn: inout Turn) {
     let host = AppHost(app: app, store: stores.disk, cacheBytes: configuration.appCacheBytes)
     hosts.add(host)
     run(.loadRecords(host), in: &turn)
   }
 
-  /// What the broker must know before it takes anything in is still being loaded.
+  /// True while apps' records or revocations, which the broker must know before it takes anything in, are being loaded.
   public var isStarting: Bool { !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false }
 
-  /// True while so much waits for the log that requests should stay in their pipes, where their senders feel it.
+  /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
+  /// where their senders feel it.
   public var shouldPauseIngress: Bool { isStarting || stores.areFull }
 
-  /// True while so much of that has gone that requests are read again.
+  /// True once requests that were left in their pipes may be read again: at most half of what was too much still waits.
   var mayResumeIngress: Bool { !isStarting && stores.haveRoom }
 
   // MARK: Requests
 
-  /// A service's request, from an endpoint that is trusted.
+  /// Takes in a service's request. The endpoint has checked the service's grant.
   public func serve(
     _ request: BrokerRequest, for service: ServiceTag, in turn: inout Turn
   ) {
@@ -71,25 +72,27 @@ public final class BrokerCore {
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
       turn.effects.append(.answer(service, .failed(error)))
     default:
-      perform(request, for: .service(service), in: &turn)
+      handle(request, for: .service(service), in: &turn)
     }
   }
 
-  func perform(
+  func handle(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
     if stores.isHeldUp(request, of: requester) { return stores.lineUp(input(request, requester, occasion)) }
     run(request, for: requester, occasion, waiting: nil, in: &turn)
   }
 
-  /// - Parameter waiting: nil: it is run for the first time.
+  /// Runs a request to its answer, its refusal, or to the point where it has to wait for a store.
+  ///
+  /// - Parameter waiting: the request as it stood in the waiting room; nil: it is run for the first time.
   func run(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion, waiting: WaitingRoom.Waiting?,
     in turn: inout Turn
   ) {
     do throws(ClientError) {
       if occasion == .retry, let response = try published(request, for: requester, in: &turn) {
-        return settle(requester, response, in: &turn)
+        return answerAndRemember(requester, response, in: &turn)
       }
       let response: BrokerResponse
       switch request {
@@ -142,10 +145,10 @@ public final class BrokerCore {
 
   // MARK: Time
 
-  /// Time passes: heartbeats, gateways that vanished, keys and channels that nobody needs any more. Call it at least
-  /// every heartbeat interval.
+  /// Does what time brings: heartbeats, gateways that vanished, keys and channels that nobody needs any more. To be
+  /// called at least every heartbeat interval.
   ///
-  /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
+  /// - Parameter ingressPaused: requests are not read now, so a gateway that seems silent may have sent something.
   public func tick(ingressPaused: Bool = false, in turn: inout Turn) {
     watchLinks(ingressPaused: ingressPaused, in: &turn)
     loadAgain(in: &turn)
@@ -170,7 +173,7 @@ public final class BrokerCore {
     return next == .max ? nil : next
   }
 
-  /// The broker ends: the log writes what waits and marks the end as a clean one.
+  /// Ends the broker: the log writes what waits and marks its end as a clean one.
   public func close() {
     stores.close()
   }
@@ -179,8 +182,8 @@ public final class BrokerCore {
 extension BrokerTime {
   /// The monotonic moment at which the wall clock's `expires` will have come.
   ///
-  /// Ends are kept in time that never goes back: after a wall clock that was set back by a year, the first would
-  /// otherwise keep all the others for a year.
+  /// The ends of keys and entries are kept in time that never goes back. If a wall clock was set back by a year, an end
+  /// noted before would otherwise lie a year ahead, and those queued behind it would wait as long.
   func deadline(ofWall expires: Int64) -> Int64 {
     let (left, overflow) = expires.subtractingReportingOverflow(wall)
     let (deadline, isLate) = monotonic.addingReportingOverflow(overflow ? 0 : max(0, left))

@@ -2,17 +2,18 @@ import Apps
 import Log
 public import Wire
 
-/// What the broker wants done. Performing it decides nothing.
+/// What the broker wants done. Whoever performs an effect decides nothing.
 public enum BrokerEffect: Sendable, Equatable {
-  /// To one gateway. Its sequence number is given out.
+  /// Send a message, which has its sequence number already, to one gateway.
   case send(gateway: UInt64, LinkMessage)
-  /// The same to several gateways, each with a number of its own: encoded and held once.
+  /// Send one body to several gateways, to each with a sequence number of its own: it is encoded and held in memory
+  /// once.
   case broadcast([LinkTarget], LinkBody)
-  /// For services that tap channels.
+  /// Give a publication to the services that tap its channel.
   case tap(ChannelName, epoch: String, Publication)
-  /// The one answer to a service's request.
+  /// Answer a service's request. Each request is answered once.
   case answer(ServiceTag, BrokerResponse)
-  /// To be answered through ``BrokerCore/searched(_:of:for:in:)``.
+  /// Search for messages. The result comes back through ``BrokerCore/searched(_:of:for:in:)``.
   case search(MessageSearch, Requester)
 }
 
@@ -41,12 +42,12 @@ public struct ServiceTag: Sendable, Hashable {
   public init(number: UInt64) { self.number = number }
 }
 
-/// Why a request comes.
+/// Whether a request comes for the first time, and if not, why it comes again.
 enum RequestOccasion {
   case first
-  /// A gateway asks again for what may have been done already: by a broker before this one, whose log knows.
+  /// A gateway repeats a request that may have been done already, by a broker process before this one: the log knows.
   case retry
-  /// The link has a new session: what was subscribed before is named again.
+  /// The link has a new session, and its gateway names a subscription again that it had before.
   case resync
 }
 
@@ -54,7 +55,7 @@ enum RequestOccasion {
 public enum Requester: Sendable, Equatable {
   case gateway(UInt64, request: UInt64)
   case service(ServiceTag)
-  /// Nobody waits.
+  /// The broker itself made the request: nobody waits for an answer.
   case broker
 
   var origin: RequestOrigin? {
@@ -62,9 +63,10 @@ public enum Requester: Sendable, Equatable {
     return RequestOrigin(gateway: gateway, request: request)
   }
 
-  /// The same for a request that is asked again, and for no other: services' requests are numbered anew by each broker.
+  /// A key that is the same when a request is repeated, and differs for every other request. Services' requests are
+  /// numbered anew by each broker process, so the process is part of their key.
   ///
-  /// - Parameter broker: drawn at its start (``BrokerConfiguration/instance``).
+  /// - Parameter broker: the number that the process drew at its start (``BrokerConfiguration/instance``).
   func key(of broker: UInt64) -> AppCall.Key {
     switch self {
     case .gateway(let gateway, let request): .gateway(gateway, request: request)
@@ -74,40 +76,43 @@ public enum Requester: Sendable, Equatable {
   }
 }
 
-/// What an operator watches. Only ever counted up, except the gauges.
+/// What an operator watches, counted since the process began. The numbers only ever go up.
 public struct BrokerCounters: Sendable, Equatable {
   public var published: UInt64 = 0
   public var refused: UInt64 = 0
   public var delivered: UInt64 = 0
-  /// Retries that were answered from what is known instead of publishing again.
+  /// Repeated requests that were answered as the first time instead of being done again.
   public var duplicatesAvoided: UInt64 = 0
-  /// Gateways of another version asked to be taken in.
+  /// Hellos that could not be read: the gateway is of another version.
   public var unreadableHellos: UInt64 = 0
-  /// A gateway's messages arrived with a number missing.
+  /// Messages of gateways that arrived with a sequence number missing before them.
   public var linkGaps: UInt64 = 0
-  /// Links that were reset: a gap, a full pipe or a closed window.
+  /// Links that were reset: after a gap, a full pipe or a full window.
   public var linkResets: UInt64 = 0
   /// Requests and answers that waited for room on a link.
   public var requestsDeferred: UInt64 = 0
-  /// Channels that a gateway caught up on after a reset, whole and not whole.
+  /// Channels for which a gateway got all that it missed while its link was reset.
   public var channelsRefilled: UInt64 = 0
+  /// Channels for which a gateway could not get all that it missed. Its clients are told.
   public var channelsLost: UInt64 = 0
   public var gatewaysForgotten: UInt64 = 0
-  /// Calls of apps that went over a limit.
+  /// Calls for apps that were refused for a limit, or reached one.
   public var callsOverLimit: UInt64 = 0
-  /// The same by the app's limit; only those that were reached.
+  /// The part of ``callsOverLimit`` that one of the app's own limits caused, by limit. Limits that nobody reached are
+  /// missing.
   public var appLimits: [AppLimit: UInt64] = [:]
   /// Publications that were refused because as many idempotency keys are held as are allowed.
   public var keysRefused: UInt64 = 0
-  /// Publications that were refused because their user keeps as much as a namespace's quota allows; part of ``limited``.
+  /// Publications that were refused because their user keeps as much as a namespace's quota allows. ``limited`` counts
+  /// them, too.
   public var overQuota: UInt64 = 0
-  /// What was refused for another limit: of memory, of a channel, of a user.
+  /// Requests that were refused for a limit of memory, of a channel or of a user.
   public var limited: UInt64 = 0
-  /// Requests and subscriptions of services that their grants do not allow.
+  /// Requests and tap subscriptions of services that their grants do not allow.
   public var servicesRefused: UInt64 = 0
   /// Orders to end connections or subscriptions that gateways were given.
   public var orders: UInt64 = 0
-  /// Orders and revocations that a gateway had not confirmed in time.
+  /// Orders and revocations that some gateway had not confirmed within `broker.gateway_timeout`.
   public var ordersLate: UInt64 = 0
   /// Revocations that were put in force.
   public var revocations: UInt64 = 0

@@ -57,8 +57,8 @@ struct BrokerMetrics {
   }
 
   /// - Parameters:
-  ///   - orders: that some gateway has not confirmed, revocations among them.
-  ///   - revocations: in force.
+  ///   - orders: how many orders some gateway has not confirmed, revocations among them.
+  ///   - revocations: how many are in force.
   func update(memoryBytes: Int, channels: Int, orders: Int, revocations: Int) {
     memory.record(memoryBytes)
     self.channels.record(channels)

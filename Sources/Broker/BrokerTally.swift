@@ -3,28 +3,28 @@ import Wire
 /// What an operator is told: counters, and who was refused because of a limit.
 final class BrokerTally {
   var counters = BrokerCounters()
-  /// Who was refused for a limit, summed up for the log.
+  /// Refusals for a limit, summed up for the operator's log.
   private var refusals = RefusalLedger()
-  /// The first of each cause, to be logged at once.
+  /// Lines to be logged at once: the first refusal of each cause.
   private var lines: [RefusalLedger.Line] = []
 
   func note(_ cause: RefusalCause, from source: String) {
     if let line = refusals.note(cause, from: source) { lines.append(line) }
   }
 
-  /// Something is refused for a limit of memory, of a channel or of a user.
+  /// Counts a refusal for a limit of memory, of a channel or of a user.
   func limited(_ cause: RefusalCause, from source: String) {
     counters.limited += 1
     note(cause, from: source)
   }
 
-  /// The same, for who throws the error.
+  /// Counts such a refusal, and returns the error for the caller to throw.
   func refused(_ error: ClientError, _ cause: RefusalCause, _ info: ClientInfo?) -> ClientError {
     limited(cause, from: info?.user ?? "a service")
     return error
   }
 
-  /// An app, or the broker for it, has refused something to a user: counted where it is for a limit.
+  /// Counts an error with which an app, or the broker on its behalf, refuses a user, if it is about a limit.
   func noteLimit(of error: ClientError, by user: String) {
     if let limit = error.limit { return note(limit, by: user) }
     guard error.code == ClientError.limitExceeded.code || error.code == ClientError.tooManyRequests.code else { return }
@@ -32,24 +32,24 @@ final class BrokerTally {
     note(.appCalls, from: user)
   }
 
-  /// A user has reached a limit of an app.
+  /// Counts that a user has reached a limit of an app.
   func note(_ limit: AppLimit, by user: String) {
     counters.callsOverLimit += 1
     counters.appLimits[limit, default: 0] += 1
     note(limit.cause, from: user)
   }
 
-  /// A service asked for what its grant does not say.
+  /// Counts that a service asked for something that its grant does not allow.
   ///
-  /// - Parameter service: by its name in the list of keys.
+  /// - Parameter service: the service's name in the list of keys.
   func refusedService(_ cause: RefusalCause, from service: String) {
     counters.servicesRefused += 1
     note(cause, from: service)
   }
 
-  /// What is to be logged now.
+  /// The lines that are to be logged now.
   ///
-  /// - Parameter isMinuteOver: also what was summed up since the last time that it was.
+  /// - Parameter isMinuteOver: true where the sums since the last minute are to be logged as well.
   func takeRefusals(isMinuteOver: Bool) -> [RefusalLedger.Line] {
     if isMinuteOver { lines += refusals.drain() }
     defer { lines = [] }
@@ -62,7 +62,7 @@ extension RefusalCause {
     "service_requests", "requests of a service were refused: its line in broker.services.keys does not allow them")
   static let serviceTaps = RefusalCause(
     "service_taps", "a service asked the tap for what it may not have, and gets nothing of it")
-  /// What has no name of its own (``AppLimit``).
+  /// Limits of apps that are no ``AppLimit`` of their own.
   static let appCalls = RefusalCause(
     "app_calls", "calls were refused because their user had reached a limit of the app (docs/STATE.md, docs/CLIQUE.md)")
   static let callsPutAside = RefusalCause(

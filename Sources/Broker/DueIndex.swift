@@ -1,13 +1,13 @@
 import Wire
 
-/// For each key a time; the earliest is found at once.
+/// Keys, each with one time; the key with the earliest time is found at once.
 ///
-/// A key stands in it once, however often its time changes: a queue that took a new entry each time would grow with every
-/// write of a map's key and with every opening of a channel.
+/// A key stands in the index once, however often its time changes. A queue that took a new entry for each change would
+/// grow with every write of a map's key and with every opening of a channel.
 struct DueIndex<Key: Hashable> {
   /// A heap: no entry is due before its parent, which is the one at `(index - 1) / 2`.
   private var heap: [(time: Int64, key: Key)] = []
-  /// Where each key stands in the heap.
+  /// The index of each key's entry in the heap.
   private var places: [Key: Int] = [:]
 
   var count: Int { heap.count }
@@ -37,7 +37,7 @@ struct DueIndex<Key: Hashable> {
     giveBack()
   }
 
-  /// Takes out the first, where its time is `limit` or earlier.
+  /// Takes out the key with the earliest time, if that is `limit` or earlier.
   mutating func next(upTo limit: Int64) -> Key? {
     guard let first = heap.first, first.time <= limit else { return nil }
     remove(first.key)

@@ -1,11 +1,12 @@
 import DequeModule
 
-/// Things in the order in which their time comes, so that looking for what is due never walks all of them.
+/// A queue of elements with their times, so that looking for what is due never walks all of them.
 ///
-/// Times must be added in rising order, or nearly: one that is out of order only waits for those before it.
+/// Elements must be added in the order of their times, or nearly so: one with an earlier time than its predecessor
+/// comes out only after it.
 struct DueQueue<Element> {
   private var entries: Deque<(time: Int64, element: Element)> = []
-  /// Most that stood in it since its memory was last given back.
+  /// Most elements that stood in the queue since its memory was last given back.
   private var largest = 0
 
   var count: Int { entries.count }
@@ -16,11 +17,11 @@ struct DueQueue<Element> {
     largest = max(largest, entries.count)
   }
 
-  /// The first, where its time is `limit` or earlier.
+  /// Takes out the first element, if its time is `limit` or earlier.
   mutating func next(upTo limit: Int64) -> Element? {
     guard let first = entries.first, first.time <= limit else { return nil }
     entries.removeFirst()
-    // What a flood took is given back when most of it is over.
+    // The memory of a flood is given back once three quarters of its elements are gone.
     if largest > 1024 && entries.count < largest / 4 {
       entries = Deque(entries)
       largest = entries.count
@@ -28,6 +29,6 @@ struct DueQueue<Element> {
     return first.element
   }
 
-  /// What waits, in order.
+  /// Calls `body` for each element, first to last, and takes none out.
   func forEach(_ body: (Element) -> Void) { for entry in entries { body(entry.element) } }
 }

@@ -1,14 +1,15 @@
 #if MUTATIONS
-  /// A fault that the simulation puts into a broker, to see that it would be noticed. There is none in an optimised
-  /// build.
+  /// A fault that the simulation puts into a broker, to see that its checks would notice it. Optimised builds have
+  /// none.
   enum Mutation: CaseIterable {
-    /// A request that is asked again is done again.
+    /// A request that a gateway repeats is done again.
     case ignoresRetries
-    /// A position of any epoch is taken for one of this.
+    /// A position of any epoch is taken for one of the current epoch.
     case ignoresEpochs
-    /// Nobody is told of what is published.
+    /// Publications are delivered to no gateway.
     case dropsBroadcasts
-    /// What a broker finds of its last life's publications says nothing of what was asked: it is done again.
+    /// A broker that starts again does not load which requests and keys its publications belong to, so a repeated
+    /// request is done again.
     case forgetsDecisions
   }
 #endif

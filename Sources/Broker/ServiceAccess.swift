@@ -1,13 +1,15 @@
 public import Wire
 public import ZeroMQ
 
-/// Who may do what at an endpoint for services.
+/// What services may do at an endpoint, and which of them.
 public enum ServiceAccess: Sendable {
-  /// Whoever reaches it may do everything: an `ipc://` file that only the server's own user reaches.
+  /// Whoever reaches the endpoint may do everything: an `ipc://` file that only the server's own user can open.
   case everything
-  /// Every process on this machine, as the operator wants it: everything but the apps' channels and methods.
+  /// Every process on this machine, where the operator chose that, may do everything except with the apps' channels and
+  /// methods.
   case everyoneOnThisMachine
-  /// Services whose CURVE keys are listed, each what its grant says, by the name under which the list knows it.
+  /// Services whose CURVE keys are listed, each according to its grant. The grants are by the name that the list gives
+  /// the service.
   case keys([String: ServiceGrant], Curve.Role)
 
   var isEverything: Bool { if case .everything = self { true } else { false } }
@@ -16,7 +18,9 @@ public enum ServiceAccess: Sendable {
 
   var curve: Curve.Role? { if case .keys(_, let role) = self { role } else { nil } }
 
-  /// - Parameter user: as whom libzmq let the service in.
+  /// What a service may do.
+  ///
+  /// - Parameter user: the name under which libzmq let the service in; nil: it came without a key.
   func grant(of user: String?) -> ServiceGrant {
     switch self {
     case .everything: .everything

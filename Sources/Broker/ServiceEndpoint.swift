@@ -8,7 +8,8 @@ import ZeroMQ
 ///     reply      [request id] ["ok" or "error"] [result, JSON]
 ///     tap        [channel, then a zero byte] [about the publication, JSON] [payload]
 ///
-/// An empty frame before the request id, as REQ sockets send it, is given back. docs/PROTOCOL.md has all of it.
+/// Where an empty frame stands before the request id, as REQ sockets send it, it stands before the reply's too.
+/// docs/PROTOCOL.md describes all frames.
 final class ServiceEndpoint {
   private struct Caller {
     var identity: [UInt8]
@@ -33,7 +34,7 @@ final class ServiceEndpoint {
   private let commandsAccess: ServiceAccess
   private let tapAccess: ServiceAccess
   private let logger: Logger
-  /// Told of what a service's grant does not allow, with the service's name.
+  /// Called when a service asks for something that its grant does not allow, with the service's name.
   private let noteRefusal: (RefusalCause, String) -> Void
 
   /// Nil where services are switched off.
@@ -58,10 +59,10 @@ final class ServiceEndpoint {
     try commands.bind(commandsAddress)
     commandsEndpoint = try commands.lastEndpoint
     options.routerMandatory = nil
-    // What comes up the tap is subscriptions: a long one costs many times its length in libzmq's tree of prefixes.
+    // Services send only subscriptions here. A long prefix costs many times its length in libzmq's tree of prefixes.
     options.maxMessageBytes = 1024
     options.curve = tapAccess.curve
-    // Where not everybody may hear everything, each subscription is looked at before it counts.
+    // Where not everybody may hear everything, libzmq applies no subscription before ``admit(_:to:)`` has looked at it.
     options.xpubManual = tapAccess.isEverything ? nil : true
     tap = try Socket(context, .xpub, options)
     try tap.bind(tapAddress)
@@ -79,7 +80,7 @@ final class ServiceEndpoint {
         let received = try commands.receiveMultipart(
           into: &frames, maxFrames: 6, askingForUser: commandsAccess.goesByKey)
       else { return }
-      left -= frames.reduce(Ingress.messageCost) { $0 + $1.count }
+      left -= frames.reduce(BackboneInbox.messageCost) { $0 + $1.count }
       guard received.frames >= 2 else { continue }
       let hasDelimiter = frames[1].isEmpty
       let start = hasDelimiter ? 2 : 1
@@ -115,7 +116,8 @@ final class ServiceEndpoint {
           + "or a key in broker.services.keys")
   }
 
-  /// What a client's gateway checks for it: a payload that is not JSON would break the frames of those who read JSON.
+  /// Checks that a payload is JSON where its channel holds JSON, as a gateway does for its clients: any other payload
+  /// would break the frames of clients that read JSON.
   private func check(_ request: BrokerRequest) throws(ClientError) {
     let data: [UInt8]
     switch request {
@@ -157,7 +159,7 @@ final class ServiceEndpoint {
   /// Whether any service listens.
   var isTapped: Bool { subscriptions > 0 }
 
-  /// A subscription is a byte 1 and a prefix, its end a byte 0 and the prefix.
+  /// Reads subscriptions of services: a byte 1 and a prefix begins one, a byte 0 and the prefix ends it.
   func readSubscriptions(limit: Int) {
     for _ in 0..<limit {
       guard
@@ -175,7 +177,8 @@ final class ServiceEndpoint {
     }
   }
 
-  /// libzmq applies what is said here to whoever sent the subscription that was received last.
+  /// Subscribes a service to what it may hear of a prefix. libzmq applies the call to the peer whose subscription was
+  /// received last.
   private func admit(_ user: String?, to prefix: [UInt8]) {
     guard let topics = tapAccess.grant(of: user).topics(beginningWith: prefix) else {
       noteRefusal(.serviceTaps, Self.name(of: user))
@@ -188,7 +191,8 @@ final class ServiceEndpoint {
 
   private static func name(of user: String?) -> String { user ?? "without a key" }
 
-  /// XPUB drops what a slow service does not take; it sees the hole in the offsets and asks for the history.
+  /// Sends a publication to the services that listen. XPUB drops what a slow service does not take: the service sees
+  /// the hole in the offsets and asks for the history.
   func tap(_ channel: ChannelName, _ epoch: String, _ publication: Publication) {
     guard subscriptions > 0 else { return }
     let topic = Array(channel.string.utf8) + [ChannelName.topicTerminator]

@@ -1,25 +1,19 @@
-import Foundation
 import Wire
 
-/// A service's request as its frames stand on the wire, the request id taken off.
+/// Reads a service's request from its frames, which are those on the wire without the request id.
 enum ServiceRequest {
   static let wrongFrames = ClientError.badRequest.saying(
     "a request is the frames [id] [method] [parameters as JSON] and, for publish, [payload]")
 
-  /// Bytes of an idempotency key, as for clients: each is held for minutes.
+  /// Most bytes of an idempotency key, the same as for clients: each key is held in memory for minutes.
   private static let longestKey = 255
 
-  private struct Parameters: Decodable {
-    struct Position: Decodable {
-      var epoch: String
-      var offset: UInt64
-    }
-
+  private struct Parameters {
     var channel: String?
     var idempotencyKey: String?
     var tags: [String: String]?
     var limit: Int64?
-    var since: Position?
+    var since: StreamPosition?
     var reverse: Bool?
     var prefix: String?
     var key: String?
@@ -37,18 +31,51 @@ enum ServiceRequest {
     var uid: String?
     var issuedBefore: Int64?
     var expireAt: Int64?
+
+    init(_ frame: [UInt8]) throws(ClientError) {
+      let fields = try JSONArguments(frame, called: "the parameters")
+      channel = try fields.string("channel")
+      idempotencyKey = try fields.string("idempotency_key")
+      tags = try fields.stringMap("tags")
+      limit = try fields.number("limit")
+      since = try Self.position(fields["since"])
+      reverse = try fields.flag("reverse")
+      prefix = try fields.string("prefix")
+      key = try fields.string("key")
+      removed = try fields.flag("removed")
+      score = try fields.number("score")
+      offset = try fields.number("offset")
+      cursor = try fields.string("cursor")
+      method = try fields.string("method")
+      user = try fields.string("user")
+      client = try fields.string("client")
+      session = try fields.string("session")
+      whitelist = try fields.strings("whitelist")
+      code = try fields.number("code")
+      reason = try fields.string("reason")
+      uid = try fields.string("uid")
+      issuedBefore = try fields.number("issued_before")
+      expireAt = try fields.number("expire_at")
+    }
+
+    private static func position(_ value: JSONValue?) throws(ClientError) -> StreamPosition? {
+      guard let value else { return nil }
+      guard let fields = value.object, let epoch = fields["epoch"]?.string,
+        let offset = fields["offset"].flatMap({ UInt64($0.text) })
+      else { throw .badRequest.saying("since must be an object of an epoch and an offset") }
+      return StreamPosition(epoch: epoch, offset: offset)
+    }
   }
 
   static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
     guard let method = frames.first, frames.count <= 3 else { throw wrongFrames }
-    let parameters = try parameters(frames.count > 1 ? frames[1] : [])
+    let parameters = try Parameters(frames.count > 1 ? frames[1] : [])
     switch String(decoding: method, as: UTF8.self) {
     case "publish": return .publish(try publish(parameters, frames))
     case "history":
-      let since = parameters.since.map { StreamPosition(epoch: $0.epoch, offset: $0.offset) }
       return .history(
         .init(
-          channel: try channel(parameters), limit: limit(parameters.limit), since: since,
+          channel: try channel(parameters), limit: limit(parameters.limit), since: parameters.since,
           reverse: parameters.reverse ?? false))
     case "history_remove": return .historyRemove(try channel(parameters))
     case "presence": return .presence(try channel(parameters))
@@ -69,33 +96,17 @@ enum ServiceRequest {
     }
   }
 
-  private static func parameters(_ frame: [UInt8]) throws(ClientError) -> Parameters {
-    if frame.isEmpty { return Parameters() }
-    // Checked first: Foundation's decoder goes as deep as the sender wants.
-    do { try JSONSyntax.check(frame) } catch {
-      throw .badRequest.saying("the parameters are not JSON: \(error)")
-    }
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    do { return try decoder.decode(Parameters.self, from: Data(frame)) } catch {
-      throw .badRequest.saying(
-        "the parameters do not fit; they are channel, idempotency_key, tags, key, removed, score, "
-          + "offset, limit, cursor, since {epoch, offset}, reverse, prefix, method, user, client, session, whitelist, "
-          + "code, reason, uid, issued_before, expire_at")
-    }
-  }
-
   private static func channel(_ parameters: Parameters) throws(ClientError) -> ChannelName {
     do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
   }
 
-  /// Negative: as many as the broker allows.
+  /// How many are wanted: a negative number means as many as the broker allows, none given means 0.
   private static func limit(_ limit: Int64?) -> UInt32 {
     guard let limit else { return 0 }
     return limit < 0 ? .max : UInt32(clamping: limit)
   }
 
-  /// Names and fields as Centrifugo's server API has them.
+  /// Reads an order about connections or tokens. Methods and fields are named as in Centrifugo's server API.
   private static func order(_ method: String, _ parameters: Parameters) throws(ClientError) -> BrokerRequest {
     switch method {
     case "revoke_token":
@@ -139,7 +150,7 @@ enum ServiceRequest {
     return target
   }
 
-  /// A Close frame holds no more.
+  /// Most bytes of a reason: a Close frame holds no more (RFC 6455, 5.5).
   private static let longestReason = 123
 
   private static func reason(_ parameters: Parameters) throws(ClientError) -> String? {
@@ -178,7 +189,7 @@ enum ServiceRequest {
     return .init(channel: try channel(parameters), offset: offset, data: removes ? nil : frames[2], editor: nil)
   }
 
-  /// On behalf of a user: the service knows who that is.
+  /// Reads a call for an app, which a service makes on behalf of a user. The service is trusted to know who that is.
   private static func call(
     _ parameters: Parameters, _ frames: [[UInt8]]
   ) throws(ClientError) -> BrokerRequest.CallRequest {
@@ -190,7 +201,8 @@ enum ServiceRequest {
       caller: ClientInfo(user: user, client: "service"))
   }
 
-  /// Reads the command of a call, after all else was looked at: who may not say it is not told what is wrong with it.
+  /// Reads the command of a call, after the service's grant was checked: a service that may not call is not told what
+  /// is wrong with its command.
   static func readingCommand(of request: BrokerRequest) throws(ClientError) -> BrokerRequest {
     guard case .call(var call) = request, case .other(let other) = call.command else { return request }
     if !other.data.isEmpty { try ServiceEndpoint.checkJSON(other.data) }
@@ -199,7 +211,7 @@ enum ServiceRequest {
   }
 }
 
-/// Answers for services.
+/// Writes answers for services.
 enum ServiceReply {
   private static let ok = Array("ok".utf8)
   private static let error = Array("error".utf8)
@@ -248,7 +260,7 @@ enum ServiceReply {
     writer.write("offset", position.offset)
   }
 
-  /// What stands beside the payload on the tap.
+  /// The frame before the payload on the tap: JSON about the publication.
   static func about(_ publication: Publication, epoch: String) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in

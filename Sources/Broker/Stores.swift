@@ -7,9 +7,9 @@ final class Stores {
   let memory: any LogStore
   /// Keeps the others, and what apps keep.
   let disk: any LogStore
-  /// What waits for a store.
+  /// The inputs that wait for a store.
   private(set) var room = WaitingRoom()
-  /// Somebody else keeps what was kept on disk.
+  /// Another broker keeps the channels on disk now.
   var isLost = false
   private let configuration: BrokerConfiguration
 
@@ -19,14 +19,15 @@ final class Stores {
     self.configuration = configuration
   }
 
-  /// Where a channel with such options is kept.
+  /// The store that keeps a channel with such options.
   func store(of options: ChannelOptions) -> any LogStore { options.durability == .memory ? memory : disk }
 
   // MARK: Questions
 
-  /// What a store knows.
+  /// Asks a store a question for the input under way.
   ///
-  /// - Throws: ``ClientError/waits`` where it has to look; what the client is told where it cannot.
+  /// - Throws: ``ClientError/waits`` where the answer comes later; the error for the client where the store cannot
+  ///   answer.
   func ask(_ question: LogQuestion, of store: any LogStore, in turn: inout Turn) throws(ClientError) -> LogAnswer {
     guard let answer = turn.answer(to: question) ?? askNow(question, of: store) else {
       turn.missing.append(question)
@@ -51,7 +52,8 @@ final class Stores {
 
   // MARK: Channels
 
-  /// What the store knows of a channel that is not in use. While one loads it, all others wait for that.
+  /// Loads what the store knows of a channel that is not in use. While one input loads it, others that need it wait for
+  /// the same answer.
   func load(
     _ name: ChannelName, _ options: ChannelOptions, ifExists: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> OpenedChannel {
@@ -60,7 +62,9 @@ final class Stores {
     return try load(question, of: store(of: options), in: &turn)
   }
 
-  /// - Parameter question: opens a channel.
+  /// Loads a channel with the question that opens it (``LogQuestion/open(_:_:withEntries:ifExists:)``).
+  ///
+  /// - Throws: as ``ask(_:of:in:)``.
   func load(_ question: LogQuestion, of store: any LogStore, in turn: inout Turn) throws(ClientError) -> OpenedChannel {
     guard case .open(let name, _, _, let ifExists) = question else {
       preconditionFailure("a channel is loaded with the question that opens it")
@@ -76,22 +80,23 @@ final class Stores {
     return opened
   }
 
-  /// Who loaded a channel may not have it: the next who waited for it may.
+  /// Gives back a channel that the input under way has loaded and may not open. The next input that waited for it gets
+  /// it; where there is none, the store releases it.
   func giveBack(_ opened: OpenedChannel, _ name: ChannelName, _ options: ChannelOptions) {
     if !room.giveBack(opened, name) { store(of: options).release(name) }
   }
 
   // MARK: Inputs that wait
 
-  /// Whether a request must wait because it must not overtake one that does.
+  /// Whether a request must wait because another waits that it must not overtake.
   func isHeldUp(_ request: BrokerRequest, of requester: Requester) -> Bool {
     guard room.hasLines, let line = WaitingRoom.Line(request, of: requester) else { return false }
     return room.isHeldUp(line)
   }
 
-  /// The input under way needs something that is not there. Nothing of it has been done.
+  /// Parks the input under way until its missing questions are answered. Nothing of it has been done.
   ///
-  /// - Parameter waiting: nil: it is parked for the first time.
+  /// - Parameter waiting: the input as it waited before; nil: it is parked for the first time.
   func park(
     _ waiting: WaitingRoom.Waiting?, _ input: @autoclosure () -> WaitingRoom.Input, in turn: inout Turn
   ) {
@@ -99,7 +104,7 @@ final class Stores {
     turn.missing = []
   }
 
-  /// The input needs nothing yet, and must not overtake one that does.
+  /// Puts an input in line behind one that waits and that it must not overtake.
   func lineUp(_ input: WaitingRoom.Input) { room.lineUp(enter(input)) }
 
   private func enter(_ input: WaitingRoom.Input) -> WaitingRoom.Waiting {
@@ -108,7 +113,7 @@ final class Stores {
       let answer = request.answerLimit.map { configuration.bytes(of: $0) } ?? 0
       if let session = origin?.open {
         reserved = answer
-        session.holdBack(reserved)
+        session.reserve(reserved)
       }
       taken = request.cost + answer - reserved
     }
@@ -117,9 +122,9 @@ final class Stores {
     return waiting
   }
 
-  /// The store has answered.
+  /// Gives a store's answer to the inputs that wait for it.
   ///
-  /// - Parameter goOn: runs each input that can go on, in the order in which they came.
+  /// - Parameter goOn: runs an input that can go on; called in the order in which they came.
   func answered(_ question: LogQuestion, _ answer: LogAnswer, _ goOn: (WaitingRoom.Waiting) -> Void) {
     var answer = answer
     if room.takeSpoiled(question) {
@@ -128,13 +133,13 @@ final class Stores {
     }
     for waiting in room.answered(question, answer) { goOn(waiting) }
     room.handedOutAll()
-    // Nobody wanted it after all.
+    // None of the inputs opened the channel after all.
     if case .open(let name, _, _, _) = question, room.takeOpened(name) != nil { disk.release(name) }
   }
 
-  /// An input that has waited is done.
+  /// Takes an input out that has waited and is done.
   ///
-  /// - Returns: the one behind it, which can go on now.
+  /// - Returns: the next input in its line, which can go on now; nil: none can.
   func left(_ waiting: WaitingRoom.Waiting) -> WaitingRoom.Waiting? {
     room.left(waiting)
     return waiting.line.flatMap { room.next(in: $0) }
@@ -142,35 +147,37 @@ final class Stores {
 
   // MARK: Records that change
 
-  /// Whoever is reading the entry may read what it was.
+  /// Says that an entry is being changed: the answer of a store that is reading it now may hold what it was, and is
+  /// asked for again.
   func spoil(_ entry: @autoclosure () -> LogQuestion) { if !room.isEmpty { room.spoil(entry()) } }
 
-  /// What is held of a channel's entries is not true any more.
+  /// Drops the answers about a channel's entries that waiting inputs hold: they are not true any more.
   func forgetEntries(of name: ChannelName) { room.forgetEntries(of: name) }
 
   // MARK: Room
 
-  /// What the log took and has not on disk yet, in the log's own measure: delivered or not, it takes memory.
+  /// Bytes that the log took and has not on disk yet, in the log's own measure: delivered or not, they take memory.
   var pendingBytes: Int { disk.bytesWaiting }
 
-  /// Inputs that wait for a store before no more are read.
+  /// Most inputs that wait for a store; with as many, no more requests are read.
   static let mostWaiting = 100_000
 
-  /// So much waits for the log that requests should stay in their pipes, where their senders feel it.
+  /// So much waits for a store that requests should stay in their pipes, where their senders feel it.
   ///
-  /// Not while the disk refuses: what needs it is refused then, and the rest goes on.
+  /// While the disk refuses to write, what waits for it does not count: it may wait long, and requests that need no
+  /// disk should go on. Those that need it are refused.
   var areFull: Bool {
     if room.count >= Self.mostWaiting || room.bytes >= configuration.pendingBytes { return true }
     return pendingBytes >= configuration.pendingBytes && !disk.isRefusing
   }
 
-  /// So much of that has gone that requests are read again.
+  /// At most half of what makes ``areFull`` waits, so that requests may be read again.
   var haveRoom: Bool {
     if room.count > Self.mostWaiting / 2 || room.bytes > configuration.pendingBytes / 2 { return false }
     return pendingBytes <= configuration.pendingBytes / 2 || disk.isRefusing
   }
 
-  /// Bytes of requests that may be read before ``areFull``.
+  /// Bytes of requests that may be read before ``areFull`` is true.
   var bytesOfRoom: Int { max(0, configuration.pendingBytes - room.bytes - (disk.isRefusing ? 0 : pendingBytes)) }
 
   func sweep(at wall: Int64) {
@@ -185,12 +192,12 @@ final class Stores {
 }
 
 extension ClientError {
-  /// An input is given up until a store has answered (``Turn/missing``). Nobody is ever told.
+  /// Thrown to give an input up until a store has answered (``Turn/missing``). It is sent to nobody.
   static let waits = ClientError.internalError.saying("the server waits for its store")
 }
 
 extension LogError {
-  /// What a client is told of the log's trouble: no paths, but what to do.
+  /// What a client is told when the log fails: what to do, and no paths.
   var asClientError: ClientError {
     switch self {
     case .full, .readOnly:

@@ -6,43 +6,43 @@ import Wire
 ///
 /// States of an input:
 /// - running. Can transition to: done, parked (it needs what is not in memory), in line.
-/// - in line: one before it, which it must not overtake, is parked. Can transition to: running, dropped.
-/// - parked, with its questions. Can transition to: running (the last of them is answered), dropped (the link on which it
-///   came has another session, and nobody waits for it).
+/// - in line: an input before it, which it must not overtake, is parked. Can transition to: running, dropped.
+/// - parked, with its questions. Can transition to: running (the last question is answered), dropped (the link on which
+///   the input came has another session, and nobody waits for the answer).
 ///
-/// Inputs that wait for the same question go on in the order in which they came: so everything that concerns a channel
-/// waits its turn while the channel is loaded. What two clients do otherwise has no order; what must have one says so
-/// (``Line``).
+/// Inputs that wait for the same question go on in the order in which they came, so requests for a channel keep their
+/// order while the channel is loaded. Otherwise inputs of different clients have no order; inputs that must keep one
+/// share a ``Line``.
 struct WaitingRoom {
-  /// What must not be overtaken.
+  /// Inputs of one line keep their order, even where only some of them wait for a store.
   enum Line: Hashable {
-    /// Subscriptions of a gateway to a channel and their ends.
+    /// Subscribes and unsubscribes of one gateway for one channel.
     case interest(gateway: UInt64, ChannelName)
-    /// Commands of one connection for apps.
+    /// Commands for apps that came over one client's connection.
     case commands(IdentifierKey)
   }
 
   enum Input {
-    /// - link: on which it came; nil: it came from a service.
+    /// - link: the link on which the request came; nil: a service sent it.
     case request(BrokerRequest, Requester, RequestOccasion, link: LinkOrigin?)
     case refresh(AppHost, RefreshQueue.Place)
-    /// A list in memory alone was opened.
+    /// Works out all entries of an app's list that is in memory alone and was opened.
     case fill(AppHost, ChannelName)
-    /// Records of a lane are looked for whose time has come.
+    /// Looks for the records of a lane whose time has come.
     case look(AppHost, AppLaneLook)
-    /// A record's time has come.
+    /// Asks the app about a record whose time has come.
     case due(AppHost, key: String)
-    /// A map is opened because something in it is over.
+    /// Opens a map of which an entry's time is over.
     case openDue(ChannelName)
     case loadRecords(AppHost)
     case loadRevocations
   }
 
-  /// A link as it was when something came on it. A gateway that was forgotten and comes back has another: it asks anew for
-  /// what it still wants, so what came on the former must not be done as well.
+  /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still
+  /// wants, so a request of the former session must not be done as well.
   struct LinkOrigin {
     let link: PeerLink
-    /// Nil where the link overflowed with what came on it.
+    /// Nil where the request's own message made the link overflow.
     let session: PeerSession?
 
     init(_ link: PeerLink) {
@@ -50,7 +50,7 @@ struct WaitingRoom {
       session = link.open
     }
 
-    /// The session in which it came, where the link has it still.
+    /// The session in which the request came, if the link still has it.
     var open: PeerSession? { link.open === session ? session : nil }
     var isOpen: Bool { open != nil }
   }
@@ -58,12 +58,12 @@ struct WaitingRoom {
   final class Waiting {
     let input: Input
     let line: Line?
-    /// Bytes of its answer, for which room is held back on its link.
+    /// Bytes for which room is held back on the input's link, for its answer.
     let reserved: Int
-    /// What the request takes, and its answer where no link holds room back for it.
+    /// Bytes of memory that count for the input: the request, and its answer where no link holds room back for that.
     let bytes: Int
     fileprivate var known: [StoreReply] = []
-    /// Questions that are not answered. 0: it is running, or done.
+    /// How many of the input's questions have no answer yet. 0: it is running, or done.
     fileprivate(set) var missing = 0
 
     init(_ input: Input, reserved: Int, bytes: Int) {
@@ -73,7 +73,7 @@ struct WaitingRoom {
       self.bytes = bytes
     }
 
-    /// What it was told, to be run with.
+    /// Takes the answers that the input got, for its next run.
     func takeKnown() -> [StoreReply] {
       defer { known = [] }
       return known
@@ -83,25 +83,25 @@ struct WaitingRoom {
   }
 
   private struct Row {
-    /// Its first is parked.
+    /// The input at the head of the line is parked, so the rest must wait.
     var isHeldUp = true
     var rest: Deque<Waiting> = []
   }
 
   private var waiting: [LogQuestion: [Waiting]] = [:]
-  /// Behind the input of a line that is parked, those that came after it.
+  /// Lines of which an input waits, with the inputs behind it.
   private var lines: [Line: Row] = [:]
-  /// Questions whose answers will not be true any more.
+  /// Open questions about things that changed meanwhile: their answers are asked for again.
   private var spoiled: Set<LogQuestion> = []
-  /// Channels that are being loaded.
+  /// The question with which each channel is being loaded.
   private var opening: [ChannelName: LogQuestion] = [:]
-  /// Loaded channels that nobody has taken yet.
+  /// Loaded channels that no input has opened yet.
   private var opened: [ChannelName: OpenedChannel] = [:]
-  /// The channel for which inputs go on now.
+  /// The channel that was just loaded, while the inputs that waited for it run.
   private var handedOut: ChannelName?
-  /// How many questions are open about a channel that is in use.
+  /// How many questions about each channel that is in use have no answer yet.
   private var reading: [ChannelName: Int] = [:]
-  /// Inputs that wait, parked or in line, and what they take.
+  /// Inputs that wait, parked or in line, and the bytes that count for them.
   private(set) var count = 0
   private(set) var bytes = 0
 
@@ -112,57 +112,58 @@ struct WaitingRoom {
 
   func isAsked(_ question: LogQuestion) -> Bool { waiting[question] != nil }
 
-  /// The store answers later.
+  /// Notes a question that a store answers later.
   mutating func asked(_ question: LogQuestion) {
     waiting[question] = []
     if case .open(let name, _, _, _) = question { opening[name] = question }
     if let name = question.channelInUse { reading[name, default: 0] += 1 }
   }
 
-  /// Somebody reads the channel, or changes what it holds: it must not be forgotten meanwhile.
+  /// Whether a question about the channel is open: the channel must not be forgotten meanwhile.
   func isReading(_ name: ChannelName) -> Bool { !reading.isEmpty && reading[name] != nil }
 
   func opening(_ name: ChannelName) -> LogQuestion? { opening.isEmpty ? nil : opening[name] }
 
-  /// A channel that has been loaded, once.
+  /// Takes a channel that has been loaded; the first input that asks gets it.
   ///
-  /// - Parameter ifExists: one to which nothing was ever written is left to who will write.
+  /// - Parameter ifExists: the input opens the channel only if something was ever published there. A channel without
+  ///   publications is then returned and stays here, for an input that will write to it.
   mutating func takeOpened(_ name: ChannelName, ifExists: Bool = false) -> OpenedChannel? {
     if opened.isEmpty { return nil }
     if ifExists, let opened = opened[name], !opened.exists { return opened }
     return opened.removeValue(forKey: name)
   }
 
-  /// Who took a channel may not have it: the next who waited for it may.
+  /// Puts a channel back that an input took and may not open, for the next input that waited for it.
   ///
-  /// - Returns: false where nobody else waited.
+  /// - Returns: false where no inputs that waited for the channel are running now: the store has to release it.
   mutating func giveBack(_ channel: OpenedChannel, _ name: ChannelName) -> Bool {
     guard handedOut == name else { return false }
     opened[name] = channel
     return true
   }
 
-  /// All who waited for the answer have gone on.
+  /// Notes that all inputs that waited for the loaded channel have run.
   mutating func handedOutAll() { handedOut = nil }
 
-  /// What is held of a channel's entries is not true any more.
+  /// Drops the answers about a channel's entries that waiting inputs hold: they are not true any more.
   mutating func forgetEntries(of name: ChannelName) {
     for inputs in waiting.values {
       for input in inputs { input.forget { if case .entry(name, _) = $0 { true } else { false } } }
     }
   }
 
-  /// What was asked for is changed: the answer that comes may be the former one.
+  /// Notes that what an open question asks about is being changed: its answer may come out as it was before.
   mutating func spoil(_ question: LogQuestion) {
     if isAsked(question) { spoiled.insert(question) }
   }
 
-  /// - Returns: true where the answer is not true any more, and the question is to be asked again.
+  /// Whether a question was spoiled: its answer may not be true any more, and it is to be asked again.
   mutating func takeSpoiled(_ question: LogQuestion) -> Bool { spoiled.remove(question) != nil }
 
   // MARK: Inputs
 
-  /// The input goes on when the questions are answered, all of which are asked.
+  /// Parks an input until the questions are answered. Each of them must have been asked (``asked(_:)``).
   mutating func park(_ input: Waiting, until questions: [LogQuestion], known: [StoreReply]) {
     input.known = known
     input.missing = 0
@@ -174,26 +175,26 @@ struct WaitingRoom {
     precondition(input.missing > 0, "an input waits for a question that was asked")
   }
 
-  /// An input has to wait, for the first time.
+  /// Counts an input that has to wait for the first time.
   mutating func entered(_ input: Waiting) {
     count += 1
     bytes += input.bytes
   }
 
-  /// Whether an input of the line must wait, though it needs nothing.
+  /// Whether an input of the line must wait although it needs nothing of a store.
   func isHeldUp(_ line: Line) -> Bool { lines[line] != nil }
 
-  /// An input waits behind those of its line.
+  /// Puts an input at the end of its line.
   mutating func lineUp(_ input: Waiting) { if let line = input.line { lines[line]?.rest.append(input) } }
 
-  /// An input that has waited is done.
+  /// Counts an input that has waited and is done.
   mutating func left(_ input: Waiting) {
     count -= 1
     bytes -= input.bytes
     if let line = input.line { lines[line]?.isHeldUp = false }
   }
 
-  /// The next of a line, unless the one before it is parked.
+  /// Takes the next input of a line, unless the one before it is parked. A line without inputs is dropped.
   mutating func next(in line: Line) -> Waiting? {
     guard lines[line]?.isHeldUp == false else { return nil }
     if let next = lines[line]?.rest.popFirst() { return next }
@@ -201,7 +202,7 @@ struct WaitingRoom {
     return nil
   }
 
-  /// The store has answered.
+  /// Gives an answer to the inputs that wait for it.
   ///
   /// - Returns: the inputs that can go on, in the order in which they came.
   mutating func answered(_ question: LogQuestion, _ answer: LogAnswer) -> [Waiting] {
@@ -210,7 +211,7 @@ struct WaitingRoom {
     if case .open(let name, _, _, let ifExists) = question {
       opening[name] = nil
       if case .opened(let channel) = answer, channel.exists || !ifExists {
-        // Whoever takes it first has it; for the others it is in use then.
+        // The first input that runs takes the channel and opens it; the others then find it in use.
         opened[name] = channel
         handedOut = name
         return ready(inputs, nil)
@@ -239,7 +240,7 @@ extension WaitingRoom.Line {
     switch request {
     case .subscribe(let subscribe): self = .interest(gateway: gateway, subscribe.channel)
     case .unsubscribe(let unsubscribe): self = .interest(gateway: gateway, unsubscribe.channel)
-    // A gateway asks for itself, for many people one beside the other.
+    // A call without a client is the gateway's own, made for many people: these need no order.
     case .call(let call) where call.caller.client.isEmpty: return nil
     case .call(let call): self = .commands(IdentifierKey(call.caller.client))
     default: return nil

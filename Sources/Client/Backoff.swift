@@ -1,4 +1,5 @@
-/// How long to wait before the next try: between `minimum` and a ceiling that doubles with each failure, up to `maximum`.
+/// How long to wait before the next try: between `minimum` and a ceiling that doubles with each failure, up to
+/// `maximum`.
 ///
 /// The whole span is random. After a server's restart every client fails at the same moment; a fixed delay would
 /// bring all of them back at the same moment too, and again at each doubling.

@@ -22,7 +22,7 @@ final class EventQueue<Element: Sendable & Weighed>: Sendable {
     (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
   }
 
-  /// False where the event did not fit: it was not taken. One event always fits into an empty queue.
+  /// Returns false where the event did not fit and was not taken. One event always fits into an empty queue.
   func push(_ element: Element) -> Bool {
     let before = waiting.load(ordering: .relaxed)
     guard before == 0 || before < limit - min(limit, element.weight) else { return false }
@@ -30,7 +30,7 @@ final class EventQueue<Element: Sendable & Weighed>: Sendable {
     return true
   }
 
-  /// Takes the event over the limit and ends the sequence after it.
+  /// Ends the sequence, after a last event that is taken even where it goes over the limit.
   func finish(with last: Element? = nil) {
     if let last { put(last) }
     continuation.finish()
@@ -46,7 +46,8 @@ final class EventQueue<Element: Sendable & Weighed>: Sendable {
   func makeIterator() -> AsyncStream<Element>.Iterator { stream.makeAsyncIterator() }
 }
 
-/// The events of a ``Subscription`` or of a ``RealtimeClient``, for one reader: a second one would get some of them only.
+/// The events of a ``Subscription`` or of a ``RealtimeClient``, for one reader: a second one would get some of them
+/// only.
 public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let makeIterator: @Sendable () -> AsyncIterator
 

@@ -1,7 +1,7 @@
 public import Wire
 
-/// What can be asked of the server without a subscription. Each waits for the connection and for the answer, together
-/// no longer than ``Options/timeout``.
+/// What can be asked of the server without a subscription. Each call waits for the connection and for the answer,
+/// together no longer than ``Options/timeout``.
 extension RealtimeClient {
   /// - Parameters:
   ///   - data: JSON, unless the channel's namespace takes any bytes.
@@ -58,9 +58,9 @@ extension RealtimeClient {
 
 /// Who is on a channel.
 public struct PresenceList: Sendable, Equatable {
-  /// By identifier of the connection.
+  /// The members, by the identifier of their connection.
   public var clients: [String: ClientInfo]
-  /// There are more than the answer names: show the number from ``PresenceStats``, and these as some of them.
+  /// There are more members than the answer names: show the number from ``PresenceStats``, and these as some of them.
   public var isPartial: Bool
 
   public init(clients: [String: ClientInfo], isPartial: Bool = false) {

@@ -6,15 +6,19 @@ public enum AESGCM {
   public static let nonceBytes = 12
   public static let tagBytes = 16
 
-  /// It was not sealed so, with this key and these bytes beside it; or the key has another length.
+  /// The bytes were not sealed with this key and these authenticated bytes, or the key has neither 16 nor 32 bytes.
   public struct Refusal: Error, Equatable {
     public init() {}
   }
 
+  /// Seals bytes.
+  ///
   /// - Parameters:
-  ///   - authenticated: bytes that opening it has to name again.
-  ///   - nonce: one that the key was never used with; nil: drawn at random, which is safe for 2^32 uses of a key.
-  /// - Returns: the nonce, what is sealed, and the tag.
+  ///   - authenticated: bytes that are not part of the result, and that ``open(_:with:authenticating:)`` has to be
+  ///     given.
+  ///   - nonce: 12 bytes that the key was never used with; nil: drawn at random, which is safe for 2^32 uses of a key.
+  /// - Returns: the nonce, the ciphertext, and the tag.
+  /// - Throws: where the key or the nonce has a wrong length.
   public static func seal(
     _ bytes: [UInt8], with key: SecretKey, authenticating authenticated: [UInt8] = [], nonce: [UInt8]? = nil
   ) throws(Refusal) -> [UInt8] {
@@ -37,7 +41,9 @@ public enum AESGCM {
     return sealed
   }
 
-  /// What ``seal(_:with:authenticating:nonce:)`` returned.
+  /// Opens what ``seal(_:with:authenticating:nonce:)`` returned.
+  ///
+  /// - Throws: where it was changed, or sealed with another key or other authenticated bytes.
   public static func open(
     _ sealed: [UInt8], with key: SecretKey, authenticating authenticated: [UInt8] = []
   ) throws(Refusal) -> [UInt8] {
@@ -46,7 +52,9 @@ public enum AESGCM {
       sealed[nonceBytes...], nonce: Array(sealed[..<nonceBytes]), with: key, authenticating: authenticated)
   }
 
-  /// - Parameter sealed: without its nonce.
+  /// Opens sealed bytes whose nonce stands elsewhere.
+  ///
+  /// - Parameter sealed: the ciphertext and the tag.
   public static func open(
     _ sealed: ArraySlice<UInt8>, nonce: [UInt8], with key: SecretKey, authenticating authenticated: [UInt8] = []
   ) throws(Refusal) -> [UInt8] {
@@ -76,7 +84,9 @@ public enum AESGCM {
     }
   }
 
-  /// - Parameter body: gets a context that has the key, the nonce and what is authenticated beside.
+  /// Runs `body` with a context that has the key, the nonce and the authenticated bytes.
+  ///
+  /// - Returns: false where OpenSSL refused any of it, or `body` returned false.
   private static func with(
     _ key: SecretKey, _ nonce: [UInt8], _ authenticated: [UInt8], isSealing: Bool, _ body: (OpaquePointer) -> Bool
   ) -> Bool {

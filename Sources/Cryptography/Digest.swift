@@ -2,13 +2,14 @@ internal import COpenSSL
 
 /// Digests (FIPS 180-4).
 public enum Digest: Sendable, CaseIterable {
-  /// Broken for signatures. The WebSocket handshake asks for it (RFC 6455, section 1.3), where it protects nothing.
+  /// SHA-1, which is broken for signatures. The WebSocket handshake requires it (RFC 6455, section 1.3), where it
+  /// protects nothing.
   case sha1
   case sha256
   case sha384
   case sha512
 
-  /// Bytes of its results.
+  /// Bytes of a result.
   public var count: Int {
     switch self {
     case .sha1: 20
@@ -25,7 +26,7 @@ public enum Digest: Sendable, CaseIterable {
     return result
   }
 
-  /// A keyed digest (RFC 2104).
+  /// The keyed digest of a message: HMAC (RFC 2104).
   public func authenticate(_ message: [UInt8], with key: SecretKey) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: count)
     let isDone = unsafe key.withBytes { key in
@@ -36,7 +37,8 @@ public enum Digest: Sendable, CaseIterable {
     return result
   }
 
-  /// Whether a keyed digest is the message's. Takes as long for any wrong one.
+  /// Whether `tag` is the message's keyed digest. The comparison takes the same time for any wrong tag of the right
+  /// length.
   public func isAuthentic(_ message: [UInt8], _ tag: [UInt8], with key: SecretKey) -> Bool {
     let expected = authenticate(message, with: key)
     return unsafe tag.count == expected.count && CRYPTO_memcmp(tag, expected, expected.count) == 0
@@ -49,13 +51,5 @@ public enum Digest: Sendable, CaseIterable {
     case .sha384: unsafe EVP_sha384()
     case .sha512: unsafe EVP_sha512()
     }
-  }
-
-  /// The answer to a client's `Sec-WebSocket-Key` (RFC 6455, section 4.2.2).
-  public static func webSocketAccept(key: String) -> String {
-    let digest = Digest.sha1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
-    var base64 = [UInt8](repeating: 0, count: 29)  // 28 characters and a NUL.
-    unsafe EVP_EncodeBlock(&base64, digest, 20)
-    return String(decoding: base64.prefix(28), as: UTF8.self)
   }
 }

@@ -1,5 +1,5 @@
 extension Collection<UInt8> {
-  /// Two lower-case digits for each byte.
+  /// The bytes as text: two lower-case hexadecimal digits for each.
   public var hexadecimal: String {
     var text: [UInt8] = []
     text.reserveCapacity(2 * count)

@@ -2,13 +2,13 @@ internal import COpenSSL
 
 /// A key that makes signatures.
 public final class PrivateKey: Sendable {
-  /// Its public half.
+  /// The key's public half.
   public let publicKey: PublicKey
   private var handle: KeyHandle { publicKey.handle }
 
   private init(_ handle: KeyHandle) throws(UnusableKey) { publicKey = try PublicKey(handle) }
 
-  /// A new one, drawn at random.
+  /// A new ECDSA key, drawn at random.
   public convenience init(on curve: Curve) throws(UnusableKey) {
     try self.init(unsafe KeyHandle(copenssl_new_ec_key(curve.rawValue)))
   }
@@ -16,7 +16,7 @@ public final class PrivateKey: Sendable {
   /// A new Ed25519 key, drawn at random.
   public convenience init() throws(UnusableKey) { try self.init(unsafe KeyHandle(copenssl_new_ed25519_key())) }
 
-  /// - Parameters: all as big-endian numbers.
+  /// An RSA key from its numbers, all big-endian.
   public convenience init(
     rsaModulus modulus: [UInt8], exponent: [UInt8], privateExponent: [UInt8]
   ) throws(UnusableKey) {
@@ -26,8 +26,10 @@ public final class PrivateKey: Sendable {
           modulus, modulus.count, exponent, exponent.count, privateExponent, privateExponent.count)))
   }
 
-  /// - Parameter digest: RSA's; the other kinds have one of their own.
-  /// - Throws: where OpenSSL cannot, which it can where the key is whole and there is memory.
+  /// Signs a message.
+  ///
+  /// - Parameter digest: for RSA keys; the other kinds have one of their own.
+  /// - Throws: where OpenSSL fails, which it does only if the key is not whole or memory is out.
   public func sign(_ message: [UInt8], digest: Digest = .sha256) throws(UnusableKey) -> [UInt8] {
     defer { ERR_clear_error() }
     switch publicKey.kind {

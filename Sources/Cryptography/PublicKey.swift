@@ -6,7 +6,7 @@ public enum Curve: String, Sendable, CaseIterable {
   case p384 = "P-384"
   case p521 = "P-521"
 
-  /// Bytes of a coordinate, and of each of a signature's two numbers.
+  /// Bytes of a point's coordinate, and of each of a signature's two numbers.
   public var coordinateBytes: Int {
     switch self {
     case .p256: 32
@@ -15,7 +15,7 @@ public enum Curve: String, Sendable, CaseIterable {
     }
   }
 
-  /// Of signatures, as tokens use it (RFC 7518, section 3.4).
+  /// The digest for signatures, as tokens use it (RFC 7518, section 3.4).
   public var digest: Digest {
     switch self {
     case .p256: .sha256
@@ -25,26 +25,26 @@ public enum Curve: String, Sendable, CaseIterable {
   }
 }
 
-/// What signatures a key makes or checks.
+/// The kind of signatures that a key makes or checks.
 public enum KeyKind: Sendable, Equatable {
   /// RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2).
   case rsa
-  /// The signature is its two numbers, one after the other, as tokens write it.
+  /// ECDSA. A signature is its two numbers, one after the other, as tokens write it (RFC 7518, section 3.4).
   case ecdsa(Curve)
-  /// RFC 8032.
+  /// Ed25519 (RFC 8032).
   case ed25519
 }
 
-/// These are not the parts or the text of a key that is used here.
+/// The given parts or text are no key, or a key of a kind or size that is not used here.
 public struct UnusableKey: Error, Equatable {
   public init() {}
 }
 
 /// A key that checks signatures.
 public final class PublicKey: Sendable {
-  /// Fewer bits of an RSA key are no protection any more.
+  /// Least bits of an RSA key: with fewer it protects no more.
   public static let leastRSABits = 2048
-  /// A key set must not make each check of a token take seconds.
+  /// Most bits of an RSA key, so that a key set cannot make each check of a token take seconds.
   public static let mostRSABits = 8192
 
   public let kind: KeyKind
@@ -55,22 +55,22 @@ public final class PublicKey: Sendable {
     self.handle = handle
   }
 
-  /// - Parameter pem: `-----BEGIN PUBLIC KEY-----` and what follows. The private half of a key is refused: it has no
-  ///   business in a server's configuration.
+  /// - Parameter pem: text that begins with `-----BEGIN PUBLIC KEY-----`. A private key is refused: it has no business
+  ///   in a server's configuration.
   public convenience init(pem: String) throws(UnusableKey) {
     guard pem.contains("PUBLIC KEY-----") else { throw UnusableKey() }
     let text = Array(pem.utf8)
     try self.init(unsafe KeyHandle(copenssl_pem_public_key(text, text.count)))
   }
 
-  /// - Parameters: both as big-endian numbers.
+  /// An RSA key from its numbers, both big-endian.
   public convenience init(rsaModulus modulus: [UInt8], exponent: [UInt8]) throws(UnusableKey) {
     guard modulus.count <= Self.mostRSABits / 8 + 1, exponent.count <= 8, !exponent.isEmpty else { throw UnusableKey() }
     try self.init(
       unsafe KeyHandle(copenssl_rsa_key(modulus, modulus.count, exponent, exponent.count, nil, 0)))
   }
 
-  /// - Parameters: x and y of the point, each of the curve's length.
+  /// An ECDSA key from the coordinates of its point, each of ``Curve/coordinateBytes``.
   public convenience init(_ curve: Curve, x: [UInt8], y: [UInt8]) throws(UnusableKey) {
     guard x.count == curve.coordinateBytes, y.count == curve.coordinateBytes else { throw UnusableKey() }
     let point = [4] + x + y
@@ -83,9 +83,9 @@ public final class PublicKey: Sendable {
       unsafe KeyHandle(EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count)))
   }
 
-  /// Whether the signature is the message's.
+  /// Whether the signature was made for the message with this key's private half.
   ///
-  /// - Parameter digest: RSA's; the other kinds have one of their own.
+  /// - Parameter digest: for RSA keys; the other kinds have one of their own.
   public func isSignature(_ signature: [UInt8], of message: [UInt8], digest: Digest = .sha256) -> Bool {
     defer { ERR_clear_error() }
     guard case .ecdsa(let curve) = kind else {
@@ -103,7 +103,7 @@ public final class PublicKey: Sendable {
     return unsafe Array(UnsafeBufferPointer(start: der, count: Int(count)))
   }
 
-  /// `-----BEGIN PUBLIC KEY-----` and what follows.
+  /// The key as PEM text, which begins with `-----BEGIN PUBLIC KEY-----`.
   public var pem: String {
     var text = [UInt8](repeating: 0, count: 4096)
     let count = unsafe copenssl_write_public_pem(handle.key, &text, text.count)
@@ -111,7 +111,7 @@ public final class PublicKey: Sendable {
     return String(decoding: text.prefix(Int(count)), as: UTF8.self)
   }
 
-  /// Of an elliptic curve, 4, x and y; of Ed25519, its 32 bytes; empty for RSA.
+  /// The key's bytes: for ECDSA a 4, x and y; for Ed25519 its 32 bytes; empty for RSA.
   public var point: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 1 + 2 * Curve.p521.coordinateBytes)
     var count = bytes.count
@@ -124,7 +124,7 @@ public final class PublicKey: Sendable {
   }
 }
 
-/// OpenSSL's key, which several threads may use at a time as long as none changes it.
+/// OpenSSL's key. It is never changed after it was made, and OpenSSL lets several threads use such a key at a time.
 @safe final class KeyHandle: @unchecked Sendable {
   let key: OpaquePointer
 
@@ -158,6 +158,8 @@ public final class PublicKey: Sendable {
     }
   }
 
+  /// Whether the signature is the message's, in OpenSSL's form.
+  ///
   /// - Parameter digest: nil for keys that have one of their own.
   func verify(_ signature: [UInt8], _ message: [UInt8], _ digest: Digest?) -> Bool {
     guard let context = unsafe EVP_MD_CTX_new() else { return false }

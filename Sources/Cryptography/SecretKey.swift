@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// Bytes that nobody can guess.
 public enum Randomness {
-  /// From OpenSSL's generator, which the kernel seeds. Ends the process where there is none: without it nothing is safe.
+  /// Bytes from OpenSSL's generator, which the kernel seeds. Ends the process if the generator does not work, because
+  /// nothing is safe without it.
   public static func bytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let isDone = unsafe RAND_bytes(&bytes, Int32(count)) == 1
@@ -11,7 +12,7 @@ public enum Randomness {
   }
 }
 
-/// Bytes that are a secret: their memory is overwritten when the last copy goes.
+/// Bytes that are a secret: their memory is overwritten when the last reference goes.
 @safe public final class SecretKey: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
 
@@ -21,7 +22,7 @@ public enum Randomness {
     count = bytes.count
   }
 
-  /// Drawn at random.
+  /// A key of so many bytes, drawn at random.
   public convenience init(randomBytes count: Int) {
     var bytes = Randomness.bytes(count)
     self.init(bytes)
@@ -35,16 +36,16 @@ public enum Randomness {
 
   public let count: Int
 
-  /// A copy, which its owner has to keep secret.
+  /// A copy of the bytes, which its owner has to keep secret. It is not overwritten.
   public var bytes: [UInt8] { unsafe withBytes { unsafe Array($0) } }
 
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     unsafe try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
   }
 
-  /// Keys derived from this one (HKDF, RFC 5869): each `info` has its own.
+  /// A key derived from this one (HKDF, RFC 5869). Each `info` has its own.
   ///
-  /// - Parameter count: of bytes; at most 255 times the digest's.
+  /// - Parameter count: bytes of the derived key; at most 255 times the digest's.
   public func derived(salt: [UInt8] = [], info: [UInt8], count: Int, with digest: Digest = .sha256) -> SecretKey {
     precondition((1...255 * digest.count).contains(count), "HKDF makes 1 to 255 digests of bytes, not \(count)")
     let salt = SecretKey(salt.isEmpty ? [UInt8](repeating: 0, count: digest.count) : salt)

@@ -4,7 +4,7 @@ import ZeroMQ
 
 /// Requests that the gateway itself makes of the broker, in somebody's name: about pictures, which come over HTTP.
 final class GatewayCalls: Sendable {
-  /// Stands where a connection's number stands otherwise; connections are counted from the other end.
+  /// Stands in place of a connection's number in these requests. Connections are counted upwards, so none has it.
   static let connection = UInt64.max
 
   typealias Answer = @Sendable (BrokerResponse) -> Void
@@ -16,7 +16,7 @@ final class GatewayCalls: Sendable {
 
   private let uplink: Mailbox<UplinkMessage>
   private let state = Mutex(State())
-  /// Bounded: each upload makes one.
+  /// Calls that may wait for an answer at a time; one more is refused. Each upload makes one.
   private static let mostWaiting = 4096
 
   init(uplink: Mailbox<UplinkMessage>) { self.uplink = uplink }
@@ -33,11 +33,11 @@ final class GatewayCalls: Sendable {
     guard let tag else { return answer(overloaded) }
     let source = RequestSource(loop: 0, connection: Self.connection, tag: tag)
     let message = UplinkMessage.request(GatewayRequest(source: source, format: .json, request: request))
-    // Taken where the mailbox is full too: there are few enough of these.
-    if !uplink.post(message, cost: 512) && !uplink.post(message, cost: 0) { take(tag: tag, overloaded) }
+    // A full mailbox takes it too, without cost: `mostWaiting` bounds these messages already.
+    if !uplink.post(message, cost: 512) && !uplink.post(message, cost: 0) { answered(tag: tag, overloaded) }
   }
 
-  func take(tag: UInt64, _ response: BrokerResponse) {
+  func answered(tag: UInt64, _ response: BrokerResponse) {
     state.withLock { $0.waiting.removeValue(forKey: tag) }?(response)
   }
 }

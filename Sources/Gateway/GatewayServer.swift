@@ -27,7 +27,7 @@ public struct GatewayConfiguration: Sendable {
   }
   /// Threads for clients; 0: one for each core but one, which the backbone thread has.
   public var eventLoops = 0
-  /// Milliseconds.
+  /// Milliseconds between two heartbeats to the broker.
   public var heartbeatInterval: Int64 = 1000
   /// Milliseconds after which a command that the broker did not answer fails.
   public var requestTimeout: Int64 = 10_000
@@ -35,7 +35,7 @@ public struct GatewayConfiguration: Sendable {
   public var uplinkWindowBytes = 1 << 20
   /// Bytes of answers to one client's reads that may be under way; more reads wait.
   public var clientReadWindowBytes = 2 << 20
-  /// The same of all clients together: each event loop has its part.
+  /// Bytes of answers to all clients' reads together that may be under way: each event loop has its part.
   public var readWindowBytes = 16 << 20
   /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
   public var maximumSubscribersPerChannel = 0
@@ -53,7 +53,7 @@ public struct GatewayConfiguration: Sendable {
 /// Life: make it, give ``makeLink(over:loop:)`` to the backbone thread, ``listen()``, ``stop(deadline:)``.
 public final class GatewayServer: Sendable {
   private let configuration: GatewayConfiguration
-  /// Drawn at the start.
+  /// The gateway's identity on the link, drawn when it starts.
   public let gateway = UInt64.random(in: .min ... .max)
   private let rules: SessionRules
   private let group: MultiThreadedEventLoopGroup
@@ -103,7 +103,7 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
+        let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
@@ -132,7 +132,8 @@ public final class GatewayServer: Sendable {
     try await startUp()
   }
 
-  /// What begins when all parts are there. Each event loop takes by itself what a turn that it has run brings it.
+  /// Begins what needs all parts: watching the certificate files, and mailboxes from which each event loop takes by
+  /// itself what a turn that it has run brings it.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
     for (mailbox, shard) in zip(mailboxes, shards) {
@@ -140,7 +141,7 @@ public final class GatewayServer: Sendable {
     }
   }
 
-  /// Nil where no user is counted.
+  /// The accounts of users; nil where the configuration limits no user.
   private static func accounts(_ session: SessionConfiguration) -> UserAccounts? {
     if session.userRates.isUnlimited && session.maximumConnectionsPerUser == 0 { return nil }
     return UserAccounts(session.userRates, mostConnections: session.maximumConnectionsPerUser)
@@ -151,7 +152,7 @@ public final class GatewayServer: Sendable {
   public func reloadCertificates() { _ = certificates?.reload() }
 
   /// The gateway's part of the backbone thread; call it there.
-  public func makeLink(over pipe: BackbonePipe, loop: Loop) throws -> any LoopParticipant {
+  public func makeLink(over pipe: BackbonePipe, loop: BackboneLoop) throws -> any BackboneParticipant {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
@@ -161,7 +162,7 @@ public final class GatewayServer: Sendable {
     linkConfiguration.requestTimeout = configuration.requestTimeout
     linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
     linkConfiguration.maximumSubscribers = configuration.maximumSubscribersPerChannel
-    return try GatewayLoop(
+    return try GatewayBackbone(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
@@ -200,9 +201,10 @@ public final class GatewayServer: Sendable {
   private func endSessions(within deadline: TimeAmount) async {
     let ended = zip(eventLoops, shards).map { eventLoop, shard in
       let promise = eventLoop.makePromise(of: Void.self)
-      // Whichever comes first: the second word on a promise is not heard.
+      // The deadline or the last session's end, whichever comes first: the second `succeed` does nothing.
       eventLoop.scheduleTask(in: deadline) { promise.succeed() }
-      // The second half is for those who take their time with the Close frame.
+      // After half of the deadline sessions end without their last answers: the other half is for clients that take
+      // their time with the Close frame.
       eventLoop.scheduleTask(in: .nanoseconds(deadline.nanoseconds / 2)) { shard.value.shutDownNow() }
       eventLoop.execute { shard.value.shutDown { promise.succeed() } }
       return promise.futureResult

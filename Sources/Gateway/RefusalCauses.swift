@@ -67,7 +67,8 @@ extension RefusalCause {
   static let slowCut = RefusalCause(
     "slow_cut", "a client that read too slowly did not read that either, and was cut off (client.slow_close_grace)")
 
-  /// Of a connection that the server ends because of the client; nil for an end that is nobody's fault.
+  /// The cause of a connection's end, where the server ends it because of the client; nil for an end that is nobody's
+  /// fault.
   static func closing(_ code: DisconnectCode) -> RefusalCause? { closings[code.code] }
 
   private static let closings: [UInt16: RefusalCause] = Dictionary(

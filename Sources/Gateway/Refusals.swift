@@ -3,12 +3,12 @@ import Metrics
 import Synchronization
 import Wire
 
-/// The gateway's ledger of refusals, for all its threads: each is counted by cause, and told in the log at `info` in one
-/// line per cause and minute.
+/// The gateway's ledger of refusals, for all its threads: each is counted by cause, and told in the log at `info` in
+/// one line per cause and minute.
 public final class Refusals: Sendable {
   private struct State {
     var ledger = RefusalLedger()
-    /// Since the start. As many as there are causes in the code.
+    /// Refusals since the start, by cause: no more entries than there are causes in the code.
     var counts: [RefusalCause: (count: Int, counter: Counter)] = [:]
   }
 
@@ -31,7 +31,7 @@ public final class Refusals: Sendable {
     if let line { log(line) }
   }
 
-  /// To be called once a minute.
+  /// Logs what was gathered since the last call; to be called once a minute.
   func tellMinute() {
     for line in state.withLock({ $0.ledger.drain() }) { log(line) }
   }

@@ -1,6 +1,5 @@
 import Foundation
-import GRDB
-import GRDBSQLite
+import SQLite
 import Glibc
 
 /// `search.sqlite`: made anew where it is missing, damaged or of another version.
@@ -12,7 +11,7 @@ struct IndexFile {
   static let longestPrefix = 3
   /// From 3.42 on, FTS5 takes words out of its lists when their row is deleted. Before, they stay there, struck out,
   /// until the lists are merged.
-  static let forgetsWords = sqlite3_libversion_number() >= 3_042_000
+  static let forgetsWords = Database.libraryVersion >= 3_042_000
 
   let path: String
 
@@ -20,7 +19,7 @@ struct IndexFile {
 
   var exists: Bool { unsafe access(path, F_OK) == 0 }
 
-  func open() throws -> DatabaseQueue {
+  func open() throws -> DatabaseConnection {
     do {
       return try openAsItIs()
     } catch let error as DatabaseError where Self.isUseless(error) {
@@ -31,9 +30,9 @@ struct IndexFile {
 
   /// Whether an error says that the file has to be made anew.
   static func isUseless(_ error: DatabaseError) -> Bool {
-    switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR: true
-    default: error.extendedResultCode == .SQLITE_READONLY_DBMOVED
+    switch error.code.primary {
+    case .corrupt, .notADatabase, .format, .error: true
+    default: error.code == .readOnlyMoved
     }
   }
 
@@ -41,62 +40,55 @@ struct IndexFile {
     for suffix in ["", "-wal", "-shm"] { _ = unsafe unlink(path + suffix) }
   }
 
-  private func openAsItIs() throws -> DatabaseQueue {
+  private func openAsItIs() throws -> DatabaseConnection {
     // SQLite gives its other files the permissions of this one.
     let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { Glibc.close(descriptor) }
-    var configuration = Configuration()
-    configuration.label = "fanfare-search"
-    configuration.foreignKeysEnabled = false
-    configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { db in
+    let connection = try DatabaseConnection(path: path)
+    try connection.inDatabase { db in
       try db.execute(
-        sql: """
-          PRAGMA journal_mode = WAL;
-          PRAGMA synchronous = NORMAL; -- what a power cut takes is indexed again
-          PRAGMA secure_delete = ON;
-          PRAGMA wal_autocheckpoint = 1000;
-          PRAGMA journal_size_limit = 16777216;
-          PRAGMA temp_store = MEMORY;
-          """)
-    }
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
-    try queue.inDatabase { db in
-      switch try Int.fetchOne(db, sql: "PRAGMA user_version") {
-      case Self.version: break
+        """
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = NORMAL; -- what a power cut takes is indexed again
+        PRAGMA secure_delete = ON;
+        PRAGMA wal_autocheckpoint = 1000;
+        PRAGMA journal_size_limit = 16777216;
+        PRAGMA temp_store = MEMORY;
+        """)
+      switch try db.integer("PRAGMA user_version") {
+      case Int64(Self.version): break
       case 0: try Self.create(db)
-      default: throw DatabaseError(resultCode: .SQLITE_FORMAT, message: "the index is of another version")
+      default: throw DatabaseError(.format, "the index is of another version")
       }
-      if Self.forgetsWords { try db.execute(sql: "INSERT INTO words (words, rank) VALUES ('secure-delete', 1)") }
+      if Self.forgetsWords { try db.execute("INSERT INTO words (words, rank) VALUES ('secure-delete', 1)") }
       // A process that was killed may have left what it had removed in the journal.
-      _ = try db.checkpoint(.truncate)
+      try db.checkpointAndTruncate()
     }
-    return queue
+    return connection
   }
 
   /// A message's row in `words` is its channel's id and its offset (``MessagePlace``).
   private static func create(_ db: Database) throws {
-    try db.inTransaction(.immediate) {
+    try db.inTransaction {
       try db.execute(
-        sql: """
-          CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-          INSERT INTO meta VALUES ('removals', 0);
+        """
+        CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO meta VALUES ('removals', 0);
 
-          -- A name of null: of a former epoch, its messages are to be deleted. Ids are never given out twice.
-          CREATE TABLE channels (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            name TEXT UNIQUE,
-            log_id INTEGER NOT NULL,
-            epoch TEXT NOT NULL,
-            through INTEGER NOT NULL
-          ) STRICT;
+        -- A name of null: of a former epoch, its messages are to be deleted. Ids are never given out twice.
+        CREATE TABLE channels (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          name TEXT UNIQUE,
+          log_id INTEGER NOT NULL,
+          epoch TEXT NOT NULL,
+          through INTEGER NOT NULL
+        ) STRICT;
 
-          CREATE VIRTUAL TABLE words USING fts5 (
-            text, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
-          );
-          PRAGMA user_version = \(version);
-          """)
-      return .commit
+        CREATE VIRTUAL TABLE words USING fts5 (
+          text, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
+        );
+        PRAGMA user_version = \(version);
+        """)
     }
   }
 }

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Log
 import Wire
 
@@ -52,7 +52,7 @@ extension IndexWorker {
 
   private func indexed(_ name: ChannelName) throws -> IndexedChannel? {
     try index().inDatabase { db in
-      let statement = try RowStatement(db, "SELECT id, log_id, epoch, through FROM channels WHERE name = ?1")
+      let statement = try db.statement("SELECT id, log_id, epoch, through FROM channels WHERE name = ?1")
       statement.bind(name.string, at: 1)
       guard try statement.next() else { return nil }
       defer { statement.reset() }
@@ -64,8 +64,7 @@ extension IndexWorker {
 
   private func add(_ name: ChannelName, _ channel: ScannedChannel) throws -> Int64? {
     try write { db in
-      let statement = try RowStatement(
-        db, "INSERT INTO channels (name, log_id, epoch, through) VALUES (?1, ?2, ?3, 0)")
+      let statement = try db.statement("INSERT INTO channels (name, log_id, epoch, through) VALUES (?1, ?2, ?3, 0)")
       statement.bind(name.string, at: 1)
       statement.bind(channel.id, at: 2)
       statement.bind(channel.epoch, at: 3)
@@ -78,7 +77,7 @@ extension IndexWorker {
   /// Its messages go with the next sweeps.
   private func forget(_ channel: IndexedChannel) throws {
     try write { db in
-      let statement = try RowStatement(db, "UPDATE channels SET name = NULL WHERE id = ?1")
+      let statement = try db.statement("UPDATE channels SET name = NULL WHERE id = ?1")
       statement.bind(channel.id, at: 1)
       try statement.run()
     }
@@ -101,7 +100,7 @@ extension IndexWorker {
     let id = channel.id
     try write { db in
       for write in writes { try write.perform(db) }
-      let statement = try RowStatement(db, "UPDATE channels SET through = ?2 WHERE id = ?1")
+      let statement = try db.statement("UPDATE channels SET through = ?2 WHERE id = ?1")
       statement.bind(id, at: 1)
       statement.bind(through, at: 2)
       try statement.run()
@@ -152,7 +151,7 @@ extension IndexWorker {
   func removeFormer(_ id: Int64) throws -> Bool {
     if try remove(MessagePlace.first(of: id)...MessagePlace.last(of: id)) == Self.chunk { return false }
     try write { db in
-      let statement = try RowStatement(db, "DELETE FROM channels WHERE id = ?1 AND name IS NULL")
+      let statement = try db.statement("DELETE FROM channels WHERE id = ?1 AND name IS NULL")
       statement.bind(id, at: 1)
       try statement.run()
     }
@@ -162,7 +161,7 @@ extension IndexWorker {
   private func remove(_ rows: ClosedRange<Int64>) throws -> Int {
     var places: [MessagePlace] = []
     try index().inDatabase { db in
-      let statement = try RowStatement(db, "SELECT rowid FROM words WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3")
+      let statement = try db.statement("SELECT rowid FROM words WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3")
       statement.bind(rows.lowerBound, at: 1)
       statement.bind(rows.upperBound, at: 2)
       statement.bind(Int64(Self.chunk), at: 3)
@@ -184,15 +183,14 @@ extension IndexWorker {
   private func soil(_ db: Database) throws {
     isSoiled = true
     if IndexFile.forgetsWords { return }
-    try RowStatement(db, "UPDATE meta SET value = value + 1 WHERE key = 'removals'").run()
+    try db.statement("UPDATE meta SET value = value + 1 WHERE key = 'removals'").run()
   }
 
   private func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try index().inDatabase { db in
       var result: Result?
-      try db.inTransaction(.immediate) {
+      try db.inTransaction {
         result = try body(db)
-        return .commit
       }
       guard let result else { throw LogError.failed("a transaction of the index did not run") }
       return result
@@ -210,11 +208,11 @@ struct IndexWrite {
 
   func perform(_ db: Database) throws {
     guard let text else {
-      let statement = try RowStatement(db, "DELETE FROM words WHERE rowid = ?1")
+      let statement = try db.statement("DELETE FROM words WHERE rowid = ?1")
       statement.bind(place.row, at: 1)
       return try statement.run()
     }
-    let statement = try RowStatement(db, "INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")
+    let statement = try db.statement("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")
     statement.bind(place.row, at: 1)
     statement.bind(text, at: 2)
     try statement.run()

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Log
 import Wire
 
@@ -43,8 +43,8 @@ extension IndexWorker {
     for expression: String, in rows: ClosedRange<Int64>, isOneChannel: Bool, _ search: inout RunningSearch
   ) throws {
     try index().inDatabase { db in
-      let statement = try RowStatement(
-        db, "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC")
+      let statement = try db.statement(
+        "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC")
       statement.bind(expression, at: 1)
       statement.bind(rows.lowerBound, at: 2)
       statement.bind(rows.upperBound, at: 3)
@@ -63,7 +63,7 @@ extension IndexWorker {
   }
 
   private static func text(at place: MessagePlace, _ db: Database) throws -> String {
-    let statement = try RowStatement(db, "SELECT text FROM words WHERE rowid = ?1")
+    let statement = try db.statement("SELECT text FROM words WHERE rowid = ?1")
     statement.bind(place.row, at: 1)
     guard try statement.next() else { return "" }
     defer { statement.reset() }

@@ -1,5 +1,5 @@
 import Dispatch
-import GRDB
+import SQLite
 import Glibc
 import Log
 import Logging
@@ -15,7 +15,7 @@ final class IndexWorker: @unchecked Sendable {
   /// No read lasts for longer than one chunk of publications.
   let log: any LogScan
   private let file: IndexFile
-  private var opened: DatabaseQueue?
+  private var opened: DatabaseConnection?
 
   /// Channels of which something is still to be read, the one that was asked for first at the front.
   private var behind: [ChannelName] = []
@@ -65,7 +65,7 @@ final class IndexWorker: @unchecked Sendable {
 
   // MARK: The file
 
-  func index() throws -> DatabaseQueue {
+  func index() throws -> DatabaseConnection {
     if let opened { return opened }
     let queue = try file.open()
     opened = queue
@@ -101,7 +101,7 @@ final class IndexWorker: @unchecked Sendable {
       do {
         found = try find(search.query)
       } catch let error as DatabaseError where IndexFile.isUseless(error) {
-        startAnew(because: "\(error.message ?? "no message")")
+        startAnew(because: "\(error.message)")
         found = try find(search.query)
       }
       search.done(.success(found))
@@ -135,7 +135,7 @@ final class IndexWorker: @unchecked Sendable {
         try clean()
       }
     } catch let error as DatabaseError where IndexFile.isUseless(error) {
-      startAnew(because: "\(error.message ?? "no message")")
+      startAnew(because: "\(error.message)")
     } catch {
       // The disk is full, for example: what was left undone is done when somebody searches, or with the next sweep.
       logger.warning("the index of messages was not brought up to date: \(StoreFault.logError(for: error))")
@@ -153,7 +153,7 @@ final class IndexWorker: @unchecked Sendable {
   private func sweep() throws {
     let after = sweptID ?? 0
     let channels = try index().inDatabase { db in
-      let statement = try RowStatement(db, "SELECT id, name FROM channels WHERE id > ?1 ORDER BY id LIMIT ?2")
+      let statement = try db.statement("SELECT id, name FROM channels WHERE id > ?1 ORDER BY id LIMIT ?2")
       statement.bind(after, at: 1)
       statement.bind(Int64(Self.channelsPerSweep), at: 2)
       var channels: [(id: Int64, name: String?)] = []

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// Overwrites what the file still holds of words that were removed.
 ///
@@ -7,7 +7,7 @@ import GRDB
 /// journal, which holds pages as they were, is cut to nothing at the end.
 struct Scrub {
   /// Pages that one step writes.
-  static let pagesPerStep = 64
+  static let pagesPerStep: Int64 = 64
 
   /// What it took so far.
   var nanoseconds: UInt64 = 0
@@ -17,7 +17,7 @@ struct Scrub {
   private var removals: Int64?
 
   /// - Returns: whether that was the last step.
-  mutating func step(_ index: DatabaseQueue) throws -> Bool {
+  mutating func step(_ index: DatabaseConnection) throws -> Bool {
     try index.inDatabase { db in
       let now = try Self.removals(db)
       guard now > 0 else { return try cut(db) }
@@ -26,26 +26,27 @@ struct Scrub {
       if try Self.merge(db, isFirst: isFirst) { return false }
       // Nothing is left to merge. What was removed after the beginning may be in a list that came after it.
       leavesSomething = now != removals
-      if !leavesSomething { try db.execute(sql: "UPDATE meta SET value = 0 WHERE key = 'removals'") }
+      if !leavesSomething { try db.execute("UPDATE meta SET value = 0 WHERE key = 'removals'") }
       return try cut(db)
     }
   }
 
   private func cut(_ db: Database) throws -> Bool {
-    _ = try db.checkpoint(.truncate)
+    try db.checkpointAndTruncate()
     return true
   }
 
   /// - Returns: whether there may be more to merge.
   private static func merge(_ db: Database, isFirst: Bool) throws -> Bool {
-    let before = db.totalChangesCount
+    let before = db.totalChanges
     // A negative number of pages begins the merge of all lists into one, a positive one goes on with it.
-    try db.execute(
-      sql: "INSERT INTO words (words, rank) VALUES ('merge', ?)", arguments: [isFirst ? -pagesPerStep : pagesPerStep])
-    return db.totalChangesCount - before >= 2
+    let merge = try db.statement("INSERT INTO words (words, rank) VALUES ('merge', ?1)")
+    merge.bind(isFirst ? -pagesPerStep : pagesPerStep, at: 1)
+    try merge.run()
+    return db.totalChanges - before >= 2
   }
 
   private static func removals(_ db: Database) throws -> Int64 {
-    try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'removals'") ?? 0
+    try db.integer("SELECT value FROM meta WHERE key = 'removals'") ?? 0
   }
 }

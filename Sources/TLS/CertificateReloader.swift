@@ -10,9 +10,9 @@ import Synchronization
 
 /// Gives a server its new certificate without a restart: when told to (SIGHUP), and when the files have changed.
 ///
-/// A certificate that cannot be used is logged and left; the old one stays until a good one comes. Whoever renews
+/// A certificate that cannot be used is logged and not taken; the old one stays until a good one comes. Whoever renews
 /// certificates writes two files one after the other: a look in between finds two that do not match, and the next look
-/// finds them whole.
+/// finds both new.
 public final class CertificateReloader: Sendable {
   /// What tells one version of a file from another. The inode is part of it, because renewals replace files.
   private struct Fingerprint: Equatable {
@@ -24,10 +24,10 @@ public final class CertificateReloader: Sendable {
 
   private let context: TLSContext
   private let logger: Logger
-  /// Of chain and key, as they were when they were last looked at.
+  /// The fingerprints of chain and key at the last look.
   private let seen: Mutex<[Fingerprint]>
 
-  /// - Parameter context: a server's.
+  /// - Parameter context: the context of a server; a client's has no files to watch.
   public init(_ context: TLSContext, logger: Logger = Logger(label: "fanfare.tls")) {
     self.context = context
     self.logger = logger

@@ -5,7 +5,7 @@ import COpenSSL
 enum OpenSSLErrors {
   static func clear() { ERR_clear_error() }
 
-  /// The first error that waits, and an empty queue; nil where none waits.
+  /// Returns the oldest error and empties the queue; nil where the queue was empty already.
   static func take() -> String? {
     let code = ERR_get_error()
     ERR_clear_error()

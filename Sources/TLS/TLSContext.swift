@@ -35,6 +35,8 @@ public final class TLSContext: Sendable {
   private let side: Side
   private let current: Mutex<LoadedContext>
 
+  /// The context of a server, with the certificate that the files hold now.
+  ///
   /// - Throws: where the files cannot be read, or do not belong together.
   public static func server(_ files: CertificateFiles) throws(TLSError) -> TLSContext {
     try TLSContext(.server(files))
@@ -62,7 +64,7 @@ public final class TLSContext: Sendable {
 
   /// A handler for one connection that was accepted. Place it first in the pipeline.
   ///
-  /// - Parameter loop: of the connection's event loop; all of its connections should share one.
+  /// - Parameter loop: the `TLSLoop` of the connection's event loop; all connections of one event loop should share it.
   public func makeServerHandler(_ loop: TLSLoop = TLSLoop()) throws(TLSError) -> TLSHandler {
     guard case .server = side else { preconditionFailure("a client's context cannot serve; use TLSContext.server") }
     return TLSHandler(try current.withLock(\.self).makeSession(isServer: true, loop))

@@ -11,9 +11,9 @@ public enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   case untrustedPeer(detail: String)
   /// The connection ended without the TLS goodbye: what was read may not be all that was sent.
   case truncated
-  /// More was written before the handshake had ended than we hold back.
+  /// More was written before the handshake had ended than is held back until then.
   case tooMuchWaiting(limitBytes: Int)
-  /// What was written after the connection had closed, or could not be sent any more.
+  /// A write failed because it came after the connection had closed, or still waited when it closed.
   case closed
   case failed(detail: String)
 

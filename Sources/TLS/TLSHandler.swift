@@ -12,12 +12,13 @@ public struct TLSHandshakeCompleted: Sendable, Equatable {
 /// - Errors come as ``TLSError`` through the pipeline, and then the channel is closed.
 /// - A peer that closes the socket without the TLS goodbye is reported as ``TLSError/truncated`` before the channel
 ///   becomes inactive; one that says goodbye is answered in kind, and the channel is closed.
-/// - How long a handshake may take is for the owner to say: until it ends, the channel is silent.
+/// - The handler sets no deadline for the handshake, so its owner must: until the handshake ends, the channel is
+///   silent.
 ///
 /// **Two ways out.** What comes down the pipeline is encrypted and goes on through the channel. ``transmit(_:on:)``
-/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and through the
-/// channel else. Records are made in the order in which they are handed to either, and the kernel gets them in that
-/// order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
+/// writes straight to the descriptor as long as the channel has nothing of ours under way (`underWay` is 0), and
+/// through the channel else. Records are made in the order in which they are handed to either, and the kernel gets them
+/// in that order: what is encrypted cannot be taken back, nor sent behind what was encrypted later.
 public final class TLSHandler: ChannelDuplexHandler {
   public typealias InboundIn = ByteBuffer
   public typealias InboundOut = ByteBuffer
@@ -27,10 +28,11 @@ public final class TLSHandler: ChannelDuplexHandler {
   /// Bytes that may be written before the handshake has ended.
   public static let waitingLimitBytes = 262_144
 
-  /// So much is encrypted at once: four records for one call of the kernel.
+  /// Bytes of plaintext that are encrypted at once: four full records for one system call.
   static let pieceBytes = 4 * TLSRecords.largestTextBytes
 
-  /// Bytes of TLS's own that may wait for a peer which does not read: a handshake with a long chain, and some more.
+  /// Bytes of TLS's own messages that may wait for a peer which does not read: a handshake with a long chain, and some
+  /// more.
   private static let answerLimitBytes = 131_072
 
   private enum State {
@@ -49,16 +51,16 @@ public final class TLSHandler: ChannelDuplexHandler {
   let session: TLSSession
   private var state = State.idle
   private var hasPeerSaidGoodbye = false
-  /// Written and not flushed yet, or not encrypted yet because the handshake goes on.
+  /// Plaintext that was written and not flushed yet, or not encrypted yet because the handshake goes on.
   private var waiting: [(ByteBuffer, EventLoopPromise<Void>?)] = []
   private var waitingBytes = 0
   private var flushableCount = 0
   private var answerBytes = 0
-  /// Writes of ciphertext that the channel below has and the kernel has not whole.
+  /// How many writes of ciphertext the channel has taken and not yet passed to the kernel whole.
   private var underWay = 0
-  /// While we are in the pipeline.
+  /// Set while the handler is in the pipeline.
   private var context: ChannelHandlerContext?
-  /// What a half-close asked during the handshake waits for.
+  /// Whether a half-close was asked for during the handshake, which carries it out when it ends, and the promise of it.
   private var pendingOutputClose: (isAsked: Bool, promise: EventLoopPromise<Void>?) = (false, nil)
 
   init(_ session: TLSSession) { self.session = session }
@@ -130,7 +132,8 @@ public final class TLSHandler: ChannelDuplexHandler {
       let (step, plain) = session.read(context.channel.allocator)
       switch step {
       case .done:
-        // Before anybody is told, who may write on other connections: the output is the whole event loop's.
+        // Flushed before the plaintext goes up the pipeline: its reader may write on other connections, and they
+        // encrypt into the same output, which is the event loop's.
         flushOutput(context)
         if let plain, state != .closed { context.fireChannelRead(wrapInboundOut(plain)) }
       case .needsInput: return flushOutput(context)  // For example the answer to a change of keys.
@@ -142,8 +145,9 @@ public final class TLSHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Sends what OpenSSL has to say for itself. A peer can ask for such an answer (a change of keys) again and again
-  /// without reading any: what waits is bounded, and more ends the connection.
+  /// Sends TLS's own messages (handshake, alerts, changes of keys) that stand in the output. A peer can ask for such an
+  /// answer (a change of keys) again and again without reading any: what waits is bounded, and more ends the
+  /// connection.
   private func flushOutput(_ context: ChannelHandlerContext) {
     guard let output = session.loop.takeOutput(context.channel.allocator) else { return }
     let count = output.readableBytes
@@ -185,7 +189,8 @@ public final class TLSHandler: ChannelDuplexHandler {
     if state == .open { encryptFlushed(context) }
   }
 
-  /// A write's promise goes with the last byte of its ciphertext: who counts what is under way counts right.
+  /// Encrypts the writes that were flushed. A write's promise goes with the last byte of its ciphertext, so that a
+  /// caller who counts by promises what is under way counts right.
   private func encryptFlushed(_ context: ChannelHandlerContext) {
     while flushableCount > 0, state == .open, !waiting.isEmpty {
       let (bytes, promise) = waiting.removeFirst()
@@ -205,7 +210,7 @@ public final class TLSHandler: ChannelDuplexHandler {
 
   /// Encrypts the bytes piece by piece, and hands them to the channel.
   ///
-  /// - Returns: the bytes that this has made.
+  /// - Returns: how many bytes of ciphertext that makes.
   private func encrypt(
     _ bytes: UnsafeRawBufferPointer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
   ) throws(TLSError) -> Int {
@@ -228,7 +233,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     return count
   }
 
-  /// Hands ciphertext to the channel.
+  /// Hands ciphertext to the channel, and counts it as under way until the kernel has it.
   private func pass(_ output: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
     let promise = promise ?? context.eventLoop.makePromise()
     underWay += 1
@@ -258,10 +263,10 @@ public final class TLSHandler: ChannelDuplexHandler {
     case failed
   }
 
-  /// Encrypts the bytes behind everything that was sent before, and sends them at once where nothing waits. Calls
-  /// nobody back before it returns, whatever happens, but the promises of writes that came down the pipeline.
+  /// Encrypts the bytes behind everything that was sent before, and sends them at once where nothing waits. Before it
+  /// returns, it calls nobody back, whatever happens; only promises of writes that came down the pipeline may complete.
   ///
-  /// - Parameter descriptor: of the channel's socket, which is open as long as the channel is active.
+  /// - Parameter descriptor: that of the channel's socket, which is open as long as the channel is active.
   public func transmit(_ bytes: UnsafeRawBufferPointer, on descriptor: Int32) -> Transmission {
     guard state == .open, waiting.isEmpty else { return .failed }
     unsafe assert(session.loop.output.isEmpty, "who writes takes the output")
@@ -284,9 +289,11 @@ public final class TLSHandler: ChannelDuplexHandler {
     return .failed
   }
 
+  /// Hands to the channel what the kernel did not take, and encrypts the rest behind it.
+  ///
   /// - Parameters:
   ///   - sent: bytes of the output that the kernel has.
-  ///   - rest: what is not encrypted yet.
+  ///   - rest: plaintext that is not encrypted yet.
   private func wait(after sent: Int, _ rest: Slice<UnsafeRawBufferPointer>) -> Transmission {
     guard let context else { return drop() }
     let promise = context.eventLoop.makePromise(of: Void.self)
@@ -326,7 +333,7 @@ public final class TLSHandler: ChannelDuplexHandler {
     }
   }
 
-  /// A goodbye and a FIN behind everything that was flushed; the peer may go on.
+  /// Sends a goodbye and a FIN behind everything that was flushed; the peer may go on sending.
   private func closeOutput(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
     pendingOutputClose = (false, nil)
     sayGoodbye(context)

@@ -1,18 +1,20 @@
 import COpenSSL
 import NIOCore
 
-/// What the TLS connections of one event loop share, so that one at rest needs none of it: memory to encrypt into, and
-/// ciphers.
+/// What the TLS connections of one event loop share, so that a connection at rest holds none of it: memory to encrypt
+/// into (the output), and ciphers.
 ///
 /// The ciphers are keyed anew for each record. That costs less than a cipher for each connection would: with thousands
-/// of connections theirs are in nobody's cache, and this one always is.
+/// of connections, a cipher of one's own has left the processor's cache by the time of its next record, and the shared
+/// one has not.
 ///
-/// Bound to the event loop, and deliberately not Sendable. Whoever encrypts takes the output before anybody else does.
+/// Bound to the event loop, and deliberately not Sendable. A connection that has encrypted something takes the output
+/// before another connection encrypts.
 @safe public final class TLSLoop {
-  /// More than this is given back when it has been used.
+  /// Memory for output beyond this is freed when the output has been taken.
   static let keptBytes = 262_144
 
-  /// OpenSSL's end of it, for handshakes and for connections that it goes on with.
+  /// Input and output as OpenSSL reaches them, in handshakes and on connections that stay with OpenSSL.
   let port: UnsafeMutablePointer<copenssl_port>
   private var ciphers: [RecordCipher.Suite: RecordCipher] = [:]
 
@@ -26,7 +28,7 @@ import NIOCore
     unsafe port.deallocate()
   }
 
-  /// Nil where OpenSSL does not have it.
+  /// The event loop's cipher for the suite; nil where OpenSSL does not have the suite.
   func cipher(_ suite: RecordCipher.Suite) -> RecordCipher? {
     if let cipher = ciphers[suite] { return cipher }
     let cipher = RecordCipher(suite)
@@ -36,7 +38,7 @@ import NIOCore
 
   // MARK: Output
 
-  /// Memory that it has, used or not.
+  /// Bytes of memory allocated for output, used or not.
   var heldBytes: Int { unsafe port.pointee.output_capacity }
 
   /// What was encrypted and not taken yet.
@@ -44,13 +46,13 @@ import NIOCore
     unsafe UnsafeRawBufferPointer(start: port.pointee.output, count: port.pointee.output_count)
   }
 
-  /// Room for so many bytes behind what is there; nil where memory is out.
+  /// Room for `count` bytes behind the output that is there; nil where memory is out.
   func room(_ count: Int) -> UnsafeMutablePointer<UInt8>? { unsafe copenssl_port_room(port, count) }
 
-  /// So many bytes of the room were used.
+  /// Counts `count` bytes that were written into the room as output.
   func wrote(_ count: Int) { unsafe port.pointee.output_count += count }
 
-  /// A copy of what is there behind the first bytes, or nil where that is nothing. There is no output then.
+  /// Returns a copy of the output without its first `first` bytes, nil where nothing is left, and empties the output.
   func takeOutput(_ allocator: ByteBufferAllocator, after first: Int = 0) -> ByteBuffer? {
     defer { dropOutput() }
     let output = unsafe output
@@ -69,7 +71,7 @@ extension TLSLoop: Sendable {}
 
 /// An AEAD of TLS 1.3 that belongs to nobody: the keys come with each record.
 @safe final class RecordCipher {
-  /// By their numbers in the protocol (RFC 8446, appendix B.4).
+  /// Cipher suites, by their numbers in the protocol (RFC 8446, appendix B.4).
   enum Suite: UInt16 {
     case aes128GCM = 0x1301
     case aes256GCM = 0x1302
@@ -84,7 +86,7 @@ extension TLSLoop: Sendable {}
     }
 
     var keyBytes: UInt8 { self == .aes128GCM ? 16 : 32 }
-    /// Of the digest, and so of the secrets.
+    /// Length of the suite's digest, which is also that of its traffic secrets.
     var secretBytes: UInt8 { self == .aes256GCM ? 48 : 32 }
   }
 

@@ -16,7 +16,8 @@ import NIOCore
 ///
 /// OpenSSL keeps 14 KiB for a connection, of which a record needs 250 bytes; to write 150 bytes through it took four
 /// times what the encryption takes, most of it misses in the cache. So when its handshake has ended a server's
-/// connection is taken over, and OpenSSL's own state is freed (decision 0031). What remains to be said in TLS 1.3 is little:
+/// connection is taken over, and OpenSSL's own state is freed (decision 0031). What remains to be said in TLS 1.3 is
+/// little:
 ///
 /// | From the peer | |
 /// |---|---|
@@ -56,11 +57,11 @@ import NIOCore
 
   private static let headerBytes = Int(COPENSSL_HEADER)
   static let largestTextBytes = Int(COPENSSL_LARGEST_TEXT)
-  /// What a record adds: header, type, tag.
+  /// Bytes that a record adds to its text: header (5), type (1), tag (16).
   static let overheadBytes = 22
-  /// A KeyUpdate is five bytes.
+  /// The type of a KeyUpdate message, which is five bytes long (RFC 8446, section 4.6.3).
   private static let keyUpdate: UInt8 = 24
-  /// As OpenSSL: a peer that sends records with nothing in them wants us to work for nothing.
+  /// How many empty records in a row are read, as many as in OpenSSL: a peer that sends more makes us work for nothing.
   private static let mostEmptyRecords = 32
 
   private let loop: TLSLoop
@@ -69,15 +70,16 @@ import NIOCore
   private var receiving: copenssl_traffic
   /// Records that are sealed with one key. AES-GCM's limit is 2^24.5 (RFC 8446, section 5.5).
   private let recordsPerKey: UInt64
-  /// The peer has asked us to change keys; we do before what we send next, once for all that it asked meanwhile.
+  /// The peer has asked us to change keys. We do before we send next, or when the input is read to its end: once,
+  /// however often the peer asked meanwhile.
   private var owesKeyUpdate = false
   /// The beginning of a handshake message whose rest stands in the next record; less than a KeyUpdate.
   private var partialMessage: [UInt8] = []
   private var emptyRecords = 0
 
   /// - Parameters:
-  ///   - keys: of which the secrets count; all else follows from them.
-  ///   - sealedRecords: with the sending keys, by OpenSSL.
+  ///   - keys: only their secrets are used; all else is derived from them.
+  ///   - sealedRecords: how many records OpenSSL has sealed with the sending keys.
   /// - Returns: nil where OpenSSL cannot derive the keys.
   init?(
     _ keys: TrafficKeys, _ cipher: RecordCipher, sealedRecords: UInt64, loop: TLSLoop,
@@ -134,7 +136,8 @@ import NIOCore
     unsafe text.withUnsafeBytes { unsafe seal($0, type) }
   }
 
-  /// Says that the next record is sealed with the next key, and goes over to it. Asks nothing of the peer.
+  /// Tells the peer with a KeyUpdate that the next record is sealed with the next key, and goes over to that key. Does
+  /// not ask the peer to change its own keys.
   private func changeKeys() -> Bool {
     owesKeyUpdate = false
     guard seal([Self.keyUpdate, 0, 0, 1, 0], ContentType.handshake) else { return false }
@@ -143,10 +146,10 @@ import NIOCore
 
   // MARK: In
 
-  /// The next that a peer has to say. Takes whole records from the input, and leaves a part of one.
+  /// The next event from the peer. Takes whole records from the input, and leaves the beginning of one there.
   func next(_ input: inout ByteBuffer, _ allocator: ByteBufferAllocator) -> Event {
     while let header = input.getInteger(at: input.readerIndex, as: UInt8.self), let count = recordBytes(in: input) {
-      // Behind the handshake, everything looks like application data from outside.
+      // After the handshake, every record looks like application data from outside.
       guard header == ContentType.applicationData else { return fail(.unexpectedMessage, "a record is not encrypted") }
       guard count <= Self.headerBytes + Int(COPENSSL_LARGEST_PAYLOAD) else {
         return fail(.recordOverflow, "a record is too long")
@@ -181,14 +184,14 @@ import NIOCore
       return fail(.unexpectedMessage, "a message breaks off")
     }
     switch type {
-    case ContentType.applicationData: return take(text)
+    case ContentType.applicationData: return read(text)
     case ContentType.alert: return takeAlert(text)
     case ContentType.handshake: return takeMessage(text)
     default: return fail(.unexpectedMessage, "a record has an unknown type")
     }
   }
 
-  private func take(_ text: ByteBuffer) -> Event? {
+  private func read(_ text: ByteBuffer) -> Event? {
     if text.readableBytes > 0 {
       emptyRecords = 0
       return .data(text)

@@ -30,9 +30,9 @@ import NIOCore
 
   private var engine: Engine
   let loop: TLSLoop
-  /// What came and was not worked off yet: after each burst, the part of a record, or nothing.
+  /// Bytes that came and were not worked off yet: after each burst, at most the beginning of a record.
   private var input: ByteBuffer?
-  /// What a server's handshake has told of its keys so far.
+  /// The secrets that a server's handshake has told so far; nil on a client, and after the handshake.
   private var keys: TrafficKeys?
   /// What was agreed on in the handshake; nil for nothing.
   private(set) var applicationProtocol: String?
@@ -54,7 +54,7 @@ import NIOCore
     _ = unsafe SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// With keys that everybody knows: see ``TLSHandler/init(countingOn:)``.
+  /// A session whose keys everybody knows: see ``TLSHandler/init(countingOn:)``.
   init(countingOn loop: TLSLoop) {
     let keys = TrafficKeys()
     keys.sending.secret_bytes = RecordCipher.Suite.aes256GCM.secretBytes
@@ -98,13 +98,13 @@ import NIOCore
     if input == nil { input = bytes } else { input?.writeBuffer(&bytes) }
   }
 
-  /// Memory that is held between bursts: for the part of a record that has come.
+  /// Bytes of memory held between bursts, for the beginning of a record.
   var heldBytes: Int { input?.storageCapacity ?? 0 }
 
-  /// OpenSSL's state was freed.
+  /// Whether the connection goes on in ``TLSRecords``, and OpenSSL's state was freed.
   var isTakenOver: Bool { if case .records = engine { true } else { false } }
 
-  /// Lets OpenSSL read what there is.
+  /// Runs a call of OpenSSL that may read the input, and keeps what it leaves.
   private func feeding(_ body: () -> Int32) -> Int32 {
     guard var bytes = input else { return body() }
     input = nil
@@ -124,7 +124,7 @@ import NIOCore
     return result
   }
 
-  /// The channel's buffers are large; what is left of one goes into a small one.
+  /// Keeps the beginning of a record as input. The channel's buffers are large, so it goes into a small one.
   private func keepRest(_ rest: ByteBuffer, _ allocator: ByteBufferAllocator) {
     guard rest.readableBytes > 0 else { return }
     if rest.readerIndex == 0 && rest.storageCapacity <= 2 * TLSRecords.largestTextBytes { return input = rest }
@@ -239,16 +239,17 @@ import NIOCore
 // MARK: Taking over from OpenSSL
 
 extension TLSSession {
-  /// One line of OpenSSL's key log, which it offers so that others may read along; here it is how the keys come over.
-  /// It goes nowhere else.
+  /// Takes the secrets from one line of OpenSSL's key log. OpenSSL offers the log so that tools can decrypt a
+  /// recording; here it is how the keys come over to ``TLSRecords``, and the line goes nowhere else.
   func learn(_ line: UnsafePointer<CChar>) {
     guard let keys else { return }
     _ = unsafe copenssl_take_secret(&keys.sending, line, "SERVER_TRAFFIC_SECRET_0")
     _ = unsafe copenssl_take_secret(&keys.receiving, line, "CLIENT_TRAFFIC_SECRET_0")
   }
 
-  /// From here on, the connection needs OpenSSL's ciphers and no more of its state. Where anything is not as it must be
-  /// (TLS 1.2, bytes that OpenSSL still holds, records that cannot be counted), OpenSSL goes on.
+  /// Goes over to ``TLSRecords``, which needs OpenSSL's ciphers and no more of its state. Where anything is not as it
+  /// must be (TLS 1.2, bytes that OpenSSL still holds, records that cannot be counted), the connection stays with
+  /// OpenSSL.
   private func takeOver(_ ssl: OpaquePointer, outputBefore before: Int) {
     defer { keys = nil }
     guard let keys, unsafe SSL_version(ssl) == TLS1_3_VERSION, unsafe SSL_has_pending(ssl) == 0,
@@ -264,7 +265,7 @@ extension TLSSession {
 
   /// How many records OpenSSL has sealed with the keys of the open connection: all that it put out in the step that
   /// ended the handshake. Those keys are used for nothing before the client's last message, which that step read. Nil
-  /// where something else stands among them.
+  /// where the output has anything but encrypted records.
   private static func records(in output: UnsafeRawBufferPointer) -> Int? {
     var (count, place) = (0, 0)
     while place < output.count {
@@ -283,7 +284,7 @@ extension TLSSession {
 
 private let portMethod = PortMethod()
 
-/// To be set on a server's context.
+/// OpenSSL's key log callback for a server's context: gives each line to the session of its connection.
 let learnKeys: SSL_CTX_keylog_cb_func = { ssl, line in
   // The session owns the SSL object, so it is there.
   guard let ssl = unsafe ssl, let line = unsafe line, let place = unsafe SSL_get_ex_data(ssl, 0) else { return }

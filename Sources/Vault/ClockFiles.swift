@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the trusted clock keeps in the data folder: the last time seen, and what a person has confirmed.
+/// The files of the trusted clock in the data folder: the last time seen, and a person's confirmation.
 ///
 ///     clock.seen       {"wall": …, "boot": …, "bootID": …, "isWaiting": …}
 ///     clock.confirmed  what the machine's clock said when it was confirmed, in milliseconds since 1970
@@ -9,14 +9,16 @@ public struct ClockFiles: Sendable {
   let seen: String
   let confirmed: String
 
-  /// - Parameter name: a process that shares the folder with others has one of its own.
+  /// - Parameter name: what the files' names begin with. Processes that share the folder have different ones.
   public init(folder: String, name: String = "clock") {
     self.folder = folder
     seen = name + ".seen"
     confirmed = name + ".confirmed"
   }
 
-  /// Nil where there is none.
+  /// The last time that a process before this one has seen; nil: the file does not exist.
+  ///
+  /// - Throws: ``VaultFault`` where the file cannot be read or is damaged.
   public func mark() throws -> TrustedClock.Mark? {
     guard let bytes = try KeyFile(folder: folder, name: seen).read() else { return nil }
     do { return try JSONDecoder().decode(TrustedClock.Mark.self, from: Data(bytes)) } catch {
@@ -28,14 +30,17 @@ public struct ClockFiles: Sendable {
     try KeyFile(folder: folder, name: seen).replace(with: Array(try JSONEncoder().encode(mark)))
   }
 
-  /// A person says that the machine's clock is right, which says this now.
+  /// Writes down that a person says that the machine's clock is right.
+  ///
+  /// - Parameter wall: what the machine's clock says now, in milliseconds since 1970.
   public func confirm(_ wall: Int64) throws {
     try KeyFile(folder: folder, name: confirmed).replace(with: Array("\(wall)\n".utf8))
   }
 
   public var isConfirmationWaiting: Bool { FileManager.default.fileExists(atPath: folder + "/" + confirmed) }
 
-  /// What was confirmed since it was asked for last.
+  /// Takes a confirmation that was made since the last call: what the machine's clock said then, in milliseconds since
+  /// 1970.
   func takeConfirmation() -> Int64? {
     guard isConfirmationWaiting else { return nil }
     let bytes = try? KeyFile(folder: folder, name: confirmed).read()
@@ -44,7 +49,7 @@ public struct ClockFiles: Sendable {
   }
 }
 
-/// Times for people.
+/// Writes times for people to read.
 public enum ClockText {
   /// `2026-11-22 14:05:00 UTC`.
   public static func moment(_ milliseconds: Int64) -> String {

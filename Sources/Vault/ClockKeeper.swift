@@ -8,15 +8,16 @@ import Synchronization
   import Glibc
 #endif
 
-/// The trusted clock of a process: reads the machine's, keeps the last time seen on the disk, and takes a person's word.
+/// The trusted clock of a process: reads the machine's clocks, keeps the last time seen on the disk, and takes a
+/// person's confirmation.
 ///
-/// ``now()`` is for any thread and waits for nobody. Once a second a thread of its own looks for what a person has
-/// confirmed (`fanfare clock confirm`), and once a minute it writes the mark.
+/// ``now()`` may be called on any thread and never waits for the disk. A thread of the keeper's own looks for a
+/// confirmation once a second (`fanfare clock confirm`), and writes the mark once a minute.
 public final class ClockKeeper: Sendable {
   private struct State {
     var clock: TrustedClock
     var isSynchronized: Bool
-    /// What the log was told last, and when, in milliseconds since the machine's start.
+    /// The doubt that was logged last, and when, in milliseconds since the machine's start.
     var told: TrustedClock.Doubt?
     var toldAt: Int64 = 0
     var savedAt: Int64?
@@ -33,9 +34,9 @@ public final class ClockKeeper: Sendable {
   private let thread = DispatchQueue(label: "fanfare.clock")
 
   /// - Parameters:
-  ///   - files: where the mark and the confirmation stand.
-  ///   - machine: the machine's clocks; a test's own.
-  ///   - synchronized: whether a time server keeps them.
+  ///   - files: the files of the mark and the confirmation.
+  ///   - machine: reads the machine's clocks; tests have their own.
+  ///   - synchronized: whether a time server keeps the machine's clock right.
   public init(
     files: ClockFiles, rules: TrustedClock.Rules, logger: Logger, bootID: String = ClockKeeper.bootIDOfMachine(),
     machine: @escaping @Sendable () -> TrustedClock.Reading = ClockKeeper.readMachine,
@@ -62,7 +63,7 @@ public final class ClockKeeper: Sendable {
     state.withLock { state in state.clock.now(reading(state)) }
   }
 
-  /// Milliseconds since 1970 that can be trusted.
+  /// The trusted time in milliseconds since 1970.
   public func wall() -> Int64 { now().wall }
 
   private func reading(_ state: borrowing State) -> TrustedClock.Reading {
@@ -73,7 +74,8 @@ public final class ClockKeeper: Sendable {
 
   // MARK: The thread
 
-  /// Begins to look after the clock. Call it once the folder is known to be nobody else's.
+  /// Begins to look for confirmations and to write the mark. To be called once no other process uses the folder's
+  /// files.
   public func start() {
     state.withLock { $0.isRunning = true }
     thread.async { [weak self] in self?.lookAgain() }
@@ -85,17 +87,17 @@ public final class ClockKeeper: Sendable {
     thread.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.lookAgain() }
   }
 
-  /// Ends that, and writes the mark.
+  /// Ends what ``start()`` began, and writes the mark a last time.
   public func stop() {
     state.withLock { $0.isRunning = false }
     thread.sync { save() }
   }
 
-  /// What is done each second.
+  /// Does what is to be done each second.
   func look() {
     let isSynchronized = synchronized()
     state.withLock { $0.isSynchronized = isSynchronized }
-    // Kept at once: whoever starts next must not ask the same person again.
+    // The mark is written at once, so that the next process does not have to ask for the same confirmation again.
     if takeConfirmation() { save() }
     let (time, doubt, told, isTime, savedAt, boot) = state.withLock { state in
       let reading = reading(state)
@@ -130,7 +132,8 @@ public final class ClockKeeper: Sendable {
     guard let confirmed = files.takeConfirmation() else { return false }
     let isTaken = state.withLock { state in
       let reading = reading(state)
-      // It was said of a clock that said this. If it has been set since, nobody has said anything of it.
+      // The confirmation is of a clock that showed this time. If the clock was set since, nobody has confirmed what it
+      // shows now.
       let (age, overflow) = reading.wall.subtractingReportingOverflow(confirmed)
       guard !overflow, age >= 0, age <= max(rules.maximumStep, 60_000) else { return false }
       state.clock.confirm(reading)
@@ -176,7 +179,7 @@ public final class ClockKeeper: Sendable {
   #if os(Linux)
     private static let bootClock = CLOCK_BOOTTIME
   #else
-    private static let bootClock = CLOCK_MONOTONIC  // Counts sleep there.
+    private static let bootClock = CLOCK_MONOTONIC  // Counts sleep on this system.
   #endif
 
   private static func milliseconds(_ clock: clockid_t) -> Int64 {
@@ -185,7 +188,7 @@ public final class ClockKeeper: Sendable {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Empty where the system does not say.
+  /// Names the machine's current start; empty where the system does not tell.
   public static func bootIDOfMachine() -> String {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
     return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""

@@ -3,13 +3,13 @@ import Cryptography
 import Dispatch
 import Synchronization
 
-/// The vault in two files of a folder: `seal.keys` holds the keys of hours, `state.key` the one that lasts.
+/// The vault in two files of a folder: `seal.keys` holds the keys of hours, `state.key` the key that lasts.
 ///
-/// The keys of this hour and of the next are on the disk before they are asked for (``prepare(at:)``, on a thread that may
-/// wait): whoever seals something never waits for the disk, and nothing is sealed with a key that could be lost.
+/// The keys of this hour and of the next are on the disk before they are needed (``prepare(at:)``, on a thread that may
+/// wait): sealing never waits for the disk, and nothing is sealed with a key that could be lost.
 ///
-/// Whoever has the database and not these files sees nothing. Whoever copies the folder with its keys every hour can
-/// show what was sealed then: keep these files out of backups, or in another one (docs/STATE.md).
+/// Somebody who has the database without these files sees nothing. Somebody who copies the folder with its keys every
+/// hour can open what was sealed then: keep these files out of backups, or in another one (docs/STATE.md).
 public final class FileKeyVault: KeyVault {
   public static let sealFile = "seal.keys"
   public static let lastingFile = "state.key"
@@ -17,7 +17,7 @@ public final class FileKeyVault: KeyVault {
 
   private let sealFile: KeyFile
   private let lasting: SecretKey
-  /// How long an hour's key may be needed, from the end of the hour, in milliseconds.
+  /// Milliseconds, from the end of an hour, for which the hour's key may be needed.
   private let keepFor: Int64
   private struct Contents {
     var keys: HourKeys
@@ -26,18 +26,19 @@ public final class FileKeyVault: KeyVault {
   }
 
   private let contents: Mutex<Contents>
-  /// Writes files, one after another: held by whoever does.
+  /// Locked while a file is written, so that writes come one after another.
   private let writing = Mutex(())
   private let thread = DispatchQueue(label: "fanfare.vault")
   private let whenPrepared: @Sendable (KeyVaultError?) -> Void
 
-  /// Opens the vault, or makes it.
+  /// Opens the vault, or makes it where the files do not exist.
   ///
   /// - Parameters:
   ///   - folder: must exist.
-  ///   - rules: of the app: a key is kept for as long as a picture may wait to be sent, and what was sent for its
-  ///     answer, and an hour more.
-  ///   - whenPrepared: told on the vault's thread that keys were made that somebody had asked for, or why not.
+  ///   - rules: the app's. A key is kept for as long as a picture may wait to be sent and then for its answer, and an
+  ///     hour more.
+  ///   - whenPrepared: called on the vault's thread when keys that were asked for are on the disk, or with the reason
+  ///     why they are not.
   public init(
     folder: String, rules: StateRules = StateRules(),
     whenPrepared: @escaping @Sendable (KeyVaultError?) -> Void = { _ in }
@@ -49,7 +50,7 @@ public final class FileKeyVault: KeyVault {
       min(rules.lifetime, Self.longest) + min(rules.pictureLifetime, Self.longest) + Self.millisecondsPerHour
     let lastingFile = KeyFile(folder: folder, name: Self.lastingFile)
     if let bytes = try lastingFile.read() {
-      // Kept in the same form, as the key of one hour that never was.
+      // The lasting key's file has the form of the other, with one key under an hour that never was.
       guard let key = HourKeys(bytes)?[Self.noHour] else { throw .damaged(path: lastingFile.path) }
       lasting = SecretKey(key)
     } else {
@@ -67,12 +68,14 @@ public final class FileKeyVault: KeyVault {
   }
 
   private static let noHour: Int64 = -1
-  /// A hundred years: what is longer is for ever.
+  /// A hundred years in milliseconds. Longer times are cut to it, so that sums do not overflow.
   private static let longest: Int64 = 100 * 366 * 24 * millisecondsPerHour
 
-  /// Makes the keys of this hour and the next, and destroys those whose time is over. Waits for the disk.
+  /// Makes the keys of this hour and the next, and destroys keys that are not needed any more. Waits for the disk.
   ///
+  /// - Parameter now: milliseconds since 1970.
   /// - Returns: how many keys were made and destroyed.
+  /// - Throws: ``KeyVaultError/unavailable(_:)`` where the file cannot be written. No key has changed then.
   @discardableResult
   public func prepare(at now: Int64) throws(KeyVaultError) -> Int {
     let hour = Self.hour(of: now)
@@ -86,7 +89,7 @@ public final class FileKeyVault: KeyVault {
     }
   }
 
-  /// The same on the vault's thread: returns at once. To be called every minute.
+  /// Calls ``prepare(at:)`` on the vault's thread, and returns at once. To be called every minute.
   public func prepareSoon(at now: Int64) {
     let isIdle = contents.withLock { contents in
       defer { contents.wanted = now }
@@ -107,8 +110,8 @@ public final class FileKeyVault: KeyVault {
     }
   }
 
-  /// Returns when the vault's thread has done what it was given.
-  public func settle() { thread.sync {} }
+  /// Waits until the vault's thread has done all that it was given.
+  public func waitUntilIdle() { thread.sync {} }
 
   private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
 
@@ -181,7 +184,7 @@ public final class FileKeyVault: KeyVault {
 
   // MARK: AES-GCM
 
-  /// What a box is for. It is authenticated with it, so that one cannot be passed off as another.
+  /// What a box is for. The box is authenticated with its purpose, so that one cannot be passed off as another.
   private enum Purpose {
     case sealedKey(Int64)
     case releasedKey
@@ -196,7 +199,8 @@ public final class FileKeyVault: KeyVault {
     }
   }
 
-  /// Nonce, ciphertext and tag, with a random nonce: an hour's key wraps far fewer than 2^32 keys (NIST SP 800-38D).
+  /// Encrypts bytes into a box: nonce, ciphertext and tag. The nonce is random, which is safe because an hour's key
+  /// wraps far fewer than 2^32 keys (NIST SP 800-38D).
   private static func wrap(
     _ bytes: [UInt8], under key: SecretKey, _ purpose: Purpose
   ) throws(KeyVaultError) -> Bytes64 {

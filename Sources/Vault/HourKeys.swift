@@ -4,19 +4,19 @@ import Cryptography
 ///
 ///     FSK1 | for each: hour, 8 bytes big-endian; key, 32 bytes | SHA-256 of all before
 ///
-/// The sum finds a file that was cut off or changed by accident, before its keys are used.
+/// The checksum finds a file that was cut off or changed by accident, before its keys are used.
 struct HourKeys: Equatable {
   static let magic = Array("FSK1".utf8)
   static let keyBytes = 32
   private static let entryBytes = 8 + keyBytes
   private static let sumBytes = 32
 
-  /// By hours since 1970.
+  /// The keys by hour, in hours since 1970.
   private(set) var keys: [Int64: [UInt8]] = [:]
 
   init() {}
 
-  /// Nil where these are not the bytes of such a file.
+  /// Reads a file; nil where these are not the bytes of one.
   init?(_ bytes: [UInt8]) {
     let content = bytes.count - Self.magic.count - Self.sumBytes
     guard content >= 0, content.isMultiple(of: Self.entryBytes), bytes.starts(with: Self.magic) else { return nil }
@@ -49,14 +49,14 @@ struct HourKeys: Equatable {
 
   /// Removes the keys of hours before this one.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: how many were removed.
   mutating func destroy(before hour: Int64) -> Int {
     let old = keys.keys.filter { $0 < hour }
     for hour in old { keys[hour] = nil }
     return old.count
   }
 
-  /// Writes zeros over a key in memory, which to let it go would not.
+  /// Writes zeros over a key in memory. Removing it from the dictionary would leave its bytes there.
   mutating func overwrite(_ hour: Int64) {
     guard let index = keys.index(forKey: hour) else { return }
     for place in keys.values[index].indices { keys.values[index][place] = 0 }

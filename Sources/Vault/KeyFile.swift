@@ -4,17 +4,19 @@
   import Darwin
 #endif
 
-/// A small file that holds keys: for its owner alone, replaced as a whole.
+/// A small file that holds keys. Only its owner may read it, and it is replaced as a whole.
 struct KeyFile {
   let folder: String
   let name: String
 
   var path: String { folder + "/" + name }
 
-  /// Larger than any file of ours.
+  /// Most bytes of such a file, more than any of them has.
   static let maximumBytes = 65_536
 
-  /// Nil where there is none.
+  /// The file's bytes; nil where it does not exist.
+  ///
+  /// - Throws: where the file cannot be read, is no regular file, is too large, or is open to other users.
   func read() throws(VaultFault) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -44,8 +46,8 @@ struct KeyFile {
     return bytes
   }
 
-  /// Writes beside the file, makes that durable, and puts it in the file's place; then the old file's bytes are
-  /// overwritten, because to remove a file leaves on the disk what it held.
+  /// Writes a new file beside the old one, makes it durable, and puts it in the old one's place. Then the old file's
+  /// bytes are overwritten, because removing a file leaves on the disk what it held.
   func replace(with bytes: [UInt8]) throws(VaultFault) {
     let temporary = path + ".new"
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw failure("replacing") }
@@ -57,7 +59,7 @@ struct KeyFile {
       unsafe unlink(temporary)
       throw error
     }
-    // Held open, so that it can be overwritten when nobody reads it any more.
+    // The old file stays open, so that it can be overwritten once it has no name any more.
     let old = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
     defer { if old >= 0 { close(old) } }
     guard unsafe rename(temporary, path) == 0 else { throw failure("replacing") }
@@ -65,7 +67,7 @@ struct KeyFile {
     if old >= 0 { overwrite(old) }
   }
 
-  /// What a copy-on-write file system or a flash disk keeps of the old blocks is not in our hands.
+  /// Writes zeros over a file. A copy-on-write file system or a flash disk may keep the old blocks all the same.
   private func overwrite(_ descriptor: Int32) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.maximumBytes else {
@@ -122,7 +124,7 @@ public enum VaultFault: Error, Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// The system's, where a method of the same name hides it.
+/// The system's `read`, which a method of the same name hides in ``KeyFile``.
 private func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
   unsafe read(descriptor, buffer, count)
 }

@@ -1,11 +1,11 @@
-/// What time it is, as far as can be trusted: keys are destroyed by it, and what people wait for ends by it.
+/// A clock that can be trusted: keys are destroyed by it, and what people wait for ends by it.
 ///
-/// A machine's clock is set by whoever sets it: a battery runs out, a time server is wrong, somebody mistypes a year. A
-/// clock that jumped ahead by a day would destroy within a minute what people wait for, and nothing brings it back. So
-/// the clock is held against a second one, which nobody can set: the time since the machine was started, sleep
-/// included. While the two agree, the machine's clock counts. Where they part by more than
-/// ``Rules/maximumStep``, time goes on as the second one counts, until the machine's clock is right again or a person
-/// says that it is (``confirm(_:)``).
+/// A machine's clock may be wrong: a battery runs out, a time server errs, somebody mistypes a year. A clock that
+/// jumped ahead by a day would destroy within a minute what people wait for, and nothing brings it back. So the
+/// machine's clock is compared with a second one, which nobody can set: the time since the machine was started, sleep
+/// included. While the two agree, the machine's clock counts. Where they part by more than ``Rules/maximumStep``, time
+/// goes on as the second one counts, until the machine's clock is right again or a person says that it is
+/// (``confirm(_:)``).
 ///
 /// ## States
 ///
@@ -15,21 +15,21 @@
 /// ## What a restart knows
 ///
 /// The last time that was trusted is on the disk (``Mark``), with the start of the machine that it belongs to. After a
-/// restart of the server alone, the second clock has gone on: however long the server was away, it is known how long
-/// that was. After a restart of the machine, or on another one, nothing tells a real downtime from a clock that jumped
-/// meanwhile: then the machine's clock counts if it says no more than a step another time than the mark, or if the
-/// kernel says that a time server keeps it right (``Reading/isSynchronized``), now or later. So on a machine with a time
-/// server nobody is ever asked after a real downtime.
+/// restart of the server alone, the second clock has gone on, and tells how long the server was away. After a restart
+/// of the machine, or on another one, nothing tells a real downtime from a clock that jumped meanwhile: then the
+/// machine's clock counts if it differs from the mark by no more than a step, or if the kernel says that a time server
+/// keeps it right (``Reading/isSynchronized``), now or later. So on a machine with a time server nobody is ever asked
+/// after a real downtime.
 ///
-/// Pure: it looks at no clock itself.
+/// The type is pure: it looks at no clock itself.
 public struct TrustedClock: Sendable {
   /// One look at the machine's clocks. Times in milliseconds.
   public struct Reading: Sendable, Equatable {
-    /// Since 1970, as the machine's clock says.
+    /// Milliseconds since 1970 by the machine's clock.
     public var wall: Int64
-    /// Since the machine was started, sleep included.
+    /// Milliseconds since the machine was started, sleep included.
     public var boot: Int64
-    /// A time server keeps the clock, as the kernel says.
+    /// The kernel says that a time server keeps the clock right.
     public var isSynchronized: Bool
 
     public init(wall: Int64, boot: Int64, isSynchronized: Bool = false) {
@@ -42,7 +42,7 @@ public struct TrustedClock: Sendable {
   public struct Rules: Sendable, Equatable {
     /// By how much the two clocks may part within a day, in milliseconds.
     public var maximumStep: Int64 = 600_000
-    /// After a restart of the machine its clock counts, whatever it says.
+    /// After a restart of the machine its clock counts, whatever it shows.
     public var trustsRestarts = false
 
     public init() {}
@@ -52,9 +52,9 @@ public struct TrustedClock: Sendable {
   public struct Mark: Sendable, Equatable, Codable {
     public var wall: Int64
     public var boot: Int64
-    /// Which start of the machine `boot` counts from; empty where the system does not say.
+    /// Names the start of the machine that `boot` counts from; empty where the system does not tell.
     public var bootID: String
-    /// The machine's clock waited to be confirmed.
+    /// The machine's clock did not count, and waited to be confirmed.
     public var isWaiting: Bool
 
     public init(wall: Int64, boot: Int64, bootID: String, isWaiting: Bool = false) {
@@ -67,17 +67,17 @@ public struct TrustedClock: Sendable {
 
   /// Why the machine's clock does not count.
   public enum Doubt: Sendable, Equatable {
-    /// It stepped, and nothing says that so much time has passed.
+    /// The clock stepped, and the second clock does not say that so much time has passed.
     case stepped
-    /// The machine was started anew meanwhile: nobody knows how long the server was away.
+    /// The machine was started anew, so nobody knows how long the server was away.
     case away
   }
 
-  /// What the clock says.
+  /// The time as the trusted clock tells it.
   public struct Time: Sendable, Equatable {
-    /// Milliseconds since 1970 that can be trusted.
+    /// The trusted time in milliseconds since 1970.
     public var wall: Int64
-    /// By how much the machine's clock is ahead of that, negative where it is behind; 0 where it counts.
+    /// Milliseconds by which the machine's clock is ahead of ``wall``, negative where it is behind; 0 where it counts.
     public var ahead: Int64
   }
 
@@ -90,18 +90,18 @@ public struct TrustedClock: Sendable {
   }
 
   private let rules: Rules
-  /// Where the two clocks agreed: renewed once a day, so that small corrections never add up to a step.
+  /// A moment at which the two clocks agreed. Renewed once a day, so that small corrections never add up to a step.
   private var anchor: Moment
   /// The last moment that was trusted.
   private var last: Moment
-  /// Nil: the machine's clock counts.
+  /// Why the machine's clock does not count; nil: it counts.
   public private(set) var doubt: Doubt?
 
   static let anchorLifetime: Int64 = 24 * 3_600_000
 
   /// - Parameters:
   ///   - mark: of the process before; nil: there was none, and the machine's clock counts.
-  ///   - bootID: of the machine's start, as in ``Mark/bootID``.
+  ///   - bootID: names the machine's current start, as in ``Mark/bootID``.
   public init(_ reading: Reading, bootID: String, after mark: Mark?, rules: Rules = Rules()) {
     self.rules = rules
     let now = Moment(wall: reading.wall, boot: reading.boot)
@@ -115,7 +115,7 @@ public struct TrustedClock: Sendable {
     doubt = isSameStart ? .stepped : .away
   }
 
-  /// What time it is. Call it with readings in the order in which they were made.
+  /// The time at a reading. To be called with readings in the order in which they were made.
   public mutating func now(_ reading: Reading) -> Time {
     let isNear = Self.distance(anchor.expected(at: reading.boot), reading.wall) <= rules.maximumStep
     switch doubt {
@@ -132,7 +132,7 @@ public struct TrustedClock: Sendable {
     return Time(wall: reading.wall, ahead: 0)
   }
 
-  /// A person says that the machine's clock is right.
+  /// Trusts the machine's clock again, because a person says that it is right.
   public mutating func confirm(_ reading: Reading) { trust(reading) }
 
   private mutating func trust(_ reading: Reading) {
@@ -141,7 +141,7 @@ public struct TrustedClock: Sendable {
     anchor = last
   }
 
-  /// For the next process.
+  /// The mark for the next process.
   public func mark(_ reading: Reading, bootID: String) -> Mark {
     let wall = doubt == nil ? reading.wall : last.expected(at: reading.boot)
     return Mark(wall: wall, boot: reading.boot, bootID: bootID, isWaiting: doubt != nil)

@@ -28,7 +28,7 @@ public final class Context: Sendable {
 
   /// Makes every call on a socket of this context fail with `.terminated`, calls that block now included.
   ///
-  /// From any thread, more than once. The sockets still have to be closed by their owners.
+  /// May be called from any thread, and more than once. The sockets still have to be closed by their owners.
   public func shutdown() {
     _ = unsafe zmq_ctx_shutdown(handle)
   }

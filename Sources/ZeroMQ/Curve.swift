@@ -90,7 +90,8 @@ public enum Curve {
 
   private static func validated(_ z85: String) throws(ZeroMQError) -> String {
     var binary = [UInt8](repeating: 0, count: 32)
-    // The length comes first: libzmq decodes as many characters as it is given, into a buffer whose size it is not told.
+    // The length comes first: libzmq decodes as many characters as it is given, into a buffer whose size it is not
+    // told.
     guard z85.utf8.count == 40, !z85.utf8.contains(0), unsafe zmq_z85_decode(&binary, z85) != nil else {
       // Never the text itself: it may be a secret.
       throw ZeroMQError(code: EINVAL, operation: .readKey)

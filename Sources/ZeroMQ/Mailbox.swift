@@ -3,8 +3,8 @@ public import Synchronization
 /// Brings elements from any thread to the loop, in the order in which each thread posted them.
 ///
 /// Bounded by `capacity`, in the unit of the costs its producers name (elements if they name none, or bytes). A full
-/// mailbox refuses: the producer decides whom that hurts. What was taken always reaches the loop's handler, also when
-/// the loop stops meanwhile.
+/// mailbox refuses: the producer decides whom that hurts. An element that was taken always reaches the loop's handler,
+/// also when the loop stops meanwhile.
 ///
 /// Inlinable, with all that it is made of: generic code that is not specialised asks the runtime for its types at each
 /// post, which took a twentieth of the time of a message at rest.
@@ -32,7 +32,8 @@ public final class Mailbox<Element: Sendable>: Sendable {
   /// An element that costs more than the whole capacity is taken by an empty mailbox, so that it is not refused for
   /// ever. One that costs nothing is never refused for want of room.
   ///
-  /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes it.
+  /// - Parameter wakes: without it, a loop that sleeps goes on sleeping until ``wake()`` or the next post that wakes
+  ///   it.
   @inlinable
   public func post(_ element: Element, cost: Int = 1, wakes: Bool = true) -> Bool {
     let (isTaken, waker) = state.withLock { state -> (Bool, Waker?) in
@@ -50,8 +51,8 @@ public final class Mailbox<Element: Sendable>: Sendable {
     state.withLock { $0.control }?.waker.signal()
   }
 
-  /// Any thread. What was posted without waking the loop is handled now: here, where nobody else is at it and the loop's
-  /// handlers allow it; else by whoever is, or on the loop's thread.
+  /// Any thread. What was posted without waking the loop is handled now: here, where the loop's turn is free and its
+  /// handlers allow it; else by whoever has the turn, or on the loop's thread.
   ///
   /// Takes as long as some hundred messages take. Call it where the handlers may hand something back to this thread.
   @inlinable
@@ -59,7 +60,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     state.withLock { $0.control }?.runElsewhere()
   }
 
-  /// Any thread. All of them, next to each other, or none; `cost` is that of all together.
+  /// Any thread. Posts all elements, next to each other, or none; `cost` is that of all together.
   @inlinable
   public func post(contentsOf elements: [Element], cost: Int? = nil) -> Bool {
     if elements.isEmpty { return true }
@@ -106,13 +107,14 @@ public final class Mailbox<Element: Sendable>: Sendable {
   }
 }
 
-/// A mailbox as its loop sees it. Closures and no protocol: a generic class that is called through one is never
+/// A mailbox as its loop sees it. Closures and no protocol: a generic class that is called through a protocol is never
 /// specialised.
 @usableFromInline
 struct MailboxDrain {
   /// Handles up to `limit` elements; true if there may be more.
   ///
-  /// - Parameter onThread: false: only those that may be handled anywhere.
+  /// - Parameter onThread: whether this is the loop's own thread; on another, only elements that may be handled
+  ///   anywhere are handled.
   let drain: (_ limit: Int, _ onThread: Bool) -> Bool
   /// Refuses new elements and handles the rest.
   let finish: () -> Void
@@ -126,7 +128,7 @@ struct MailboxDrain {
 
 @usableFromInline
 final class MailboxReader<Element: Sendable> {
-  /// Storage beyond this, left by a burst, is given back.
+  /// A batch's storage beyond this many elements, left by a burst, is given back.
   @inlinable static var retainedCapacity: Int { 4096 }
 
   @usableFromInline let mailbox: Mailbox<Element>
@@ -146,7 +148,8 @@ final class MailboxReader<Element: Sendable> {
 
   @inlinable
   func drain(limit: Int, onThread: Bool) -> Bool {
-    // What came while an older batch was worked off has spent its signal: it is looked for once more.
+    // Elements that were posted while an older batch was worked off have used up their wake-up: the loop has to look
+    // once more.
     let isOld = !batch.isEmpty
     if !isOld {
       mailbox.take(&batch)

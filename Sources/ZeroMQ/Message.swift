@@ -17,7 +17,7 @@ public struct Message: ~Copyable {
   /// `count` bytes of unspecified content; fill them with `withMutableBytes`.
   public init(count: Int) throws(ZeroMQError) {
     guard unsafe zmq_msg_init_size(&raw, max(0, count)) == 0 else {
-      // What deinit closes has to be a message.
+      // The failed call leaves no message, and deinit must have one to close.
       let error = ZeroMQError.last(.allocate)
       _ = unsafe zmq_msg_init(&raw)
       throw error
@@ -43,7 +43,7 @@ public struct Message: ~Copyable {
     _ = unsafe zmq_msg_close(&raw)
   }
 
-  /// In bytes.
+  /// Length of the payload in bytes.
   public var count: Int {
     unsafe withUnsafePointer(to: raw) { unsafe zmq_msg_size($0) }
   }
@@ -53,7 +53,7 @@ public struct Message: ~Copyable {
     unsafe withUnsafePointer(to: raw) { unsafe zmq_msg_more($0) != 0 }
   }
 
-  /// As whom a `CurveAllowList` let the sender in; nil where nobody was asked.
+  /// The name under which a `CurveAllowList` let the sender in; nil where there is no list, or no name in it.
   public var user: String? {
     unsafe withUnsafePointer(to: raw) { message in
       guard let text = unsafe zmq_msg_gets(message, "User-Id") else { return nil }

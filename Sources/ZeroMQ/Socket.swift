@@ -57,14 +57,6 @@ public struct Socket: ~Copyable {
     core.noteEndpoint(endpoint)
   }
 
-  public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
-    guard unsafe zmq_unbind(core.handle, endpoint) == 0 else { throw .last(.unbind, endpoint) }
-  }
-
-  public borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
-    guard unsafe zmq_disconnect(core.handle, endpoint) == 0 else { throw .last(.disconnect, endpoint) }
-  }
-
   /// SUB: also receive messages that begin with `prefix`. XSUB and XPUB peers send `0x01` + topic instead.
   public borrowing func subscribe(to prefix: [UInt8]) throws(ZeroMQError) {
     try core.set(ZMQ_SUBSCRIBE, prefix, "subscribe")
@@ -99,13 +91,13 @@ final class SocketCore {
   /// nil once closed; libzmq answers ENOTSOCK to nil.
   private(set) var handle: UnsafeMutableRawPointer?
   private let context: Context
-  /// Has an `inproc` endpoint.
+  /// Whether the socket has an `inproc` endpoint.
   private(set) var isInProcess = false
   /// Sends and receives, counted so that a poller knows when to ask the socket again.
   private(set) var uses: UInt64 = 0
   /// The last use was a receive that found nothing: what comes after it is told by the descriptor.
   private(set) var isDrained = false
-  /// Of the poller that watches the socket, where it has an `inproc` endpoint.
+  /// The count of the poller that watches the socket; nil for a socket without an `inproc` endpoint.
   var neighbours: Neighbours?
 
   init(_ context: Context, _ kind: Socket.Kind) throws(ZeroMQError) {
@@ -137,7 +129,7 @@ final class SocketCore {
     isDrained = !found
   }
 
-  /// Readable when something changed; nil for a closed socket.
+  /// A descriptor that becomes readable when something has changed on the socket; nil for a closed socket.
   var descriptor: Int32? {
     var descriptor: Int32 = -1
     var count = MemoryLayout<Int32>.size

@@ -46,9 +46,9 @@ public struct SocketMonitor: ~Copyable {
     return nil
   }
 
-  /// The socket to watch in a loop.
-  public borrowing func watch<Participant: LoopParticipant>(
-    on loop: Loop, for participant: Participant, _ handler: @escaping (Participant, Poller.Events) -> Void
+  /// Calls `handler` in each round of the loop in which events wait; it reads them with ``next()``.
+  public borrowing func watch<Participant: BackboneParticipant>(
+    on loop: BackboneLoop, for participant: Participant, _ handler: @escaping (Participant, Poller.Events) -> Void
   ) -> Poller.Registration {
     loop.watch(pair, for: participant, handler)
   }

@@ -8,7 +8,7 @@ extension Socket {
     public let frames: Int
     /// Frames beyond the limit: read and thrown away. A peer that sends these breaks the protocol.
     public let surplus: Int
-    /// As whom a `CurveAllowList` let the sender in, where that was asked for.
+    /// The name under which a `CurveAllowList` let the sender in, where that was asked for.
     public var user: String?
   }
 

@@ -7,8 +7,8 @@ import Glibc
 // - ROUTER with `routerMandatory` refuses at the first frame, the identity: `.unreachable` for an unknown peer,
 //   `.wouldBlock` for a full one. Nothing was sent, and the next frame the socket is given starts a new message.
 //   Once the identity was taken, the remaining frames of that message are always taken.
-// - DEALER fails with `.wouldBlock` at the first frame when every peer is full. If its peer vanishes between two frames,
-//   libzmq takes back the earlier ones and swallows the rest of the message, with or without an error.
+// - DEALER fails with `.wouldBlock` at the first frame when every peer is full. If its peer vanishes between two
+//   frames, libzmq takes back the earlier ones and swallows the rest of the message, with or without an error.
 extension Socket {
   /// Sends one frame; the payload is handed over, not copied.
   ///

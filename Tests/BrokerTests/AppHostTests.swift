@@ -302,7 +302,7 @@ struct AppHostTests {
     var records = Sequencer(position: StreamPosition(epoch: "e", offset: 0))
     for number in 0..<10_000 as Range<UInt64> {
       _ = records.peek()
-      records.taken()
+      records.begin()
       admissions.add("user-\(number)", to: TinyApp.chat, upon: records)
       records.completed(offset: number + 1)
     }

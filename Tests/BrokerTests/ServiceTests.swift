@@ -9,13 +9,13 @@ import ZeroMQ
 @testable import Broker
 
 /// A broker on its thread, with real sockets around it.
-@Suite("BrokerLoop and its sockets", .timeLimit(.minutes(15)), .ownThread)
+@Suite("BrokerBackbone and its sockets", .timeLimit(.minutes(15)), .ownThread)
 struct ServiceTests {
   static let channel = "m"
 
   private func start(
     _ context: Context, backbone: String = "tcp://127.0.0.1:*"
-  ) throws -> (LoopThread, backbone: String, commands: String, tap: String) {
+  ) throws -> (BackboneThread, backbone: String, commands: String, tap: String) {
     var options = ChannelOptions()
     options.historySize = 5
     options.historyTTLMilliseconds = 3_600_000
@@ -28,13 +28,13 @@ struct ServiceTests {
     configuration.gatewayTimeout = 600_000
     configuration.idleChannelTimeout = 3_600_000
     let found = Found()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [configuration] loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { [configuration] loop in
       let core = BrokerCore(
         configuration: configuration, memory: MemoryStore(randomness: FixedEpochs()), disk: ScriptedStore())
       var endpoints = BrokerEndpoints(backbone: backbone)
       endpoints.commands = "tcp://127.0.0.1:*"
       endpoints.tap = "tcp://127.0.0.1:*"
-      let broker = try BrokerLoop(
+      let broker = try BrokerBackbone(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
         news: Mailbox(capacity: .max),
         logger: Logger(label: "test"))
@@ -134,15 +134,16 @@ struct ServiceTests {
       (["publish", "{}", "1"], 107, "the channel name is empty"),
       (["publish", #"{"channel":"none:1"}"#, "1"], 102, "is not configured"),
       (["publish", #"{"channel":"a\u0000"}"#, "1"], 107, "control character"),
-      (["history", "{"], 107, "the parameters are not JSON"),
-      (["history", #"{"channel":1}"#], 107, "the parameters do not fit"),
-      (["history", #"{"channel":"m","limit":1e300}"#], 107, "the parameters do not fit"),
+      (["history", "{"], 107, "the parameters cannot be read: a key in quotes expected at byte 1"),
+      (["history", #"{"channel":1}"#], 107, "channel must be a string"),
+      (["history", #"{"channel":"m","limit":1e300}"#], 107, "limit must be a whole number"),
       (["history", #"{"channel":"m","since":{"epoch":"x","offset":1}}"#], 112, "epoch"),
-      (["history", #"{"channel":"m","since":{"epoch":"x","offset":-1}}"#], 107, "the parameters do not fit"),
-      (["history", "[]"], 107, "the parameters do not fit"), (["history", ""], 107, "the channel name is empty"),
+      (["history", #"{"channel":"m","since":{"epoch":"x","offset":-1}}"#], 107, "since must be an object"),
+      (["history", "[]"], 107, "the parameters cannot be read: an object expected"),
+      (["history", ""], 107, "the channel name is empty"),
       ([], 107, "a request is the frames"), (["publish", "{}", "1", "2"], 107, "a request is the frames"),
       (["publish", "{}", "1", "2", "3", "4"], 107, "a request is the frames"),
-      (["history", String(repeating: "[", count: 100_000)], 107, "the parameters are not JSON"),
+      (["history", String(repeating: "[", count: 100_000)], 107, "nested deeper than 32 levels"),
       (
         ["publish", "{\"channel\":\"m\",\"idempotency_key\":\"\(String(repeating: "k", count: 256))\"}", "1"], 107,
         "the idempotency_key is longer than 255 bytes"

@@ -65,11 +65,6 @@ struct DigestTests {
         == bytes(hex: "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"))
   }
 
-  @Test("the WebSocket answer is the one in RFC 6455's example")
-  func webSocketAccept() {
-    #expect(Digest.webSocketAccept(key: "dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
-  }
-
   @Test("random bytes are not drawn twice, and a secret keeps what it was given")
   func randomness() {
     let drawn = (0..<100).map { _ in Randomness.bytes(16) }

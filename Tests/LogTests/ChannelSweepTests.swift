@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -10,11 +10,11 @@ struct ChannelSweepTests {
   private static let day: Int64 = 24 * 3_600_000
 
   private func rows(_ subject: SQLiteSubject) throws -> Int {
-    try subject.reader().queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM channels") ?? 0 }
+    try subject.reader().connection.inDatabase { Int(try $0.integer("SELECT count(*) FROM channels") ?? 0) }
   }
 
   private func pages(_ subject: SQLiteSubject) throws -> Int {
-    try subject.reader().queue.inDatabase { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+    try subject.reader().connection.inDatabase { Int(try $0.integer("PRAGMA page_count") ?? 0) }
   }
 
   /// Publishes once on each channel, waits for the disk, and lets go of them.

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -137,7 +137,7 @@ private let large = [UInt8](repeating: 7, count: 20_000)
 
   @Test(
     "After an fsync that failed nothing is acknowledged until a restart",
-    arguments: [ResultCode.SQLITE_IOERR_FSYNC, .SQLITE_IOERR_WRITE, .SQLITE_CORRUPT, .SQLITE_NOTADB].map(\.rawValue))
+    arguments: [ResultCode.ioErrorSync, .ioErrorWrite, .corrupt, .notADatabase].map(\.rawValue))
   func failed(_ code: Int32) throws {
     let folder = try TemporaryFolder()
     var subject: SQLiteSubject? = try SQLiteSubject(folder.path)
@@ -147,7 +147,7 @@ private let large = [UInt8](repeating: 7, count: 20_000)
     subject?.append(durable, epoch: epoch, offset: 1, durability: .durable)
     subject?.append(relaxed, epoch: relaxedEpoch, offset: 1, durability: .relaxed)
     try subject?.completions.wait(for: 1)
-    _ = subject?.store.ask(.intercept { _ in throw DatabaseError(resultCode: ResultCode(rawValue: code)) })
+    _ = subject?.store.ask(.intercept { _ in throw DatabaseError(ResultCode(rawValue: code)) })
     subject?.append(durable, epoch: epoch, offset: 2, durability: .durable)
     try subject?.completions.wait(for: 2)
     #expect(subject?.completions.all.last?.error?.isFailed == true)

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -63,7 +63,7 @@ private final class JournalScene {
   }
 
   func rows(_ table: String) throws -> Int {
-    try reader.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    try reader.connection.inDatabase { Int(try $0.integer("SELECT count(*) FROM \(table)") ?? 0) }
   }
 
   /// What a process that is killed now leaves, opened.
@@ -267,7 +267,7 @@ private final class JournalScene {
     }
     for sql in [Refusal.readOnly.begin, Refusal.readOnly.end] {
       let reply = Reply<Void>()
-      #expect(scene.store.ask(.perform({ try $0.execute(sql: sql) }, reply)))
+      #expect(scene.store.ask(.perform({ try $0.execute(sql) }, reply)))
       scene.commit()
       try reply.wait()
       #expect(try scene.texts("a") == ["1", "2", "3"])
@@ -283,7 +283,7 @@ private final class JournalScene {
       try scene.publish("a", text)
       scene.commit()
     }
-    #expect(scene.store.ask(.intercept { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_FSYNC) }))
+    #expect(scene.store.ask(.intercept { _ in throw DatabaseError(.ioErrorSync) }))
     try scene.publish("a", "3")
     scene.commit()
     #expect(scene.store.inbox.failure != nil)
@@ -322,9 +322,9 @@ private final class JournalScene {
   func damaged() throws {
     let folder = try TemporaryFolder()
     try SQLiteSubject(folder.path).store.close()
-    let queue = try Schema.writer(at: folder.path + "/" + DataFolder.databaseName)
-    try queue.write { try JournalRow.insert([1, 1, 0, 0, 0, 9], as: 1, $0) }
-    try queue.close()
+    let connection = try Schema.writer(at: folder.path + "/" + DataFolder.databaseName)
+    try connection.inTransaction { try JournalRow.insert([1, 1, 0, 0, 0, 9], as: 1, $0) }
+    try connection.close()
     #expect(throws: StartError.self) { try SQLiteSubject(folder.path) }
   }
 
@@ -348,18 +348,18 @@ private final class JournalScene {
   private static func makeFormer(_ folder: TemporaryFolder) throws {
     let former = try TemporaryFolder()
     let data = try DataFolder(former.path)
-    let queue = try Schema.writer(at: data.databasePath)
-    try Schema.migrator.migrate(queue, upTo: "kept")
-    try queue.write { db in
+    let connection = try Schema.writer(at: data.databasePath)
+    try connection.inDatabase { try Schema.migrations.run($0, upTo: "kept") }
+    try connection.inTransaction { db in
       try db.execute(
-        sql: """
-          UPDATE meta SET value = 2 WHERE key = 'sequence';
-          UPDATE meta SET value = 'seed' WHERE key = 'seed';
-          UPDATE meta SET value = 0 WHERE key = 'clean';
-          INSERT INTO channels VALUES (1, 'old', 'E', 2, 'durable', 1000000, NULL, 1000);
-          INSERT INTO publications VALUES (1, 1, 1000, x'31', NULL, NULL, NULL, NULL, NULL);
-          INSERT INTO publications VALUES (1, 2, 1000, x'32', NULL, NULL, 7, 8, NULL);
-          """)
+        """
+        UPDATE meta SET value = 2 WHERE key = 'sequence';
+        UPDATE meta SET value = 'seed' WHERE key = 'seed';
+        UPDATE meta SET value = 0 WHERE key = 'clean';
+        INSERT INTO channels VALUES (1, 'old', 'E', 2, 'durable', 1000000, NULL, 1000);
+        INSERT INTO publications VALUES (1, 1, 1000, x'31', NULL, NULL, NULL, NULL, NULL);
+        INSERT INTO publications VALUES (1, 2, 1000, x'32', NULL, NULL, 7, 8, NULL);
+        """)
     }
     data.setMark(2)
     try CrashImage.copy(former.path, to: folder.path)

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -184,18 +184,18 @@ import Wire
     let folder = try TemporaryFolder()
     let path = folder.path + "/" + DataFolder.databaseName
     do {
-      let queue = try Schema.writer(at: path)
-      try Schema.migrator.migrate(queue, upTo: "v1")
-      try queue.write { db in
+      let connection = try Schema.writer(at: path)
+      try connection.inDatabase { try Schema.migrations.run($0, upTo: "v1") }
+      try connection.inTransaction { db in
         try db.execute(
-          sql: """
-            INSERT INTO channels VALUES (1, 'old', 'E', 2, 'durable', 1000000, NULL);
-            INSERT INTO publications VALUES (1, 1, 1000, x'31', NULL, NULL, NULL, NULL);
-            INSERT INTO publications VALUES (1, 2, 1000, x'32', NULL, NULL, 7, 8);
-            INSERT INTO idempotency VALUES (1, 'k', 2, 5, 9000);
-            """)
+          """
+          INSERT INTO channels VALUES (1, 'old', 'E', 2, 'durable', 1000000, NULL);
+          INSERT INTO publications VALUES (1, 1, 1000, x'31', NULL, NULL, NULL, NULL);
+          INSERT INTO publications VALUES (1, 2, 1000, x'32', NULL, NULL, 7, 8);
+          INSERT INTO idempotency VALUES (1, 'k', 2, 5, 9000);
+          """)
       }
-      try queue.close()
+      try connection.close()
     }
     let scene = try TransactionScene(.sqlite, folder: folder)
     let opened = try scene.store.open(channel("old"), durability: .durable)

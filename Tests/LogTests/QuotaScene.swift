@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -121,10 +121,15 @@ final class QuotaScene {
   }
 
   private static func accounts(_ sql: String, _ subject: SQLiteSubject) throws -> [QuotaAccount: KeptAmount] {
-    let sum = try subject.reader().queue.inDatabase { try Row.fetchAll($0, sql: sql) }
-    return Dictionary(
-      uniqueKeysWithValues: sum.map {
-        (QuotaAccount(namespace: $0[0], user: $0[1]), KeptAmount(bytes: $0[2], entries: $0[3]))
-      })
+    try subject.reader().connection.inDatabase { db in
+      let rows = try db.statement(sql)
+      var sums: [QuotaAccount: KeptAmount] = [:]
+      while try rows.next() {
+        let amount = KeptAmount(bytes: Int(rows.int(2)), entries: Int(rows.int(3)))
+        let former = sums.updateValue(amount, forKey: QuotaAccount(namespace: rows.text(0), user: rows.text(1)))
+        #expect(former == nil)
+      }
+      return sums
+    }
   }
 }

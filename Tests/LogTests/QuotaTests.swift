@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -108,7 +108,7 @@ struct QuotaTests {
     #expect(try scene.kept("club", "a") == KeptAmount(bytes: 441, entries: 3))
     #expect(try scene.table() == [account: KeptAmount(bytes: 441, entries: 3)])
     // The disk refuses: nothing was kept, and nothing is held against the user.
-    #expect(sqlite.store.ask(.intercept { _ in throw DatabaseError(resultCode: .SQLITE_FULL) }))
+    #expect(sqlite.store.ask(.intercept { _ in throw DatabaseError(.full) }))
     scene.append(try scene.entry(Self.shared, by: "a", claim: claim))
     #expect(try scene.kept("club", "a").entries == 4)
     sqlite.store.step()
@@ -127,7 +127,7 @@ struct QuotaTests {
     for number in 1...100_000 { _ = shares.learn(KeptAmount(), of: account(number)) }
     #expect(shares.count <= 2 * QuotaShares.generation + 1)
     #expect(shares.amount(of: account(0)) == KeptAmount(bytes: 15, entries: 2))
-    shares.apply(QuotaNews(totals: [account(0): KeptAmount(bytes: 15, entries: 2)], settled: [claim]))
+    shares.apply(QuotaNews(totals: [account(0): KeptAmount(bytes: 15, entries: 2)], decided: [claim]))
     #expect(shares.amount(of: account(0)) == KeptAmount(bytes: 15, entries: 2))
   }
 
@@ -198,24 +198,27 @@ struct QuotaTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/" + DataFolder.databaseName
     do {
-      let queue = try Schema.writer(at: path)
-      try Schema.migrator.migrate(queue, upTo: "channels.used")
+      let connection = try Schema.writer(at: path)
+      try connection.inDatabase { try Schema.migrations.run($0, upTo: "channels.used") }
       let info = RowCodec.encode(ClientInfo(user: "a", client: "c"))
-      try queue.write { db in
+      try connection.inTransaction { db in
         try db.execute(
-          sql: """
-            INSERT INTO channels VALUES (1, 'club:1', 'E', 2, 'durable', 1000000, NULL, 0),
-              (2, '$diary:#b', 'E', 1, 'durable', 0, NULL, 0), (3, 'diaryx:1', 'E', 1, 'durable', 0, NULL, 0),
-              (4, 'none', 'E', 1, 'durable', 0, NULL, 0);
-            """)
+          """
+          INSERT INTO channels VALUES (1, 'club:1', 'E', 2, 'durable', 1000000, NULL, 0),
+            (2, '$diary:#b', 'E', 1, 'durable', 0, NULL, 0), (3, 'diaryx:1', 'E', 1, 'durable', 0, NULL, 0),
+            (4, 'none', 'E', 1, 'durable', 0, NULL, 0);
+          """)
         for (channel, offset) in [(1, 1), (1, 2), (3, 1), (4, 1)] {
-          try db.execute(
-            sql: "INSERT INTO publications VALUES (?, ?, 1000, x'31', ?, NULL, NULL, NULL, NULL)",
-            arguments: [channel, offset, Data(info)])
+          let insert = try db.statement(
+            "INSERT INTO publications VALUES (?1, ?2, 1000, x'31', ?3, NULL, NULL, NULL, NULL)")
+          insert.bind(Int64(channel), at: 1)
+          insert.bind(Int64(offset), at: 2)
+          insert.bind(info, at: 3)
+          try insert.run()
         }
-        try db.execute(sql: "INSERT INTO entries VALUES (2, 'k', 1, 1000, x'3131', NULL, NULL, 0, NULL)")
+        try db.execute("INSERT INTO entries VALUES (2, 'k', 1, 1000, x'3131', NULL, NULL, 0, NULL)")
       }
-      try queue.close()
+      try connection.close()
     }
     let two = KeptAmount(bytes: 2 * (128 + 18 + 1), entries: 2)
     var scene = try QuotaScene(.sqlite, folder: folder)

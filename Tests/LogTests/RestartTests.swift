@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -260,7 +260,7 @@ import Wire
       #expect(throws: StartError.self) { try SQLiteSubject(folder.path) }
     }
     try whole.write(to: URL(fileURLWithPath: path))
-    try DatabaseQueue(path: path).write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('v999')") }
+    try DatabaseConnection(path: path).inDatabase { try $0.execute("INSERT INTO grdb_migrations VALUES ('v999')") }
     #expect(throws: StartError.newerSchema(path)) { try SQLiteSubject(folder.path) }
   }
 
@@ -292,8 +292,8 @@ import Wire
     let isAsked = subject.store.ask(
       .perform(
         { db in
-          let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode")
-          let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
+          let mode = try db.text("PRAGMA journal_mode")
+          let level = try db.integer("PRAGMA synchronous")
           if mode != "wal" || level != 2 { throw DeadlineExceeded() }
         }, reply))
     #expect(isAsked)

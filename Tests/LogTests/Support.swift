@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Logging
 import Synchronization
 import TestSupport
@@ -7,18 +7,6 @@ import Testing
 import Wire
 
 @testable import Log
-
-/// A folder that goes with the value that made it.
-final class TemporaryFolder {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-log-" + UUID().uuidString).path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 /// What a store told its completion handler.
 final class Completions: Sendable {
@@ -87,7 +75,7 @@ final class SQLiteSubject {
   /// Runs SQL on the writer's connection: how these tests cause faults.
   func perform(_ sql: String) throws {
     let reply = Reply<Void>()
-    #expect(store.ask(.perform({ db in try db.execute(sql: sql) }, reply)))
+    #expect(store.ask(.perform({ db in try db.execute(sql) }, reply)))
     try reply.wait()
   }
 }
@@ -96,6 +84,6 @@ extension SQLiteSubject {
   /// Looks into the tables, beside the store.
   func reader() throws -> ChannelReader {
     ChannelReader(
-      queue: try Schema.reader(at: folder + "/" + DataFolder.databaseName), journal: store.journal)
+      connection: try Schema.reader(at: folder + "/" + DataFolder.databaseName), journal: store.journal)
   }
 }

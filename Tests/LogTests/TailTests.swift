@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import Wire
@@ -35,7 +35,7 @@ import Wire
     let count = UInt64(HotChannel.tailLimit) + 10
     for offset in 1...count { subject.append(name, epoch: epoch, offset: offset, durability: .relaxed, size: 2000) }
     try subject.perform("SELECT 1")
-    #expect(subject.store.ask(.intercept { _ in throw DatabaseError(resultCode: .SQLITE_FULL, message: "simulated") }))
+    #expect(subject.store.ask(.intercept { _ in throw DatabaseError(.full, "simulated") }))
     for (offset, text) in [(count + 1, "first"), (count + 2, "second")] {
       let replacement = Publication(offset: 1, time: 1000, data: Array(text.utf8))
       let notice = Publication(offset: offset, time: 1000, data: [])

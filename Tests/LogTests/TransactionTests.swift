@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -144,7 +144,7 @@ import Wire
     for name in ["s", "m"] { try scene.open(name) }
     try scene.append([scene.entry("m", 1, "1", key: "a")])
     #expect(
-      sqlite.store.ask(.intercept { _ in throw DatabaseError(resultCode: .SQLITE_FULL, message: "simulated") }))
+      sqlite.store.ask(.intercept { _ in throw DatabaseError(.full, "simulated") }))
     let errors = try scene.append([scene.entry("m", 2, "2", key: "a"), scene.entry("s", 1)])
     #expect(errors.allSatisfy { Refusal.full.matches($0) })
     #expect(sqlite.store.ask(.intercept { _ in }))

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -20,14 +20,10 @@ import Wire
     let journal = folder.path + "/" + DataFolder.databaseName + "-wal"
     func size() throws -> Int { try Data(contentsOf: URL(fileURLWithPath: journal)).count }
 
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.allowsUnsafeTransactions = true
-    let reader = try DatabaseQueue(
-      path: folder.path + "/" + DataFolder.databaseName, configuration: configuration)
+    let reader = try DatabaseConnection(path: folder.path + "/" + DataFolder.databaseName, isReadOnly: true)
     try reader.inDatabase { db in
-      try db.execute(sql: "BEGIN")
-      #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM publications") == 1)
+      try db.execute("BEGIN")
+      #expect(try db.integer("SELECT count(*) FROM publications") == 1)
     }
     subject.append(name, epoch: epoch, offset: 2, durability: .durable)
     subject.store.scrub()
@@ -35,7 +31,7 @@ import Wire
     try subject.completions.wait(for: 3)
     #expect(subject.completions.all.allSatisfy { $0.error == nil })
     #expect(try size() > 0)
-    try reader.inDatabase { try $0.execute(sql: "COMMIT") }
+    try reader.inDatabase { try $0.execute("COMMIT") }
     try reader.close()
     try eventually { try size() == 0 }
   }
@@ -61,14 +57,13 @@ import Wire
     let isAsked = subject.store.ask(
       .perform(
         { db in
-          let before = db.totalChangesCount
+          let before = db.totalChanges
           try db.inTransaction {
             var quotas = QuotaChanges()
             let leavesSome = try AgeSweep(now: now).write(db, &quotas)
             #expect(leavesSome)
-            return .commit
           }
-          deleted.withLock { $0 = db.totalChangesCount - before }
+          deleted.withLock { $0 = Int(db.totalChanges - before) }
         }, reply))
     #expect(isAsked)
     try reply.wait()
@@ -87,13 +82,12 @@ import Wire
 
   /// Whether it goes into the tables or into the journal.
   @Sendable private static func rejectPoison(_ db: Database) throws {
-    let isFound = try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT EXISTS (SELECT 1 FROM publications WHERE data = x'BAD0')
-          OR EXISTS (SELECT 1 FROM journal WHERE instr(entries, x'BAD0'))
-        """)
-    if isFound == true { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "poisoned") }
+    let isFound = try db.integer(
+      """
+      SELECT EXISTS (SELECT 1 FROM publications WHERE data = x'BAD0')
+        OR EXISTS (SELECT 1 FROM journal WHERE instr(entries, x'BAD0'))
+      """)
+    if isFound == 1 { throw DatabaseError(.constraint, "poisoned") }
   }
 
   @Test("A publication that the database rejects fails alone, and its channel goes on")
@@ -157,7 +151,7 @@ extension SQLiteSubject {
     let isAsked = store.ask(
       .perform(
         { db in
-          let found = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+          let found = Int(try db.integer("SELECT count(*) FROM \(table)") ?? 0)
           count.withLock { $0 = found }
         }, reply))
     #expect(isAsked)

@@ -41,8 +41,9 @@ struct CounterTests {
   #if os(Linux)
     @Test("counts what the benchmark's thread does, and nothing that happens beside it")
     func bystander() async throws {
-      let folder = try TemporaryFolder()
-      let (source, program) = (folder.url.appendingPathComponent("it.c"), folder.url.appendingPathComponent("it"))
+      let folder = try TestSupport.TemporaryFolder()
+      let url = URL(fileURLWithPath: folder.path)
+      let (source, program) = (url.appendingPathComponent("it.c"), url.appendingPathComponent("it"))
       try Self.source.write(to: source, atomically: true, encoding: .utf8)
       let compiler = Command(named: "clang", ["-O1", "-pthread", source.path, "-o", program.path])
       let compiled = try await compiler.run(deadline: .seconds(300))

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Log
 import TestSupport
 import Testing
@@ -63,7 +63,7 @@ struct SearchFileTests {
     for _ in 0..<1200 {
       try scene.publish(data: Array(#"{"text":"xylophoneconcert"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     #expect(try scene.offsets("xylophone", in: chat).count == 50)
     try scene.restart {
       for name in ["fanfare.sqlite", "fanfare.sqlite-wal", "fanfare.sqlite-shm"] {
@@ -92,14 +92,12 @@ struct SearchFileTests {
     for number in 1...2000 {
       try scene.publish(data: Array(#"{"text":"park \#(number)"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     let first = try scene.offsets("park", in: chat, limit: 1)
     #expect(first == [600])
     // Nobody asks again: the file tells how far it is.
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(60)
-    let reader = try DatabaseQueue(path: scene.indexPath, configuration: configuration)
-    try eventually { try reader.read { try Int.fetchOne($0, sql: "SELECT through FROM channels") } == 2000 }
+    let reader = try DatabaseConnection(path: scene.indexPath, busyTimeoutMilliseconds: 60_000)
+    try eventually { try reader.inDatabase { try $0.integer("SELECT through FROM channels") } == 2000 }
     try reader.close()
     #expect(try scene.offsets("park", in: chat, limit: 1) == [2000])
   }
@@ -120,7 +118,7 @@ struct SearchFileTests {
     for number in 0..<3000 {
       try scene.publish(data: Array(#"{"text":"park \#(number)"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     let answers = SearchAnswers()
     let query = MessageSearch(channels: [chat], text: "park", audience: nil, limit: 10)
     for _ in 0..<50 { scene.index.search(query) { answers.add($0) } }

@@ -63,12 +63,12 @@ final class SearchScene {
     guard store.append(entry) == .pending else { throw DeadlineExceeded() }
     positions[name] = StreamPosition(epoch: position.epoch, offset: offset)
     clock.advance(1)
-    if waits { try settle() }
+    if waits { try waitUntilIndexed() }
     return offset
   }
 
   /// Everything that was published is on disk.
-  func settle() throws {
+  func waitUntilIndexed() throws {
     try eventually { completed.last >= tickets }
   }
 

@@ -3,18 +3,18 @@ import Wire
 
 @testable import Apps
 
-/// Looks at the disk after each transaction, and knows who may be shown what.
+/// Checks the disk after each transaction, and knows which user may be shown what.
 struct AppOracle {
   struct Secret {
     var author: String
     var to: String
-    /// When it was asked to be sent first; it is answered within the lifetime of that, or never seen.
+    /// When the secret was first sent. It is answered within its lifetime from then, or nobody ever sees it.
     var time: Int64
   }
 
-  /// By caption.
+  /// The secrets that were sent, by caption.
   private(set) var secrets: [String: Secret] = [:]
-  /// Messages that were acknowledged with a place.
+  /// Messages that were acknowledged with an offset.
   private(set) var acknowledged: [(channel: ChannelName, offset: UInt64, text: String)] = []
   private var pairs: [String: Clique.Pair] = [:]
   private var tops: [ChannelName: UInt64] = [:]
@@ -54,7 +54,9 @@ struct AppOracle {
     data.flatMap { try? JSONSerialization.jsonObject(with: Data($0)) as? [String: Any] } ?? nil
   }
 
-  /// - Returns: what is not as it must be after each transaction.
+  /// Checks the disk after a transaction.
+  ///
+  /// - Returns: what is not as it must be.
   mutating func committed(_ ledger: Ledger, time: Int64, _ app: StateApp) -> [String] {
     var complaints: [String] = []
     for (a, b) in Self.couples {
@@ -71,8 +73,8 @@ struct AppOracle {
     let before = pairs.updateValue(pair, forKey: id) ?? Clique.Pair(a, b)
     if pair.waiting.count > 3 { complaints.append("\(a) and \(b): \(pair.waiting.count) messages wait") }
     complaints += checkChat(pair, before, ledger)
-    // A timer that is late shows in lists before it shows in the record.
-    guard pair.settled(time) == pair else { return complaints }
+    // Where a timer is late, lists may show what follows from it before the record does.
+    guard pair.advanced(to: time) == pair else { return complaints }
     for side in PairState.Side.allCases {
       let entry = Self.object(ledger.channels[Self.list(pair.user(side))]?.entries[id]?.data)
       let shown = entry?["state"] as? String ?? "nothing"
@@ -92,7 +94,7 @@ struct AppOracle {
     return complaints
   }
 
-  /// What this transaction published in the chat is what may be said there.
+  /// Checks that what this transaction published in the chat may be published there.
   private mutating func checkChat(_ pair: Clique.Pair, _ before: Clique.Pair, _ ledger: Ledger) -> [String] {
     var complaints: [String] = []
     let channel = Self.chat(pair.a, pair.b)
@@ -123,7 +125,7 @@ struct AppOracle {
   ) -> [String] {
     guard let people = try? StatePair(a, b) else { return ["no pair"] }
     let thread = Self.record(StateThread.self, people.key, ledger, of: "state") ?? StateThread(people: people)
-    guard app.settled(thread, time) == thread else { return [] }
+    guard app.advanced(thread, time) == thread else { return [] }
     var complaints: [String] = []
     var phases: [String] = []
     for side in StateSide.allCases {
@@ -144,7 +146,7 @@ struct AppOracle {
 
   // MARK: What devices are sent
 
-  /// Whether somebody may be shown this now, whatever it is.
+  /// What is wrong with showing these bytes to a user now; nil: nothing.
   func shown(_ data: [UInt8], to user: String, on channel: ChannelName?, time: Int64, _ rules: StateRules) -> String? {
     let text = String(decoding: data, as: UTF8.self)
     guard text.contains("secret-") else { return nil }
@@ -152,7 +154,7 @@ struct AppOracle {
       if channel.map({ $0 != Self.threads(user) }) ?? true { return "\(user) is sent \(secret) on \(channel as Any)" }
       guard user == about.author || user == about.to else { return "\(user) is sent \(secret), which is not theirs" }
       let other = user == about.author ? about.to : about.author
-      // Revealed: then both sent, each within the lifetime of the first.
+      // A secret that is revealed was answered: both sent, one within the lifetime of the other.
       let answers = secrets.values.filter {
         $0.author == (user == about.author ? other : user) && $0.to == (user == about.author ? user : other)
           && abs($0.time - about.time) < rules.lifetime + 260_000
@@ -166,7 +168,7 @@ struct AppOracle {
   }
 }
 
-/// What the seeds reached together.
+/// How often each thing happened, under all seeds together.
 struct AppCoverage {
   var messages = 0
   var opened = 0
@@ -184,7 +186,7 @@ struct AppCoverage {
   var powerCuts = 0
   var diskFaults = 0
   var failedStarts = 0
-  /// Transactions that went with a crash, and those that were on disk though nobody had heard so.
+  /// Transactions that a crash took with it, and those that were on disk although the broker had not heard so.
   var lost = 0
   var found = 0
   var clean = 0
@@ -213,7 +215,7 @@ struct AppCoverage {
     gatewayCrashes += other.gatewayCrashes
   }
 
-  /// What never happened.
+  /// The things that never happened.
   var missing: [String] {
     Mirror(reflecting: self).children.filter { $0.value as? Int == 0 }.compactMap(\.label)
   }

@@ -4,7 +4,7 @@ import Foundation
 import Gateway
 import Wire
 
-/// What phones are sent.
+/// What phones are sent, and what they do upon it.
 extension AppWorld {
   func workOff(_ gateway: Int, _ loop: Int) {
     var count = Int.random(in: 1...12, using: &random)
@@ -52,7 +52,9 @@ extension AppWorld {
     }
   }
 
-  /// - Parameter whole: with the tags that a phone is not sent.
+  /// A phone gets a live publication.
+  ///
+  /// - Parameter whole: the publication with the tags that phones are not sent.
   private func receive(_ publication: Publication, _ whole: Publication, _ following: Following, _ phone: Phone) {
     let before = following.position?.offset ?? 0
     if publication.offset <= before || !following.wasFiltered && publication.offset != before + 1 {
@@ -152,10 +154,10 @@ extension AppWorld {
       coverage.refused += 1
       if error.code == 100 && command.mayBeAskedAgain { phone.unclear.append(command) }
     case .presence(let members, _) where command.method == "presence":
-      // Presence comes in no order.
+      // Members come in no certain order, so they are sorted for comparing.
       answers[answers.count - 1] = "\(phone.name) presence: \(members.sorted { $0.client < $1.client })"
     case .history(let page) where command.method == "history":
-      // The epoch is the disk's, which counts the channels of all.
+      // The epoch is left out: the store draws epochs in turn, so a channel's depends on how many were opened before.
       let publications = page.publications.map { publication in
         let tags = publication.tags.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return "\(publication.offset) \(publication.time) \(String(decoding: publication.data, as: UTF8.self)) \(tags)"

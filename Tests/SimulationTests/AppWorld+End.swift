@@ -7,27 +7,27 @@ import Wire
 @testable import Apps
 @testable import Broker
 
-/// Everything heals, and what everybody sees is held against the disk.
+/// The end of a run: everything heals, and what everybody sees is compared with the disk.
 extension AppWorld {
-  /// Nothing breaks any more: everything that is under way arrives, and everybody catches up.
+  /// Lets everything that is under way arrive and everybody catch up. Nothing breaks any more.
   func heal() {
     faults = false
     disk.heal()
     if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
-      settle()
+      runUntilQuiet()
       passTime(100)
     }
     for _ in 0..<6 {
       for phone in phones { follow(phone, all: true) }
-      settle()
+      runUntilQuiet()
       passTime(300)
-      settle()
+      runUntilQuiet()
     }
   }
 
-  func settle() {
+  func runUntilQuiet() {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
@@ -56,7 +56,7 @@ extension AppWorld {
     }
   }
 
-  /// What must hold when all is quiet.
+  /// Checks what must hold when nothing is under way.
   func judge() {
     for phone in phones {
       if !phone.calls.isEmpty { fail("\(phone.name): \(phone.calls.values.map(\.method)) were never answered") }
@@ -75,7 +75,7 @@ extension AppWorld {
       return fail("\(phone.name) never came back to \(channel)")
     }
     let stored = (ledger.channels[channel]?.entries ?? [:]).mapValues { entry in
-      // The disk holds no caption that can be read.
+      // No caption may be readable on the disk.
       if String(decoding: entry.data, as: UTF8.self).contains("secret-") { fail("\(channel) holds a secret on disk") }
       return String(
         decoding: namespace == "state.threads" ? state.shown(entry.data, of: channel) : entry.data, as: UTF8.self)
@@ -89,7 +89,7 @@ extension AppWorld {
     let blank = Clique.Pair(phone.user, other)
     let pair = AppOracle.record(Clique.Pair.self, "pair/" + blank.id, ledger, of: "clique") ?? blank
     guard let side = pair.side(of: phone.user), let following = phone.following[channel] else { return }
-    // Whoever blocks stays where they are, so that the other does not see them leave.
+    // Somebody who blocks may stay subscribed, so that the other does not see them leave.
     if pair.state.isBlocked(by: side), pair.state.mayReadBeneath(side) { return }
     guard pair.state.sight(of: side).mayRead else {
       if following.state == .live { fail("\(phone.name) is on \(channel), and the pair is \(pair.state)") }
@@ -102,7 +102,7 @@ extension AppWorld {
     }
   }
 
-  /// What was acknowledged with a place stands there, and nowhere else.
+  /// Checks that each acknowledged message stands at its offset and nowhere else.
   private func judgeAcknowledgements() {
     for acknowledged in oracle.acknowledged {
       let kept = ledger.channels[acknowledged.channel]?.kept ?? []
@@ -113,7 +113,7 @@ extension AppWorld {
     }
   }
 
-  /// Lists show what would be worked out from the records now.
+  /// Checks that lists show what would be worked out from the records now.
   private func judgeLists() {
     let view = DiskView(ledger: ledger, now: wall)
     for (a, b) in AppOracle.couples {
@@ -129,13 +129,13 @@ extension AppWorld {
     }
   }
 
-  /// All timers have fired: nothing waits any more, and no secret is left.
+  /// Lets all timers fire, and checks that nothing waits any more and no secret is left.
   func outlive() {
     for _ in 0..<40 {
       clock.jump(10_000)
       for _ in 0..<3 {
         passTime(100)
-        settle()
+        runUntilQuiet()
       }
     }
     for app in ["clique", "state"] {
@@ -162,14 +162,14 @@ extension AppWorld {
       $0.utf8.starts(with: StateKeys.picture.utf8) || $0.utf8.starts(with: StateKeys.thread.utf8)
     }
     let kept = (pictures ?? []).filter { key in
-      // A block stays, and nothing with it.
+      // A thread's record may stay for a block, but without contents.
       AppOracle.record(StateThread.self, key, ledger, of: "state").map { $0.standing != nil } ?? true
     }
     if !kept.isEmpty { fail("\(kept.sorted()) outlived their time") }
   }
 }
 
-/// What an app would see of a broker that has just opened the disk.
+/// What the app Clique would see in a broker that has just opened the disk.
 private final class DiskView: AppView {
   let ledger: Ledger
   let now: Int64

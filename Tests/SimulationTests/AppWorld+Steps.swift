@@ -3,7 +3,7 @@ import Gateway
 import Wire
 
 extension AppWorld {
-  /// One thing happens, drawn by the seed.
+  /// Does one thing, drawn by the seed.
   func step() {
     if disk.isFull, random.chance(4) { disk.isFull = false }
     switch Int.random(in: 0..<100, using: &random) {
@@ -14,7 +14,7 @@ extension AppWorld {
     case 82..<86: read(Int.random(in: 1...4, using: &random))
     case 86..<89:
       commit(Int.random(in: 1...4, using: &random))
-      // Somebody looks after a broker whose disk has failed.
+      // An operator restarts a broker whose disk has failed.
       if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
     case 89..<95: passTime(Int64.random(in: 1...700, using: &random))
     default: if faults && random.chance(40) { breakSomething() }
@@ -66,7 +66,7 @@ extension AppWorld {
     }
     let index = Int.random(in: 0..<gateways.count, using: &random)
     guard !gateways[index].toBroker.isEmpty else { return }
-    // A broker that begins reads nothing before it has what it needs.
+    // A broker that is starting reads no messages before its records are loaded.
     if broker?.isStarting == true { return read() }
     let message = gateways[index].toBroker.removeFirst()
     let gateway = gateways[index].link.configuration.gateway
@@ -97,7 +97,7 @@ extension AppWorld {
     if random.chance(40) { follow(phone) }
     if !phone.unclear.isEmpty, random.chance(50) {
       let command = phone.unclear.removeFirst()
-      // A key is known for five minutes, and so long it may be asked again.
+      // Keys are remembered for five minutes, so only a younger command may be repeated.
       if wall - command.time < 200_000 {
         coverage.repeated += 1
         return ask(command, phone)
@@ -177,7 +177,7 @@ extension AppWorld {
 
   // MARK: Channels
 
-  /// A phone follows its own lists, and every conversation that it is let into.
+  /// The channels that a phone tries to follow: its own lists, and its conversations with everybody.
   func channels(of phone: Phone) -> [ChannelName] {
     let own = ["clique.list", "clique.blocked", "state.threads", "state.events"]
       .map { AppOracle.name($0 + ":" + phone.user) }
@@ -195,7 +195,7 @@ extension AppWorld {
       }
     }
     guard faults, random.chance(10) else { return }
-    // Somebody else's, which nobody is let into.
+    // The phone also tries a list of somebody else, which it must not get.
     let other = Self.people.first { $0 != phone.user } ?? ""
     let foreign = Following(AppOracle.threads(other))
     phone.following[foreign.channel] = foreign

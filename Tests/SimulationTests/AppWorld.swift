@@ -5,15 +5,15 @@ import Wire
 @testable import Broker
 @testable import Log
 
-/// Both apps in a broker, people with two phones each over two gateways, and everything that can go wrong between them.
-/// The log is the real one, on a disk that fails and forgets.
+/// The simulation of the apps: both in one broker, three people with two phones each over two gateways, and everything
+/// that can go wrong between them. The log is the real one, on a disk that fails and forgets.
 final class AppWorld {
   static let people = ["ann", "bob", "cat"]
 
-  /// What one event loop has not worked off yet.
+  /// Something that the gateway's link has given an event loop.
   enum Handover {
     case answer(RequestSource, BrokerResponse)
-    /// With whether it is to be held against the filters that some may have.
+    /// Filtered: phones that have a filter get the publication only if it passes.
     case publication(ChannelName, Publication, isFiltered: Bool)
     case audience(LinkAudience)
     case lost(ChannelName)
@@ -31,20 +31,20 @@ final class AppWorld {
   let state: StateApp
   let namespaces: NamespaceTable
   var random: SeededRandom
-  /// The wall clock jumps while the broker is away.
+  /// The simulated time. Its wall clock jumps while the broker is down.
   let clock = SimulatedClock()
   var faults = true
   private(set) var disk = World.newDisk.copied()
-  /// Of the broker that runs.
+  /// The log of the broker that runs; nil: none runs.
   private(set) var log: SteppedStore?
-  /// What is on the disk, by what the log has said.
+  /// What must be on the disk, by what the log has said.
   let ledger = Ledger()
   private let mutation: Mutation?
   var broker: BrokerCore?
   var gateways: [GatewayNode] = []
   var phones: [Phone] = []
   var violations: [String] = []
-  /// Everything that phones were answered.
+  /// All answers to phones, as text.
   var answers: [String] = []
   var coverage = AppCoverage()
   var oracle = AppOracle()
@@ -118,7 +118,7 @@ final class AppWorld {
     perform { core, turn in for app in [self.clique, self.state] as [any App] { core.install(app, in: &turn) } }
   }
 
-  /// Nil where the disk takes nothing: the broker does not come up, and somebody will try again.
+  /// Opens the log; nil where the disk takes nothing: then the broker does not come up, and is started again later.
   private func openLog() -> SteppedStore? {
     var options = SQLiteStore.Options()
     let clock = clock
@@ -149,10 +149,10 @@ final class AppWorld {
     case .clean:
       commit(.max)
       _ = log.close()
-      // One whose disk had failed leaves what it could not write.
+      // A log whose disk had failed leaves the disk as it is, without what could not be written.
       disk = disk.killed()
     case .killed, .powerCut:
-      // Some of what waited made it to the disk, and the broker died before it could tell anybody.
+      // Some of what waits gets to the disk, and the broker dies before it can tell anybody.
       _ = log.step(Int.random(in: 0...3, using: &random))
       disk = stop == .killed ? disk.killed() : disk.powerCut(seed: random.next())
     }
@@ -163,7 +163,7 @@ final class AppWorld {
       let arrived = Int.random(in: 0...gateways[index].toGateway.count, using: &random)
       gateways[index].toGateway = Array(gateways[index].toGateway.prefix(arrived))
     }
-    // Timers run out while nobody looks.
+    // Timers may run out while no broker runs.
     clock.jump(random.chance(50) ? Int64.random(in: 0...45_000, using: &random) : 0)
   }
 
@@ -190,7 +190,7 @@ final class AppWorld {
 
   // MARK: Effects
 
-  /// The log's writer does some of what waits.
+  /// Lets the log's writer do some of its work.
   func commit(_ count: Int) {
     guard let completions = log?.step(count) else { return }
     for completion in completions {
@@ -201,7 +201,7 @@ final class AppWorld {
     perform { $0.complete(completions, in: &$1) }
   }
 
-  /// Those who read for the broker answer some of what it asked, and it hears of it.
+  /// Lets the log's readers answer some of the broker's questions, and the broker take the answers.
   func read(_ limit: Int = .max) {
     log?.stepReaders(limit)
     perform { $0.takeNews(in: &$1) }
@@ -263,7 +263,7 @@ final class AppWorld {
   }
 }
 
-/// Wraps by turning bits over.
+/// A vault that wraps keys by inverting bits, so that a run replays.
 struct SimulatedVault: KeyVault {
   private func turned(_ bytes: [UInt8], _ mask: UInt8) -> [UInt8] { bytes.map { $0 ^ mask } }
 

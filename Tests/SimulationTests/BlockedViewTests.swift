@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// Whoever is blocked must see what they would see of somebody who says nothing: two runs that differ in the block alone.
+/// Somebody who is blocked must see the same as somebody whom the other does not answer. Compares two runs that differ
+/// only in the block.
 @Suite("Being blocked looks like silence", .ownThread)
 struct BlockedViewTests {
   @Test(
@@ -17,7 +18,7 @@ struct BlockedViewTests {
     }
   }
 
-  /// What ann sees step by step, whom bob blocks, or does not.
+  /// What ann sees step by step. Bob blocks her, or does not.
   private static func view(seed: UInt64, blocks: Bool) -> [String] {
     let world = AppWorld(seed: seed)
     world.faults = false
@@ -56,7 +57,7 @@ struct BlockedViewTests {
     return seen
   }
 
-  /// Everything of the chat that can be asked for.
+  /// Asks for everything that can be asked about the chat: its presence and history.
   private static func look(_ phone: Phone, _ world: AppWorld) {
     let chat = AppOracle.chat("ann", "bob")
     let presence = world.request(.presence(chat, viewer: "ann"), from: phone)
@@ -94,13 +95,14 @@ struct BlockedViewTests {
   }
 
   private static func quiet(_ world: AppWorld, _ milliseconds: Int64) {
-    // In steps that no link takes for silence: which of them begins anew says nothing of the block.
+    // Time passes in steps so short that no link times out: sessions that begin anew would differ between the two runs
+    // for reasons other than the block.
     let steps = max(3, milliseconds / 400)
     for _ in 0..<steps {
-      world.settle()
+      world.runUntilQuiet()
       world.passTime(milliseconds / steps + 1)
     }
-    world.settle()
+    world.runUntilQuiet()
   }
 
   private static func shown(_ phone: Phone) -> String {

@@ -1,6 +1,6 @@
 import Wire
 
-/// Knows everything that anybody was ever told, and complains when two of them were told different things.
+/// Knows everything that clients were ever told, and complains when two of them were told different things.
 struct Oracle {
   struct Place: Hashable {
     var channel: ChannelName
@@ -12,7 +12,7 @@ struct Oracle {
     var channel: ChannelName
     var key: String
     var payload: [UInt8]
-    /// On the clock of ``SimulatedClock/forward``.
+    /// When the key was used, by ``SimulatedClock/forward``.
     var forward: Int64
   }
 
@@ -28,17 +28,19 @@ struct Oracle {
 
   private var truth: [Place: [UInt8]] = [:]
   private var publishers: [Place: String] = [:]
-  /// When a payload was delivered, counted by channel.
+  /// At which deliveries of a channel each payload was delivered: the channel's first delivery is number 1.
   private var turns: [ChannelName: [[UInt8]: [Int]]] = [:]
   private var turnCounts: [ChannelName: Int] = [:]
   private var places: [[UInt8]: [Place]] = [:]
   private var acknowledgements: [Acknowledgement] = []
   private var keys: [KeyUse] = []
-  /// What a key stands for since it was acknowledged.
+  /// The publication that a key stands for since it was first acknowledged.
   private var stands: [KeyPlace: (place: Place, payload: [UInt8], forward: Int64)] = [:]
   private(set) var keysAgain = 0
 
-  /// The broker delivered: the first time that anybody can have seen this.
+  /// Takes in a publication that the broker delivers.
+  ///
+  /// - Returns: what is wrong with it; nil: nothing.
   mutating func delivered(_ channel: ChannelName, _ epoch: String, _ publication: Publication) -> String? {
     let place = Place(channel: channel, epoch: epoch, offset: publication.offset)
     if let other = truth[place], other != publication.data {
@@ -58,9 +60,9 @@ struct Oracle {
 
   // MARK: Subscribers
 
-  /// A client got it, live or by recovery, and stood at `last` before.
+  /// Checks a publication that a client got, live or by recovery, when it stood at `last`.
   ///
-  /// - Returns: what is wrong with it; nil: it is the next that the client wants of what was delivered there.
+  /// - Returns: what is wrong; nil: the publication is the next one that the client wants of those delivered there.
   func follows(
     _ publication: Publication, _ offset: UInt64, after last: UInt64, _ feed: Feed, _ epoch: String
   ) -> String? {
@@ -72,7 +74,7 @@ struct Oracle {
     return missed(by: feed, epoch, after: last, before: offset).map { "\(offset) after \(last), without \($0)" }
   }
 
-  /// The first between two offsets that a subscriber should have been sent; nil: none.
+  /// The first offset between two others whose publication the subscriber should have been sent; nil: none.
   func missed(by feed: Feed, _ epoch: String, after last: UInt64, before next: UInt64) -> UInt64? {
     guard next > last + 1 else { return nil }
     return (last + 1..<next).first { offset in
@@ -81,12 +83,15 @@ struct Oracle {
     }
   }
 
-  /// Of a publication that was sent without; 0: it was never delivered in this epoch.
+  /// The offset of a publication that clients were sent without one; 0: it was never delivered in this epoch.
   func offset(of publication: Publication, on feed: Feed, _ epoch: String) -> UInt64 {
     places[publication.data]?.last { $0.channel == feed.channel && $0.epoch == epoch }?.offset ?? 0
   }
 
-  /// Somebody got it in a lane where gaps are meant, and only gaps.
+  /// Checks a publication that a client got in a lane where publications may be left out, but never reordered or
+  /// repeated.
+  ///
+  /// - Returns: what is wrong; nil: nothing.
   func seen(_ publication: Publication, _ feed: Feed) -> String? {
     let all = turns[feed.channel]?[publication.data] ?? []
     guard let turn = all.first(where: { $0 > feed.turn ?? 0 }) else {
@@ -96,7 +101,7 @@ struct Oracle {
     return nil
   }
 
-  /// Whether somebody has had the last that was delivered in a lane where gaps are meant.
+  /// Whether the client has got the last publication that was delivered in such a lane.
   func isAtEnd(_ feed: Feed) -> Bool { feed.turn == turnCounts[feed.channel] }
 
   mutating func acknowledged(_ channel: ChannelName, _ position: StreamPosition, _ payload: [UInt8]) {
@@ -110,12 +115,14 @@ struct Oracle {
     keys.append(KeyUse(channel: channel, key: key, payload: payload, forward: forward))
   }
 
-  /// Keys that must still be known, if they ever got to the broker.
+  /// Keys that the broker must still know, if they ever got there.
   func keys(of channel: ChannelName, usedSince forward: Int64) -> [KeyUse] {
     keys.filter { $0.channel == channel && $0.forward >= forward }
   }
 
-  /// A key stands for one publication, at one place.
+  /// Checks an acknowledged key: it must stand for one publication at one place.
+  ///
+  /// - Returns: what is wrong; nil: nothing.
   mutating func acknowledged(
     _ channel: ChannelName, _ position: StreamPosition, _ payload: [UInt8], _ key: String, at forward: Int64
   ) -> String? {
@@ -133,8 +140,11 @@ struct Oracle {
 
   // MARK: The disk
 
-  /// What a broker finds on disk, delivered or not: it stands by it, and it is what was appended there. A relaxed
-  /// channel's stand in its new epoch at the same offsets.
+  /// Checks what a new broker finds on disk: each publication is one that was appended there, and counts as delivered
+  /// from here on, because the broker will show it. The publications of a relaxed channel stand in a new epoch at the
+  /// same offsets.
+  ///
+  /// - Returns: what is wrong; nil: nothing.
   mutating func survived(
     _ name: ChannelName, _ position: StreamPosition, _ kept: [Publication], _ appended: [UInt64: Publication]
   ) -> String? {
@@ -160,9 +170,9 @@ struct Oracle {
     return nil
   }
 
-  /// What was acknowledged must be what was delivered there; on a durable channel it must be on disk still.
+  /// Checks that what was acknowledged is what was delivered there and, on a durable channel, is still on disk.
   ///
-  /// - Parameter tops: where durable channels stand on disk at the end.
+  /// - Parameter tops: the tops of the durable channels on disk at the end.
   func verdict(tops: [ChannelName: StreamPosition]) -> [String] {
     var complaints: [String] = []
     for acknowledgement in acknowledgements {
@@ -182,7 +192,7 @@ struct Oracle {
   private func text(_ data: [UInt8]) -> String { String(decoding: data, as: UTF8.self) }
 }
 
-/// What the seeds reached together: a simulation in which nothing goes wrong shows nothing.
+/// How often each thing happened, under all seeds together: a simulation in which nothing goes wrong shows nothing.
 struct Coverage {
   var acknowledged = 0
   var refused = 0
@@ -203,29 +213,29 @@ struct Coverage {
   var gaps: UInt64 = 0
   var resets: UInt64 = 0
   var refilled: UInt64 = 0
-  /// Requests and answers that waited for room on a link.
+  /// Requests and answers that waited for room on a broker's link.
   var deferred: UInt64 = 0
-  /// First tries that would have held more.
+  /// Reads that were larger than the first try of an answer may hold.
   var tooLarge = 0
   /// Publications that subscribers were pushed.
   var pushes = 0
-  /// Joins and leaves that somebody was pushed.
+  /// Joins and leaves that subscribers were pushed.
   var comings = 0
-  /// Subscriptions that came with a connect.
+  /// Server-side subscriptions that came with a connect.
   var granted = 0
   /// Connections that ended because too much waited for them.
   var slow = 0
-  /// Connections that ended because somebody took too long.
+  /// Connections that ended because a pong, a token or another answer took too long.
   var late = 0
   /// Connections that clients lost.
   var cuts = 0
-  /// Turns in which an event loop had reads that waited for others.
+  /// Runs of an event loop in which reads waited for other reads.
   var readsWaited = 0
-  /// Clients who were read later.
+  /// Exchanges with clients from which the server had stopped reading at some time.
   var readLater = 0
-  /// Turns in which somebody lagged on a tape.
+  /// Runs of an event loop in which a subscriber lagged on a tape.
   var lagged = 0
-  /// Those who lagged and were sent the newest of each key alone.
+  /// Subscribers who lagged and were sent only the newest publication of each key.
   var conflated = 0
 
   mutating func add(_ other: Coverage) {
@@ -261,7 +271,7 @@ struct Coverage {
     conflated += other.conflated
   }
 
-  /// What never happened.
+  /// The things that never happened.
   var missing: [String] {
     Mirror(reflecting: self).children.filter { "\($0.value)" == "0" }.compactMap(\.label)
   }

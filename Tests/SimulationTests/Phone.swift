@@ -1,19 +1,20 @@
 import Gateway
 import Wire
 
-/// One device of a person, as an app with an SDK is one: follows channels, remembers where it stands, asks again.
+/// One device of a person that behaves like an app with an SDK: follows channels, remembers positions, repeats
+/// commands.
 final class Phone {
   let user: String
   let name: String
   let loop: Int
   let format: WireFormat
   var gateway: Int
-  /// Changes with every connection: answers to an older one are not its own.
+  /// Changes with every connection, so that answers to an older one are ignored.
   var connection: UInt64
   var following: [ChannelName: Following] = [:]
   /// Commands under way, by tag.
   var calls: [UInt64: Command] = [:]
-  /// Of which it is not known whether they were done.
+  /// Commands of which the phone does not know whether they were done.
   var unclear: [Command] = []
 
   init(user: String, number: Int, loop: Int, format: WireFormat, gateway: Int, connection: UInt64) {
@@ -27,7 +28,7 @@ final class Phone {
 
   var info: ClientInfo { ClientInfo(user: user, client: "\(name)-\(connection)") }
 
-  /// The connection is gone; what was seen stays.
+  /// Replaces the phone's connection by a new one. What it has seen stays.
   func reconnected(to gateway: Int, _ connection: UInt64) {
     self.gateway = gateway
     self.connection = connection
@@ -41,13 +42,13 @@ final class Phone {
 struct Command {
   var method: String
   var data: String
-  /// What a gateway says itself; nil: a client's words.
+  /// The command where a gateway gives it itself; nil: a client sends it.
   var gateways: StateCommand?
-  /// The message or the secret that it is about.
+  /// The text of the message or the secret that is sent.
   var text = ""
-  /// With a key of its own, so that asking again does it once.
+  /// The command has a key of its own, so that it is done once if it is repeated.
   var mayBeAskedAgain = false
-  /// When it was asked first.
+  /// When the command was first sent, in milliseconds since 1970.
   var time: Int64 = 0
 }
 
@@ -63,14 +64,14 @@ final class Following {
   let isMap: Bool
   var state = State.idle
   var position: StreamPosition?
-  /// What the server lets through.
+  /// The filter that the server has given for the channel; nil: everything passes.
   var audience: TagFilter?
   var wasFiltered = false
-  /// Of a stream: what was seen, in order.
+  /// The publications of a stream that the phone has seen, in order.
   var seen: [Publication] = []
-  /// Of a map.
+  /// The entries of a map as the phone sees them.
   var entries: [String: [UInt8]] = [:]
-  /// Where the next page of a map begins; nil: its changes are read.
+  /// Where the next page of a map begins; nil: all pages are read, and changes come next.
   var cursor: String? = ""
 
   init(_ channel: ChannelName) {
@@ -88,7 +89,7 @@ final class Following {
     cursor = ""
   }
 
-  /// What to ask next.
+  /// The next subscribe request for the channel.
   var request: BrokerRequest.SubscribeRequest {
     var request = BrokerRequest.SubscribeRequest(channel: channel, since: position, recoveryLimit: 10_000)
     if !isMap {

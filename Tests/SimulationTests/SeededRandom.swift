@@ -3,7 +3,7 @@ struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 
   init(seed: UInt64) {
-    // Mixed once: states that differ by the increment would give neighbouring seeds the same numbers, one place on.
+    // The seed is mixed once: from states that differ by the increment, the same numbers come, one place on.
     state = seed
     state = next() ^ 0xD1B5_4A32_D192_ED03
   }

@@ -1,10 +1,10 @@
 import Wire
 
-/// A subscriber as an SDK is one: remembers its positions, recovers, and would notice a gap.
+/// A subscriber that behaves like an SDK: remembers its positions, recovers, and would notice a gap.
 final class SimulatedClient {
   enum State: Equatable {
     case down
-    /// The command to be answered, and from where each granted channel was asked.
+    /// Waits for the answer to the connect command with this id.
     case connecting(id: UInt32)
     case up
   }
@@ -12,18 +12,18 @@ final class SimulatedClient {
   let name: String
   let format: WireFormat
   let loop: Int
-  /// How much its kernel takes before the gateway has to wait for it.
+  /// Bytes that the client's kernel takes before the gateway has to wait.
   let kernelBytes: Int
   var gateway: Int
   var feeds: [Feed]
   private(set) var socket: SimulatedSocket?
-  /// By which others see it; of the connection.
+  /// The connection's client id, by which others see the client.
   var client = ""
   var state = State.down
   private var lastCommand: UInt32 = 0
-  /// Read, and not a whole frame yet.
+  /// Bytes that were read and are no whole frame yet.
   private var buffer: [UInt8] = []
-  /// Publishes that are not answered, by command.
+  /// Ids of publish commands that are not answered.
   var unanswered: Set<UInt32> = []
 
   init(name: String, feeds: [Feed], format: WireFormat, loop: Int, gateway: Int, kernelBytes: Int) {
@@ -35,14 +35,14 @@ final class SimulatedClient {
     self.kernelBytes = kernelBytes
   }
 
-  /// What the server subscribes it to.
+  /// The feeds to which the server subscribes the client.
   var granted: [Feed] { feeds.filter(\.isGranted) }
 
   func feed(_ channel: String) -> Feed? { feeds.first { $0.channel.string == channel } }
 
   // MARK: The connection
 
-  /// A new connection, at a gateway that knows nothing of the last one. Positions stay.
+  /// Opens a new connection, at a gateway that knows nothing of the last one. The feeds keep their positions.
   func connect(through socket: SimulatedSocket) {
     self.socket = socket
     var connect = ClientCommand.Connect()
@@ -55,7 +55,7 @@ final class SimulatedClient {
     command(.connect(connect))
   }
 
-  /// The connection is gone, whoever ended it.
+  /// Forgets the connection, whoever ended it.
   func disconnect() {
     socket?.cut()
     socket = nil
@@ -100,22 +100,22 @@ final class SimulatedClient {
 final class Feed {
   enum State: Equatable {
     case idle
-    /// The command to be answered, 0 for the connect; the position it asked from.
+    /// Waits for the answer to the command with this id, 0 for the connect, which asked from this position.
     case asked(id: UInt32, since: StreamPosition?)
     case live
-    /// Until the answer, what still comes does not count.
+    /// Waits for the answer to the unsubscribe. Publications that still come do not count.
     case leaving(id: UInt32)
   }
 
   let channel: ChannelName
-  /// The server subscribes the client to it, and the client cannot leave.
+  /// The server subscribes the client to the channel, and the client cannot unsubscribe.
   let isGranted: Bool
-  /// Whose publications it wants; nil: everybody's.
+  /// The users whose publications the client wants; nil: everybody's.
   let users: [String]?
   var state = State.idle
-  /// Where it stands; nil until the first answer.
+  /// The position up to which the client has everything; nil until the first answer.
   var position: StreamPosition?
-  /// Of a lane in which gaps are meant: the place of the newest among all that were delivered.
+  /// In a lane where publications may be left out: the number of the newest delivery that the client got (``Oracle``).
   var turn: Int?
 
   init(_ channel: ChannelName, isGranted: Bool = false, users: [String]? = nil) {
@@ -124,7 +124,7 @@ final class Feed {
     self.users = users
   }
 
-  /// Gaps are meant in its lane.
+  /// Whether the channel's lane may leave publications out.
   var isConflated: Bool { channel.namespace == "t" }
 
   func wants(_ publisher: String) -> Bool { users?.contains(publisher) ?? true }

@@ -35,7 +35,7 @@ struct SimulationTests {
     #expect(coverage.missing == [], "\(coverage)")
   }
 
-  /// The first seed under which somebody notices what is wrong; nil: nobody does.
+  /// Looks for the first seed under which the fault breaks a promise.
   @Test("Each fault that is put in on purpose is noticed", arguments: Mutation.allCases)
   func mutants(_ mutation: Mutation) {
     let red = (1...60 as ClosedRange<UInt64>).first { !Self.run(seed: $0, mutation: mutation).violations.isEmpty }
@@ -69,7 +69,7 @@ struct SimulationTests {
     world.publishLast()
     for gateway in world.gateways { world.note(gateway) }
     world.coverage.deferred += world.broker?.counters.requestsDeferred ?? 0
-    // The disk, as the next broker would find it.
+    // What the next broker would find on the disk is compared with what was acknowledged.
     var tops: [ChannelName: StreamPosition] = [:]
     for name in World.channels { tops[name] = try? world.log?.store.open(name, durability: .durable).position }
     world.violations += world.oracle.verdict(tops: tops.filter { $0.key.namespace == "d" })

@@ -3,7 +3,7 @@ import Wire
 @testable import Broker
 @testable import Gateway
 
-/// Clients and what they are told. Between them and the broker stands the gateway's own code.
+/// What clients do and what they are told. Between them and the broker runs the gateway's own code.
 extension World {
   // MARK: Connections
 
@@ -15,9 +15,9 @@ extension World {
         id: newConnection(), loop: loop, format: client.format, kernelBytes: client.kernelBytes))
   }
 
-  /// Reads so many bytes at most, and lets the server read so many commands.
+  /// Lets a client read at most so many bytes, and the server at most so many commands.
   ///
-  /// - Returns: false where there was nothing either way.
+  /// - Returns: false where neither had anything to read.
   @discardableResult
   func exchange(_ client: SimulatedClient, bytes: Int, commands: Int) -> Bool {
     let hasServed = client.socket?.serve(commands) ?? false
@@ -150,7 +150,7 @@ extension World {
       return
     }
     guard let position = feed.position else { return }
-    // Where nothing is kept, clients are told no offsets.
+    // Publications on channels without history come without offsets.
     let offset = publication.offset > 0 ? publication.offset : oracle.offset(of: publication, on: feed, position.epoch)
     if let complaint = oracle.follows(publication, offset, after: position.offset, feed, position.epoch) {
       fail("\(client.name) on \(channel): \(complaint)")
@@ -187,7 +187,7 @@ extension World {
     if !feed.isConflated, random.chance(30) {
       let used = oracle.keys(of: feed.channel, usedSince: clock.forward - 200_000)
       if !used.isEmpty, random.chance(50) {
-        // Once more, as an app does that got no answer; or by mistake, for something else.
+        // A key is used once more: for the same data, as an app does that got no answer, or by mistake for other data.
         let again = used[Int.random(in: 0..<used.count, using: &random)]
         key = again.key
         if random.chance(70) { data = again.payload }
@@ -208,7 +208,7 @@ extension World {
     client.unanswered.insert(client.command(.publish(publish)))
   }
 
-  /// What a gateway heard of publications, which its clients are told less of.
+  /// Checks the answers to publications that a gateway got from the broker. Clients are told less of them.
   func listen(to gateway: SimulatedGateway) {
     for (publishing, response) in gateway.heard {
       guard case .published(let position) = response else { continue }

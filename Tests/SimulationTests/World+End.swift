@@ -3,7 +3,7 @@ import Wire
 @testable import Broker
 @testable import Gateway
 
-/// What must hold when all is quiet.
+/// Checks what must hold when nothing is under way.
 extension World {
   func judge() {
     for client in clients {
@@ -24,7 +24,7 @@ extension World {
     }
   }
 
-  /// Everybody has had everything up to the top of the log, by the filter that they asked with.
+  /// Checks that a client has got everything up to the top of the log that its filter lets through.
   private func judge(_ feed: Feed, _ client: SimulatedClient) {
     guard feed.state == .live else { return fail("\(client.name) never came back to \(feed.channel): \(feed.state)") }
     if feed.isConflated {
@@ -44,7 +44,7 @@ extension World {
     clients.filter { client in client.feeds.contains { $0.channel == channel && $0.state == .live } }
   }
 
-  /// On each hub sit those who are subscribed there, once each.
+  /// Checks that each hub has the sessions that are subscribed on its event loop, once each.
   private func judgeSeats(_ channel: ChannelName) {
     for (index, gateway) in gateways.enumerated() {
       for (number, loop) in gateway.loops.enumerated() {

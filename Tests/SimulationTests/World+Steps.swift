@@ -5,7 +5,7 @@ import Wire
 @testable import Log
 
 extension World {
-  /// One thing happens, drawn by the seed.
+  /// Does one thing, drawn by the seed.
   func step() {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<26: carryToBroker()
@@ -19,7 +19,7 @@ extension World {
     case 82..<85: read(Int.random(in: 1...4, using: &random))
     case 85..<88:
       step(Int.random(in: 1...4, using: &random))
-      // Somebody looks after a broker whose disk has failed.
+      // An operator restarts a broker whose disk has failed.
       if log?.hasFailed == true, random.chance(20) { stopBroker(.clean) }
     case 88..<94: passTime(Int64.random(in: 1...700, using: &random))
     default: if faults { breakSomething() }
@@ -94,7 +94,7 @@ extension World {
   }
 
   private func carryToBroker(_ index: Int) {
-    // A broker that begins reads nothing before it has what it needs.
+    // A broker that is starting reads no messages before its records are loaded.
     if broker?.isStarting == true { return read() }
     let message = gateways[index].toBroker.removeFirst()
     let gateway = gateways[index].link.configuration.gateway
@@ -132,7 +132,7 @@ extension World {
 
   // MARK: Event loops
 
-  /// An event loop does what there is to do, and some of its clients read and write.
+  /// Lets an event loop do what is due, and some of its clients read and write.
   private func run(_ gateway: Int, _ loop: Int) {
     let node = gateways[gateway].loops[loop]
     node.run()
@@ -146,45 +146,45 @@ extension World {
 
   // MARK: The end
 
-  /// Nothing breaks any more: everything that is under way arrives, and everybody catches up.
+  /// Lets everything that is under way arrive and everybody catch up. Nothing breaks any more.
   func heal() {
     faults = false
     disk.heal()
     if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
-      settle()
+      runUntilQuiet()
       passTime(500)
     }
     for _ in 0..<3 {
       for client in clients where client.state == .down { connect(client) }
-      settle()
+      runUntilQuiet()
       for client in clients where client.state == .up {
         for feed in client.feeds where feed.state == .idle { client.subscribe(feed) }
       }
-      settle()
+      runUntilQuiet()
     }
   }
 
-  /// When all is quiet, something is published on each channel: whoever is subscribed gets it.
+  /// Publishes on each channel when nothing else is under way, so that every subscriber must get it.
   func publishLast() {
     if mutation == .dropsBroadcasts { broker?.mutation = mutation }
     for channel in Self.channels {
-      // Both kinds of filters let one of them through.
+      // Two clients publish, so that each filter lets at least one of the publishers through.
       for client in clients.filter({ $0.feeds[0].channel == channel }).prefix(2) {
         let before = coverage.acknowledged
-        // More than a small kernel takes at once: the last of them waits on a tape.
+        // Six publications are more than a small kernel takes at once, so the last of them wait on a tape.
         for _ in 0..<6 { publish(newPayload(), nil, on: channel, from: client) }
-        settle()
+        runUntilQuiet()
         if coverage.acknowledged != before + 6 { fail("\(channel): the last publications were not taken") }
       }
     }
   }
 
-  /// Where the channel ends, as the broker knows it.
+  /// The top of a channel, as the broker knows it.
   func top(of channel: ChannelName) -> StreamPosition? { broker?.channels[channel]?.sequencer.top }
 
-  private func settle() {
+  private func runUntilQuiet() {
     var isQuiet = false
     while !isQuiet && violations.isEmpty {
       isQuiet = true
@@ -211,7 +211,7 @@ extension World {
         }
       }
       for client in clients where exchange(client, bytes: 0, commands: 2) { isQuiet = false }
-      // Clients read when all else is done, so that something waits for those with small kernels.
+      // Clients read only when all else is done, so that something waits for clients with small kernels.
       guard isQuiet else { continue }
       for client in clients where exchange(client, bytes: .max, commands: 2) { isQuiet = false }
     }

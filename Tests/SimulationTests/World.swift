@@ -5,12 +5,13 @@ import Wire
 @testable import Gateway
 @testable import Log
 
-/// Time as the seed has it: one clock that only goes on, and one that people set.
+/// Time as the seed draws it: one clock that only goes forward, and one that people set.
 final class SimulatedClock: @unchecked Sendable {
   /// Monotonic, in milliseconds.
   fileprivate(set) var now: Int64 = 1_000_000
   fileprivate(set) var wall: Int64 = 1_700_000_000_000
-  /// How far the wall clock ever went on: what is held for a time by it may be forgotten after as much.
+  /// Milliseconds that the wall clock has gone forward in all, jumps back not deducted: something that is kept for a
+  /// time by the wall clock may be forgotten after as much.
   fileprivate(set) var forward: Int64 = 0
 
   func pass(_ milliseconds: Int64) {
@@ -24,9 +25,9 @@ final class SimulatedClock: @unchecked Sendable {
   }
 }
 
-/// Broker, log, two gateways and their clients under one seed, with everything that can go wrong between them. The log
-/// is the real one, on a disk that fails and forgets; so are the gateways up to their sockets, which are slow and
-/// break.
+/// The simulation: broker, log, two gateways and their clients under one seed, with everything that can go wrong
+/// between them. The log is the real one, on a disk that fails and forgets. The gateways are real up to their sockets,
+/// which are slow and break.
 final class World {
   static let channels: [ChannelName] = ["d:1", "d:2", "r:1", "m:1", "n:1", "t:1"].compactMap { try? ChannelName($0) }
 
@@ -36,11 +37,11 @@ final class World {
   let clock = SimulatedClock()
   var faults = true
   private(set) var disk: FaultyDisk
-  /// Of the broker that runs.
+  /// The log of the broker that runs; nil: none runs.
   private(set) var log: SteppedStore?
   private(set) var record = AppendRecord()
   var broker: BrokerCore?
-  /// Put into each broker.
+  /// The fault that is put into each broker; nil: none.
   let mutation: Mutation?
   private let gatewayMutation: GatewayMutation?
   var gateways: [SimulatedGateway] = []
@@ -55,7 +56,7 @@ final class World {
   private var nextGateway: UInt64 = 100
   private var brokerLives: UInt64 = 0
 
-  /// A log that was just made, so that not every world makes its own.
+  /// A disk with a new log, which each world copies, because making one takes long.
   static let newDisk: FaultyDisk = {
     let disk = FaultyDisk()
     guard let log = try? SteppedStore(on: disk, options: .init(), randomness: SeededRandom(seed: 1)) else {
@@ -81,7 +82,7 @@ final class World {
     for client in clients { connect(client) }
   }
 
-  /// Some who want everything, some who want what some others publish, and some whom the server subscribes.
+  /// Clients that want everything, clients with a filter for two publishers, and clients that the server subscribes.
   private static var clients: [SimulatedClient] {
     (0..<15).map { index in
       let names = ["c\(index)", "c\(index + 2)"]
@@ -98,7 +99,7 @@ final class World {
   private static func rules(_ namespaces: NamespaceTable) -> SessionRules {
     var configuration = SessionConfiguration()
     configuration.recoveryBytes = 1000
-    // One client of each channel has a filter: whoever leaves must give its place back.
+    // Only one client of each channel has a filter, so one is enough if a client that leaves gives its place back.
     configuration.maximumFiltersPerChannel = 1
     return SessionRules(configuration, namespaces: namespaces)
   }
@@ -129,7 +130,7 @@ final class World {
     if mutation != .dropsBroadcasts { broker?.mutation = mutation }
   }
 
-  /// Nil where the disk takes nothing: the broker does not come up, and somebody will try again.
+  /// Opens the log; nil where the disk takes nothing: then the broker does not come up, and is started again later.
   private func openLog() -> SteppedStore? {
     var options = SQLiteStore.Options()
     let clock = clock
@@ -161,9 +162,9 @@ final class World {
   }
 
   enum Stop {
-    /// All that waits is written.
+    /// The broker ends in order: all that waits is written.
     case clean
-    /// The process is gone in the middle of something.
+    /// The process is killed in the middle of something.
     case killed
     case powerCut
   }
@@ -174,10 +175,10 @@ final class World {
     case .clean:
       step(.max)
       _ = log.close()
-      // One whose disk had failed leaves what it could not write.
+      // A log whose disk had failed leaves the disk as it is, without what could not be written.
       disk = disk.killed()
     case .killed, .powerCut:
-      // Some of what waited made it to the disk, and the broker died before it could tell anybody.
+      // Some of what waits gets to the disk, and the broker dies before it can tell anybody.
       _ = log.step(Int.random(in: 0...3, using: &random))
       disk = stop == .killed ? disk.killed() : disk.powerCut(seed: random.next())
     }
@@ -186,7 +187,7 @@ final class World {
     self.log = nil
     for index in gateways.indices {
       gateways[index].toBroker = []
-      // What the broker had given to the kernel may still arrive, up to any point.
+      // The messages that the broker had given to the kernel may still arrive, up to any point.
       let arrived = Int.random(in: 0...gateways[index].toGateway.count, using: &random)
       gateways[index].toGateway = Array(gateways[index].toGateway.prefix(arrived))
     }
@@ -206,7 +207,7 @@ final class World {
     return gateway
   }
 
-  /// The process dies; its clients find the other gateway, or this one when it is back.
+  /// Lets a gateway's process die. Its clients connect to the other gateway, or to this one's successor.
   func replaceGateway(_ index: Int) {
     for client in clients where client.gateway == index { client.disconnect() }
     note(gateways[index])
@@ -214,7 +215,7 @@ final class World {
     for client in clients where client.state == .down { connect(client) }
   }
 
-  /// What a gateway has counted.
+  /// Adds what a gateway has counted to the coverage.
   func note(_ gateway: SimulatedGateway) {
     coverage.gaps += gateway.link.counters.gaps
     coverage.resets += gateway.link.counters.resets
@@ -224,13 +225,13 @@ final class World {
 
   // MARK: Effects
 
-  /// The log's writer does some of what waits.
+  /// Lets the log's writer do some of its work.
   func step(_ limit: Int) {
     guard let completions = log?.step(limit) else { return }
     perform { $0.complete(completions, in: &$1) }
   }
 
-  /// Those who read for the broker answer some of what it asked, and it hears of it.
+  /// Lets the log's readers answer some of the broker's questions, and the broker take the answers.
   func read(_ limit: Int = .max) {
     log?.stepReaders(limit)
     perform { $0.takeNews(in: &$1) }
@@ -252,7 +253,7 @@ final class World {
     }
   }
 
-  /// Half of the worlds have a pipe that carries bytes.
+  /// A message as it arrives. In half of the worlds the pipe carries bytes, so the message is encoded and decoded.
   func carried(_ message: LinkMessage) -> LinkMessage {
     guard carriesBytes else { return message }
     guard let header = try? LinkHeader(bytes: message.header.bytes) else {
@@ -276,7 +277,7 @@ final class World {
     listen(to: gateways[index])
   }
 
-  /// Whom the broker believes to be on the channel.
+  /// The clients that the broker shows as present on the channel.
   func presence(on channel: ChannelName) -> [String] {
     var turn = Turn(at: time)
     broker?.serve(.presence(channel), for: ServiceTag(number: 0), in: &turn)
@@ -289,7 +290,8 @@ final class World {
     return Array("\"p\(nextPayload)\"".utf8)
   }
 
-  /// A short history makes recoveries that cannot be whole.
+  /// The namespaces: durable, relaxed, in memory, without history, and of the lane for typing. A short history makes
+  /// recoveries that cannot be whole.
   static func namespaces(historySize: Int) -> NamespaceTable {
     var options = ChannelOptions()
     options.allowSubscribeForClient = true

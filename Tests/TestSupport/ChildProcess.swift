@@ -5,22 +5,23 @@ import Testing
 
 /// A program that runs beside the tests, reaped whatever happens.
 ///
-/// Not Foundation's `Process`: that one learns of an exit from a socket which children that are started at the same
-/// moment inherit too, so it may take one for running until the other has ended.
+/// Foundation's `Process` learns of an exit from a socket that other children inherit which are started at the same
+/// moment. So it may take a child for running until another one has ended, and is not used here.
 public final class ChildProcess: Sendable {
   public struct StartFailure: Error, CustomStringConvertible {
     public var description: String
   }
 
-  /// For a `fanfare`: its settings are the file's and the flags', whatever FANFARE_… the tests themselves were started
-  /// with. A crash says where it was; some happen once in hundreds of runs, where nobody looks on.
+  /// The environment for a `fanfare` process. It has no FANFARE_… variables of the tests, so that settings come from
+  /// the file and the flags alone. It makes a crash print a backtrace, because some crashes happen once in hundreds of
+  /// runs.
   public static let fanfareEnvironment = ProcessInfo.processInfo.environment
     .filter { !$0.key.hasPrefix("FANFARE_") }
     .merging(["SWIFT_BACKTRACE": "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=none"]) {
       $1
     }
 
-  /// Of programs that broke, as against those that were ended.
+  /// Signals that end a program which has crashed, rather than one that was ended.
   private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
 
   public let identifier: Int32
@@ -29,10 +30,11 @@ public final class ChildProcess: Sendable {
   private let ended = Mutex<Int32?>(nil)
 
   /// - Parameters:
-  ///   - input: file for standard input; nil: none.
-  ///   - output: file for standard output, made anew; nil: nowhere.
+  ///   - input: file for standard input; nil: an empty one.
+  ///   - output: file for standard output, made anew; nil: output is dropped.
   ///   - errors: file for standard error, made anew.
-  ///   - onCrash: told of a crash, once. No program of ours may crash, whatever the test makes of it.
+  ///   - onCrash: called once if the program crashes. By default the test fails then, whatever it expected of the
+  ///     program.
   public init(
     _ executable: URL, _ arguments: [String], environment: [String: String], input: URL? = nil,
     output: URL? = nil, errors: URL, onCrash: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") }
@@ -44,9 +46,10 @@ public final class ChildProcess: Sendable {
     posix_spawn_file_actions_addopen(
       &actions, 1, output?.path ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    // Nothing else is inherited: a socket of another test that lived on in here would never see its end.
+    // No other descriptor is inherited: if a socket of another test stayed open in this child, the other end would not
+    // learn that it was closed.
     Self.closeAll(from: 3, in: &actions)
-    // Signals that the test runner ignores or blocks are not to be ignored here.
+    // Signals that the test runner ignores or blocks must reach the child.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -69,7 +72,8 @@ public final class ChildProcess: Sendable {
     self.onCrash = onCrash
   }
 
-  /// By name, because Glibc's Swift module leaves the function out (glibc 2.34 has it).
+  /// Closes all descriptors from one on in the child. The function is looked up by name, because Glibc's Swift module
+  /// leaves it out (glibc 2.34 has it).
   private static func closeAll(from descriptor: Int32, in actions: inout posix_spawn_file_actions_t) {
     typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
@@ -84,7 +88,7 @@ public final class ChildProcess: Sendable {
     reportCrash(Self.result(status))
   }
 
-  /// Nil while it runs; then the exit status, or the negative number of the signal that ended it.
+  /// Nil while the program runs; then its exit status, or the negative number of the signal that ended it.
   public var status: Int32? {
     let (status, isNew) = ended.withLock { ended -> (Int32?, Bool) in
       if ended != nil { return (ended, false) }
@@ -110,7 +114,7 @@ public final class ChildProcess: Sendable {
   public var isRunning: Bool { status == nil }
 
   public func signal(_ signal: Int32) {
-    // Under the lock no other thread reaps it, so the number cannot be somebody else's by now.
+    // Under the lock no other thread reaps the child, so its number cannot belong to another process by now.
     ended.withLock { if $0 == nil { _ = kill(identifier, signal) } }
   }
 }

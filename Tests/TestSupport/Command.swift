@@ -3,15 +3,15 @@ public import Foundation
 /// A program that is run to its end.
 public struct Command: Sendable {
   public struct Outcome: Sendable {
-    /// Nil where it had to be ended at the deadline.
+    /// The exit status; nil where the program had to be ended at the deadline.
     public var status: Int32?
-    /// Standard output and standard error, as they came.
+    /// Standard output, and then standard error.
     public var output: String
   }
 
   public var executable: URL
   public var arguments: [String]
-  /// Beside the environment of the tests.
+  /// Variables that are added to the environment of the tests.
   public var environment: [String: String]
 
   public init(_ executable: URL, _ arguments: [String] = [], environment: [String: String] = [:]) {
@@ -25,7 +25,7 @@ public struct Command: Sendable {
     self.init(URL(fileURLWithPath: "/usr/bin/env"), [name] + arguments, environment: environment)
   }
 
-  /// Runs it; SIGKILL at the deadline.
+  /// Runs the program to its end, or ends it with SIGKILL at the deadline.
   public func run(deadline: Duration) async throws -> Outcome {
     try await withTemporaryDirectory { directory in
       let file = directory.appendingPathComponent("output.txt")

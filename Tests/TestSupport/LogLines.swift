@@ -7,7 +7,7 @@ public final class LogLines: LogHandler {
 
   public init() {}
 
-  /// Level, message and fields, sorted by their names: `info who came user=ann`.
+  /// The lines: level, message, and fields sorted by their names, such as `info who came user=ann`.
   public var all: [String] { lines.withLock { $0 } }
 
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {

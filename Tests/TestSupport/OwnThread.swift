@@ -2,10 +2,11 @@ import Foundation
 import Synchronization
 public import Testing
 
-/// Runs what blocks or takes long on a thread of its own, as a part of the test that calls it.
+/// Runs code that blocks or takes long on a thread of its own, as a part of the test that calls it.
 ///
-/// Tests share the few threads of Swift's pool: what sits on one of them for a minute keeps servers of other tests from
-/// answering in time. A bare `Thread` would not know which test it belongs to, nor its expectations.
+/// Tests share the few threads of Swift's pool: code that stays on one of them for a minute keeps servers of other
+/// tests from answering in time. A bare `Thread` would not know which test it belongs to, so its expectations would be
+/// lost.
 public func onOwnThread<Result: Sendable>(
   _ body: @Sendable () async throws -> Result
 ) async rethrows -> Result {
@@ -14,8 +15,8 @@ public func onOwnThread<Result: Sendable>(
   return try await withTaskExecutorPreference(executor) { try await body() }
 }
 
-/// Each test of a suite runs on a thread of its own, with the child tasks that it starts: it keeps none of the pool's
-/// threads from others, and waits for none.
+/// Runs each test of a suite on a thread of its own, with the child tasks that it starts: the test takes none of the
+/// pool's threads from others, and waits for none.
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
   public var isRecursive: Bool { true }
 
@@ -65,7 +66,7 @@ public final class OwnThreadExecutor: TaskExecutor {
     comes.signal()
   }
 
-  /// What comes afterwards still runs.
+  /// Ends the thread when no jobs are left. Jobs that come afterwards still run, on a new thread if need be.
   public func end() {
     state.withLock { $0.hasEnded = true }
     comes.signal()

@@ -1,8 +1,9 @@
-/// SplitMix64: small, and the same numbers on every machine, so that a seed names a whole run and a failure can be repeated.
+/// SplitMix64: small, and gives the same numbers on every machine, so that a seed names a whole run and a failure can
+/// be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// - Parameter seed: with the same one, the same numbers come.
+  /// - Parameter seed: the same seed gives the same numbers.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {

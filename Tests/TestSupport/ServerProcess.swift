@@ -4,13 +4,13 @@ public import Foundation
 ///
 /// Use ``withServer(_:arguments:_:)`` where the server starts and ends once; it cleans up.
 public final class ServerProcess: Sendable {
-  /// Where the server listens, as it says itself once it does.
+  /// Where the server listens, as it writes into a file once it does.
   public struct Endpoints: Decodable, Sendable, Equatable {
     /// `ws://127.0.0.1:PORT/connection/websocket`.
     public var websocket: String
-    /// Of the ROUTER for commands, a file in the data folder.
+    /// The endpoint of the ROUTER for services' commands, a file in the data folder.
     public var commands: String
-    /// Of the tap.
+    /// The endpoint of the tap.
     public var tap: String
   }
 
@@ -26,7 +26,7 @@ public final class ServerProcess: Sendable {
 
   public let endpoints: Endpoints
   public var identifier: Int32 { process.identifier }
-  /// Its `data.directory`.
+  /// The server's `data.directory`.
   public let directory: URL
   private let process: ChildProcess
   private let errorFile: URL
@@ -47,7 +47,7 @@ public final class ServerProcess: Sendable {
     let configurationFile = directory.appendingPathComponent("fanfare-test.json")
     try configuration.write(to: configurationFile, atomically: true, encoding: .utf8)
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
-    // An earlier server's ports would be taken for this one's.
+    // The file of an earlier server is removed, or its ports would be taken for this one's.
     try? files.removeItem(at: endpointsFile)
     errorFile = directory.appendingPathComponent("stderr-\(UUID().uuidString).txt")
     process = try ChildProcess(
@@ -63,10 +63,10 @@ public final class ServerProcess: Sendable {
 
   public var isRunning: Bool { process.isRunning }
 
-  /// What it wrote to standard error, at most the last 8 KiB.
+  /// What the server wrote to standard error, at most the last 8 KiB.
   public var errorOutput: String { Self.end(of: errorFile) }
 
-  /// Ends it as an operator would (SIGTERM) and reaps it; SIGKILL after the deadline.
+  /// Ends the server as an operator would (SIGTERM) and reaps it; SIGKILL after the deadline.
   ///
   /// - Returns: the exit status; negative: the signal that ended it.
   @discardableResult
@@ -79,13 +79,16 @@ public final class ServerProcess: Sendable {
     return process.status ?? -SIGKILL
   }
 
-  /// Ends it without notice (SIGKILL) and reaps it: what it had acknowledged as durable must be there afterwards.
+  /// Kills the server without notice (SIGKILL) and reaps it: what it had acknowledged as durable must be there
+  /// afterwards.
   public func kill() async {
     process.signal(SIGKILL)
     _ = await hasExited(within: .seconds(120))
   }
 
-  /// True once the process has ended by itself.
+  /// Waits until the process has ended.
+  ///
+  /// - Returns: false where it still runs at the deadline.
   public func hasExited(within limit: Duration) async -> Bool {
     await eventually(within: limit) { !self.process.isRunning }
   }
@@ -146,7 +149,8 @@ public func withServer<Result>(
   }
 }
 
-/// What went wrong in a test may be no more than that its server was gone: then that is to be heard of.
+/// Ends a server, and throws if it did not end well, with the test's own error in the text: the test may have failed
+/// only because its server was gone.
 private func end(_ server: ServerProcess, after error: (any Error)?) async throws {
   let status = await server.terminate()
   guard status != 0 else { return }
@@ -155,25 +159,25 @@ private func end(_ server: ServerProcess, after error: (any Error)?) async throw
     description: "fanfare ended with status \(status) instead of 0: \(server.errorOutput)\(cause)")
 }
 
-/// A directory that is gone afterwards.
+/// Calls `body` with a new directory, which is removed afterwards.
 public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-  // Short: an ipc:// path beyond 107 bytes cannot be bound.
+  // The name is short, because an ipc:// path of more than 107 bytes cannot be bound.
   let name = "fanfare-\(UUID().uuidString.prefix(8))"
   let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
-  // As a server wants its data folder.
+  // The mode is the one that a server requires of its data folder.
   try FileManager.default.createDirectory(
     at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   defer { try? FileManager.default.removeItem(at: directory) }
   return try await body(directory)
 }
 
-/// Waits until the condition holds, on the thread of the caller: for tests that have one of their own.
+/// Waits until the condition holds, and blocks the caller's thread: for tests that have a thread of their own.
 ///
 /// - Returns: false where it does not hold by the deadline.
 public func blocksUntil(within limit: Duration, _ condition: () throws -> Bool) rethrows -> Bool {
   let deadline = ContinuousClock.now + limit
   while true {
-    // Looked at before the condition: whoever is late looks once more.
+    // The time is read before the condition, so that a late caller still checks the condition once more.
     let isLate = ContinuousClock.now >= deadline
     if try condition() { return true }
     if isLate { return false }
@@ -190,7 +194,7 @@ public func eventually(within limit: Duration = .seconds(60), _ condition: () as
   let clock = ContinuousClock()
   let deadline = clock.now + limit
   while true {
-    // Looked at before the condition: whoever is late looks once more.
+    // The time is read before the condition, so that a late caller still checks the condition once more.
     let isLate = clock.now >= deadline
     if try await condition() { return true }
     if isLate { return false }

@@ -1,11 +1,11 @@
 public import Foundation
 public import Testing
 
-/// What a machine may lack, and a test needs.
+/// Something that a test needs and a machine may lack.
 public enum Need: String, CaseIterable, Sendable {
-  /// Batched sends; containers often forbid them.
+  /// io_uring, for batched sends; containers often forbid it.
   case ioUring = "io_uring"
-  /// Mounting a small file system: root, and the right to mount.
+  /// Mounting a small file system, which takes root and the right to mount.
   case tmpfs
   /// A libzmq that encrypts.
   case curve
@@ -13,13 +13,13 @@ public enum Need: String, CaseIterable, Sendable {
   case peers
   /// The WebSocket conformance suite.
   case autobahn
-  /// Instructions that the counts of the hot path were made with; `.ci/run` looks at this one.
+  /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.
   case avx2
 }
 
-/// Whether a test may be left out. With `FANFARE_STRICT=1`, as in CI, it may not: what would be skipped, or replaced by
-/// less, runs and fails. What a kind of machine cannot have is named in `FANFARE_LACKS`, separated by commas, where
-/// everybody can read it.
+/// Whether a test may be left out. With `FANFARE_STRICT=1`, as in CI, none may: a test that would be skipped, or
+/// replaced by a smaller one, runs and fails. The needs that a kind of machine cannot meet are named in
+/// `FANFARE_LACKS`, separated by commas, where everybody can read it.
 public struct Strictness: Sendable {
   public let isOn: Bool
   public let lacks: Set<String>
@@ -31,15 +31,15 @@ public struct Strictness: Sendable {
 
   public func runs(_ need: Need, isThere: Bool) -> Bool { isThere || isOn && !lacks.contains(need.rawValue) }
 
-  /// Names that mean nothing: a slip that would otherwise allow nothing, or everything later.
+  /// Names in `FANFARE_LACKS` that are no ``Need``. A misspelt name would otherwise go unnoticed.
   public var unknown: [String] { lacks.subtracting(Need.allCases.map(\.rawValue)).sorted() }
 }
 
-/// Whether a test runs that needs what this machine may lack: everywhere it is there, and where it must be.
+/// Whether a test runs that has a need: where the machine meets it, and where a strict run requires that it does.
 public func runsUnlessLacking(_ need: Need, isThere: Bool) -> Bool { Strictness().runs(need, isThere: isThere) }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test where the machine lacks something, but under `FANFARE_STRICT=1`: there it runs and fails.
+  /// Skips a test where the machine lacks something. Under `FANFARE_STRICT=1` the test runs there and fails.
   public static func skipUnlessStrict(
     _ need: Need, isThere: @autoclosure @escaping @Sendable () throws -> Bool,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -2,12 +2,12 @@ public import Foundation
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, made by the `openssl` command for one test.
 public final class TestCertificate {
-  /// Removed with the last reference.
+  /// The folder of the certificate's files, which is removed with the last reference.
   public let folder: URL
   public var chainPath: String { path("chain.pem") }
   public var keyPath: String { path("key.pem") }
 
-  /// - Parameter name: whose it is.
+  /// - Parameter name: the host for which the certificate is.
   public init(name: String = "localhost") throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ public final class TestCertificate {
   /// A file in the certificate's folder.
   public func path(_ file: String) -> String { folder.appendingPathComponent(file).path }
 
-  /// Makes another pair in the same files.
+  /// Makes another certificate and key in the same files.
   public func make(name: String) throws {
     let output = try Self.openssl([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -31,7 +31,7 @@ public final class TestCertificate {
 
   public enum Failure: Error { case openssl(String) }
 
-  /// Runs the command to its end and returns all that it says.
+  /// Runs the `openssl` command to its end and returns all that it writes.
   public static func openssl(_ arguments: [String], input: String = "") throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Wakes whoever waits, every ten milliseconds.
+/// Resumes all tasks that wait for it, every ten milliseconds.
 ///
-/// `Task.sleep` would do, but for its wake-up, which needs a turn on the pool's threads: under load that takes a minute.
+/// `Task.sleep` is not used, because its wake-up needs one of the pool's threads, which under load takes a minute.
 final class Ticker: Sendable {
   static let shared = Ticker()
 

@@ -1,12 +1,12 @@
 public import Log
 public import Wire
 
-/// A store before another, which takes its time: what it is asked reaches the other one later, and in another order. Each
-/// question is answered as things stand when it gets there, as by a store whose readers are busy.
+/// A store that stands before another and delays its questions, so that they reach it later and in another order. Each
+/// question is answered as things stand when it arrives, as by a store whose readers are busy.
 public final class TroubledStore: LogStore {
   public let inner: any LogStore
   private var random: SeededGenerator
-  /// Questions on their way, and at how many more looks for news each arrives.
+  /// Questions on their way, and after how many more calls of ``takeNews()`` each arrives.
   private var underWay: [(question: LogQuestion, looks: Int)] = []
 
   public init(_ inner: any LogStore, seed: UInt64) {
@@ -27,7 +27,7 @@ public final class TroubledStore: LogStore {
     for question in arrived {
       if let answer = inner.ask(question) { news.append(.answered(question, answer)) }
     }
-    // Never before what was said earlier: what became of a channel comes in order.
+    // The inner store's news comes first, as it is older: what became of a channel must come in order.
     return inner.takeNews() + news
   }
 

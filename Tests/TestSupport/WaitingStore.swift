@@ -1,7 +1,7 @@
 public import Log
 public import Wire
 
-/// A store as a test asks it, which has the time to wait for the answer.
+/// Questions to a store that wait for the answer, which tests have the time for.
 extension LogStore {
   public func answer(to question: LogQuestion) throws(LogError) -> LogAnswer {
     var answer = ask(question)
@@ -15,7 +15,7 @@ extension LogStore {
     return answer
   }
 
-  /// One that has no threads works when it is told to.
+  /// Lets a store without threads do the work for a question.
   private func step(for question: LogQuestion) {
     guard let store = sqlite, store.options.isStepped else { return }
     if case .removeHistory = question { store.step() }
@@ -32,7 +32,7 @@ extension LogStore {
     return opened
   }
 
-  /// Where a channel stands, which is left as it was.
+  /// What the store knows of a channel, which is left open or closed as it was.
   public func look(for channel: ChannelName, durability: Durability) throws(LogError) -> OpenedChannel {
     let isOpen = isOpen(channel)
     let found = try open(channel, durability: durability, ifExists: true)
@@ -47,7 +47,7 @@ extension LogStore {
     return store.isHeld(channel)
   }
 
-  /// Asks for something of a channel of whatever durability, which is left as it was.
+  /// Asks about a channel of any durability, which is left open or closed as it was.
   private func visit(_ channel: ChannelName, _ question: LogQuestion) throws(LogError) -> LogAnswer {
     let isOpen = isOpen(channel)
     if !isOpen, try !open(channel, durability: .durable, ifExists: true).exists {

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A WebSocket client on a plain blocking socket, for what a well-behaved client hides: reading slowly or not at all,
-/// half a frame, the close code. Speaks the JSON format.
+/// A WebSocket client on a plain blocking socket, for tests of what a well-behaved client cannot do or does not show:
+/// reading slowly or not at all, sending half a frame, the close code. It speaks the JSON format.
 ///
-/// A thread of its own reads; tests look at what it found and never wait in `read`.
+/// A thread of its own reads, so that tests never wait in `read`.
 public final class WebSocketPeer: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
@@ -23,8 +23,9 @@ public final class WebSocketPeer: Sendable {
   ///
   /// - Parameters:
   ///   - url: `ws://127.0.0.1:PORT/path`.
-  ///   - receiveBufferBytes: of the socket; small, the server notices sooner that nobody reads.
-  ///   - source: which of this machine's addresses it comes from; nil: 127.0.0.1.
+  ///   - receiveBufferBytes: size of the socket's buffer: with a small one, the server notices sooner that nobody
+  ///     reads; nil: the system's.
+  ///   - source: the address of this machine from which the client connects; nil: 127.0.0.1.
   ///   - headers: more lines of the request, such as `X-Forwarded-For: 192.0.2.1`.
   ///   - preface: bytes before everything else.
   ///   - onMessage: called on the reading thread with each message: one JSON object.
@@ -70,7 +71,7 @@ public final class WebSocketPeer: Sendable {
     private let descriptor: Int32
     private let onMessage: @Sendable (String) -> Void
     private let state = Mutex<Closing?>(nil)
-    /// One frame at a time.
+    /// Locked while a frame is sent, so that frames do not mix.
     private let sending = Mutex<Void>(())
 
     var closing: Closing? { state.withLock { $0 } }
@@ -192,7 +193,7 @@ public final class WebSocketPeer: Sendable {
       }
     }
 
-    /// The other side, or `end`, has ended the connection.
+    /// Whether the server, or `end`, has ended the connection.
     private var isHungUp: Bool {
       var item = pollfd(fd: descriptor, events: 0, revents: 0)
       return poll(&item, 1, 0) == 1 && item.revents & Int16(POLLHUP | POLLERR) != 0
@@ -202,7 +203,7 @@ public final class WebSocketPeer: Sendable {
   }
 }
 
-/// RFC 6455, section 5.2, as far as a test client needs it.
+/// Frames as in RFC 6455, section 5.2, as far as a test client needs them.
 enum WebSocketFrame {
   enum Operation: UInt8 {
     case continuation = 0
@@ -226,7 +227,7 @@ enum WebSocketFrame {
     return bytes + [0, 0, 0, 0] + payload
   }
 
-  /// Frames of a server: not masked, not split.
+  /// Reads frames of a server, which are not masked, and not split here.
   struct Reader {
     private var bytes: [UInt8] = []
     private var start = 0

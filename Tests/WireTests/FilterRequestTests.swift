@@ -7,7 +7,7 @@ import Testing
 struct FilterRequestTests {
   private func subscribe(_ filter: String) throws -> ClientCommand.Subscribe {
     let command = try #require(try read(#"{"id":1,"subscribe":{"channel":"c","tf":\#(filter)}}"#).first)
-    guard case .subscribe(let subscribe) = command.body else { throw CommandError("no subscribe") }
+    guard case .subscribe(let subscribe) = command.body else { throw MalformedInput("no subscribe") }
     return subscribe
   }
 
@@ -18,7 +18,7 @@ struct FilterRequestTests {
       $0.subscribe.tf = filter
     }
     let command = try #require(try ClientCodec.decode(framed([message]), format: .protobuf).first)
-    guard case .subscribe(let subscribe) = command.body else { throw CommandError("no subscribe") }
+    guard case .subscribe(let subscribe) = command.body else { throw MalformedInput("no subscribe") }
     return subscribe
   }
 

@@ -58,7 +58,7 @@ struct PlainPublishTests {
 
   /// Positions in a sentence differ by the escape, so of a refusal only its words are compared.
   private func outcome(_ text: String) -> String {
-    do throws(CommandError) {
+    do throws(MalformedInput) {
       return "\(try ClientCodec.decode(Array(text.utf8), format: .json))"
     } catch {
       return error.description.filter { !$0.isNumber }

@@ -25,8 +25,8 @@ extension Clique {
     guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user)
     else { throw Self.notAdmitted }
     let sight = pair.state.sight(of: side)
-    // Whoever blocks closes the chat by themselves, when they like: if the server let them go, the other would see them
-    // leave at that moment. What is written from now on is for its author alone.
+    // Somebody who blocks may stay in the chat, and closes it when they like. If the server unsubscribed them, the
+    // other would see them leave at the moment of the block. Each message from then on is seen by its author alone.
     if isChat, sight == .blocked, pair.state.mayReadBeneath(side) {
       return AppAdmission(audience: Self.notForOthers(user), refusal: Self.notAdmitted)
     }
@@ -40,13 +40,14 @@ extension Clique {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
     else { throw Self.notAdmitted }
     if !group.hadBlocks { return AppAdmission() }
-    // What is hidden says so itself. Beyond that, whoever blocks is spared the other; whoever is blocked must see the
-    // other as before.
+    // Messages that are hidden from this user say so in a tag. The user also does not see members whom they block. A
+    // user who is blocked must see the one who blocks as before.
     let messages = Self.notHiddenFrom(user)
     let hidden = group.blocked(by: user)
     if hidden.isEmpty { return AppAdmission(audience: messages) }
     if !isChat { return AppAdmission(audience: .all([messages, .not(.oneOf(key: "key", hidden))])) }
-    // What was said before a block stays: publications have the tag, joins and members have not.
+    // The blocked member's joins and presence are left out, and their messages from before the block stay: publications
+    // have the tag `hidden`, joins and members have not.
     return AppAdmission(
       audience: .all([messages, .any([.exists(key: Tag.hidden), .not(.oneOf(key: "user", hidden))])]))
   }
@@ -57,11 +58,11 @@ extension Clique {
 
   static func notHiddenFrom(_ user: String) -> TagFilter { .not(.contains(key: Tag.hidden, Tag.bars(user))) }
 
-  /// The same whether it exists or not.
+  /// One error whether or not the conversation exists, so that nobody learns which do.
   private static let notAdmitted = ClientError.permissionDenied.saying(
     "this channel is not yours; subscribe to conversations of your list, and to your own lists")
 
-  /// The namespace, and all that follows its colon: a user id may hold colons.
+  /// The namespace, and all that follows the first colon, since user ids may hold colons themselves.
   static func parts(of channel: ChannelName) -> (namespace: String, rest: String) {
     let bytes = channel.string.utf8
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return ("", "") }
@@ -70,7 +71,7 @@ extension Clique {
 
   // MARK: Search
 
-  /// In one's own conversations.
+  /// Searches the caller's own conversations.
   func search(
     _ command: CliqueCommand.Search, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -81,11 +82,11 @@ extension Clique {
     let me = try view.record(Person.self, Key.person(call.user)) ?? Person()
     var ids = me.open + me.groups
     if let id = command.conversation {
-      guard ids.holds(id) else { throw Self.noConversation }
+      guard ids.containsBytes(of: id) else { throw Self.noConversation }
       ids = [id]
     }
-    // Whom one has blocked is found no more.
-    if let person = command.person, me.blocked.holds(person) { ids = [] }
+    // Messages of people whom the caller has blocked are not found.
+    if let person = command.person, me.blocked.containsBytes(of: person) { ids = [] }
     var channels: [ChannelName] = []
     for id in ids { channels.append(try Channels.chat(id)) }
     var audience: [TagFilter] = [Self.notForOthers(call.user), Self.notHiddenFrom(call.user)]

@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// Whom one has crossed, seen last or together longest first.
+  /// The people whom the caller has crossed, sorted by when they were last seen, or by the time spent together.
   func crossings(
     _ command: CliqueCommand.Crossings, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -34,7 +34,7 @@ extension Clique {
     return AppEntry(data: writer.bytes, score: seen, expires: crossing.areTogether ? .max : seen + crossing.window)
   }
 
-  /// The last crossing, in a list entry.
+  /// Writes the last crossing of two people into a list entry.
   func writeCrossing(
     _ user: String, _ other: String, _ writer: inout JSONWriter, _ view: any AppView
   ) throws(ClientError) {
@@ -45,7 +45,7 @@ extension Clique {
     }
   }
 
-  /// Nil too where one of them is invisible to the other.
+  /// When and where two people crossed; nil where they did not, or one of them is invisible or blocks the other.
   private func crossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> Crossing? {
     guard let mine = try view.record(Visits.self, Key.visits(of: user)),
       let theirs = try view.record(Visits.self, Key.visits(of: other))
@@ -77,7 +77,7 @@ extension Clique {
 
   // MARK: Who is near
 
-  /// What is touched when somebody's crossings may have changed.
+  /// The subject that is touched when somebody's crossings may have changed.
   enum Subject {
     private static let met = "met:"
 
@@ -88,7 +88,7 @@ extension Clique {
     }
   }
 
-  /// Entries that show whom somebody has crossed, on both sides.
+  /// The entries that show a user's crossings with the others: in the user's lists and in theirs.
   func entries(
     showingMeetingsOf user: String, with others: [String], _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
@@ -104,7 +104,7 @@ extension Clique {
     return entries
   }
 
-  /// Those who came to a place shortly before and after the one with the number.
+  /// The users who came to a place shortly before and after the visitor with the number.
   ///
   /// - Parameter plain: the place, as in a record's key.
   func near(
@@ -131,7 +131,7 @@ extension Clique {
     return users
   }
 
-  /// Those whom somebody may have crossed: who was near in the last visits, the newest first.
+  /// The users whom somebody may have crossed: those near them in their visits, the newest visit first.
   func met(by user: String, _ view: any AppView) throws(ClientError) -> [String] {
     guard let visits = try view.record(Visits.self, Key.visits(of: user))?.visits else { return [] }
     var looks = rules.maximumLooks

@@ -15,7 +15,7 @@ extension Clique {
     guard var pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: edit.editor.user)
     else { throw Self.noConversation }
     let sight = pair.state.sight(of: side)
-    // Who stays in what has ended may still remove what they said.
+    // After the other has left, the one who stays may still remove messages of their own.
     guard sight == .active || sight == .ended && data == nil else { throw Self.noConversation }
     let change = { (concealment: AppConcealment?) in
       AppEffect.edit(edit.channel, offset: edit.original.offset, data: data, from: concealment)
@@ -47,7 +47,7 @@ extension Clique {
     ])
   }
 
-  /// The message with its new text, and all else as it was; nil: it is to be removed.
+  /// The message with its new text, and all else as it was; nil: the message is to be removed.
   private func text(of edit: AppEdit) throws(ClientError) -> [UInt8]? {
     let original = try CommandFields(edit.original.data)
     guard try original.text("text") != nil else {

@@ -12,7 +12,7 @@ extension Clique {
     case "clique.crossings": return try crossingEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
     case "clique.typing":
-      // It is asked for when somebody types alone, and goes by itself.
+      // The entry is worked out only when somebody types, and ends by itself.
       guard try isMember(key, rest, view) else { return nil }
       return AppEntry(
         data: Array("{}".utf8), score: view.now, expires: view.now + rules.typingLifetime,
@@ -21,7 +21,7 @@ extension Clique {
     }
   }
 
-  /// A conversation shows in the lists of those who are in it.
+  /// The entries that show a subject. A conversation shows in the lists of its members.
   public func entries(
     showing subject: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
@@ -34,7 +34,9 @@ extension Clique {
     return entries
   }
 
-  /// `visitor/<place>/<number>`
+  /// The entries that show the crossings of a visitor.
+  ///
+  /// - Parameter key: of the visitor's record: `visitor/<place>/<number>`.
   private func entries(
     showingVisitor key: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
@@ -46,7 +48,7 @@ extension Clique {
     return try entries(showingMeetingsOf: visitor.user, with: others, view)
   }
 
-  /// Who has read how far is known from the records, and who was near whom.
+  /// Only receipts and crossings can be worked out from the records when their channels are opened.
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
     let (namespace, rest) = Self.parts(of: channel)
     switch namespace {
@@ -67,7 +69,7 @@ extension Clique {
   // MARK: The list
 
   private func pairEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
-    guard let pair = try view.record(Pair.self, Key.pair(id))?.settled(view.now), let side = pair.side(of: user)
+    guard let pair = try view.record(Pair.self, Key.pair(id))?.advanced(to: view.now), let side = pair.side(of: user)
     else { return nil }
     let other = pair.user(side.other)
     let sight = pair.state.sight(of: side)
@@ -143,8 +145,9 @@ extension Clique {
     writer.write("time", last.time)
   }
 
-  /// What was snapped when the conversation changed may be newer than what is on disk, or older than what was looked
-  /// at. Where it was looked at and not found, it was deleted since.
+  /// The later of two previews: the one that was stored when the conversation changed, which may be newer than what is
+  /// on disk, and the newest message that was found there. If the stored message's offset was among those looked at and
+  /// it was not found, it was deleted since.
   private func later(_ snapped: Preview?, _ newest: Newest) -> Preview? {
     if let snapped, newest.last?.offset ?? 0 < snapped.offset, !newest.looked.contains(snapped.offset) {
       return snapped
@@ -164,19 +167,21 @@ extension Clique {
 
   // MARK: Unread
 
-  /// Counted so far; that many mean so many or more.
+  /// Unread messages are counted up to this number, which means so many or more.
   static let maximumUnread = 100
 
   struct Newest {
-    /// The last message that somebody sees.
+    /// The last message that the user sees.
     var last: Publication?
-    /// How many of others follow the last that they read or wrote: who answers has read.
+    /// How many messages of others follow the last one that the user read or wrote. Whoever writes counts as having
+    /// read.
     var unread = 0
-    /// The offsets between which it was looked for.
+    /// The offsets that were looked at.
     var looked: ClosedRange<UInt64> = 0...0
   }
 
-  /// It looks at few messages, for a conversation that both read: this is worked out after each.
+  /// The newest message that a user sees, and how many are unread. Looks at few messages first, as this is worked out
+  /// after each message and most conversations have been read.
   func newest(
     _ channel: ChannelName, seenBy user: String, after read: UInt64, counting: Bool, _ view: any AppView
   ) throws(ClientError) -> Newest {
@@ -199,21 +204,21 @@ extension Clique {
     }
   }
 
-  /// Not what says that another was changed or that somebody left, nor what was deleted.
+  /// Whether a publication is a message: no notice of a change, no event such as a member's leaving, and not deleted.
   private static func isMessage(_ publication: Publication) -> Bool {
     if publication.data.starts(with: Self.eventStart) { return false }
     let tags = publication.tags
     return tags.isEmpty || tags["edits"] == nil && tags["deletes"] == nil && tags["deleted"] == nil
   }
 
-  /// What the app says itself in a chat. What people say begins with their text, whatever they send.
+  /// How publications of the app itself begin in a chat. Messages of people always begin with their text.
   private static let eventStart = Array("{\"event\"".utf8)
 
   private static func isSeen(_ publication: Publication, by user: String) -> Bool {
     if publication.tags.isEmpty { return true }
     if let only = publication.tags[Tag.only], !only.hasSameBytes(as: user) { return false }
     guard let hidden = publication.tags[Tag.hidden], !hidden.isEmpty else { return true }
-    // Each name stands between bars, which no name holds.
+    // The tag holds names between bars, and no encoded name holds a bar.
     let plain = Key.plain(user)
     return !hidden.split(separator: "|").contains { $0.hasSameBytes(as: plain) }
   }
@@ -243,7 +248,7 @@ extension Clique {
     let mark = group.members[index].mark
     guard let data = Self.receipts(mark.read, mark.delivered) else { return nil }
     var tags = try hiding(user, in: id, view)
-    // Whom this member blocks sees them stand where they stood then.
+    // People whom this member blocks see the member's receipts as they were when the block began.
     var former = FormerVersions()
     for block in group.blocks where block.by.hasSameBytes(as: user) {
       if let data = Self.receipts(block.read ?? 0, block.delivered ?? 0) { former.keep(data, for: block.of) }
@@ -262,7 +267,7 @@ extension Clique {
     return writer.bytes
   }
 
-  /// The tags of what a member of a group does there.
+  /// The tags for entries of a group's member: whom they are hidden from.
   private func hiding(_ user: String, in id: String, _ view: any AppView) throws(ClientError) -> [String: String] {
     guard Self.isGroup(id), let group = try view.record(Group.self, Key.group(id)) else { return [:] }
     let hidden = group.hidden(from: user)

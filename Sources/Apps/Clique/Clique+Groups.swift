@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// The caller, and people who have an open conversation with the caller.
+  /// Founds a group of the caller and people who have an open conversation with the caller.
   func createGroup(
     _ command: CliqueCommand.NewGroup, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -21,7 +21,7 @@ extension Clique {
     let key = call.key.description
     let id = CliqueIdentifier.group(by: call.user, key: key.isEmpty ? "\(founded)" : "k" + key)
     if let known = try view.record(Group.self, Key.group(id)) {
-      // The gateway asks again, after a crash.
+      // The group was founded by this same command, which a gateway repeats after a crash.
       if known.members.map(\.user) == [call.user] + users { return AppDecision(reply: Self.conversation(id)) }
       throw ClientError.idempotencyConflict.saying("this key has founded another group; use a new one")
     }
@@ -37,7 +37,7 @@ extension Clique {
       group.members.append(.init(user: user, absent: pair.state.isBlocked))
     }
     let present = group.members.filter { !$0.absent }.map(\.user)
-    // The absent are counted like the others: the founder must not learn by a limit who has blocked them.
+    // Limits count for absent members, too: the founder must not learn by a limit who has blocked them.
     for member in group.members {
       let isFounder = member.user.hasSameBytes(as: call.user)
       try draft.update(member.user) { person throws(ClientError) in
@@ -48,7 +48,7 @@ extension Clique {
         try isFounder ? countFounding(&person, view.now) : countInvitation(&person, view.now)
         if member.absent { return }
         person.groups.append(id)
-        for other in person.blocked where present.holds(other) {
+        for other in person.blocked where present.containsBytes(of: other) {
           group.blocks.append(.init(by: member.user, of: other))
         }
       }
@@ -63,11 +63,12 @@ extension Clique {
     return draft.decision(reply: Self.conversation(id))
   }
 
-  /// How long the key of a group is remembered: longer than a phone that lost its connection goes on asking.
+  /// Milliseconds for which the key of a group is remembered: longer than a phone without a connection repeats a
+  /// command.
   private static let foundingMemory = 7 * CliqueRules.day
 
-  /// The group that the command's own key has founded; nil: none. A record says so rather than the group's id: a group
-  /// that everybody has left must not be founded a second time over what was said in it.
+  /// The group that was founded with the command's key before; nil: none. A record of its own says so, which outlives
+  /// the group: one that everybody has left must not be founded again, with its old messages.
   private func founded(
     _ own: String, _ call: AppCall, _ digest: String, _ draft: CliqueDraft
   ) throws(ClientError) -> String? {
@@ -115,14 +116,14 @@ extension Clique {
       writer.write("event", "left")
       writer.write("user", call.user)
     }
-    // Everybody hears it who sees the list of members change, whomever a block stands before.
+    // The leaving is hidden from nobody, blocks or not, because all members see the list of members change.
     draft.publish(
       AppPublication(
         channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: [])))
     for member in present {
       draft.refresh(try Channels.list(member.user), key: id, .atomically)
     }
-    // Again when it is on disk, where the last message is looked for.
+    // Lists show the last message on disk, so they are worked out once more when the leaving is there.
     draft.touch(id)
     return draft.decision()
   }
@@ -143,7 +144,8 @@ extension Clique {
       reply: conversation.answer(offset: try Self.offset(of: message.key, on: channel, view)))
   }
 
-  /// Each publication of a group has the tag, so that an audience can tell it from a join.
+  /// The tag that every publication of a group has, even if it is hidden from nobody: by the tag, an audience tells
+  /// publications from joins.
   static func tags(hiddenFrom users: [String]) -> [String: String] {
     [Tag.hidden: users.map(Tag.bars).joined()]
   }

@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// Accept, decline and disconnect.
+  /// Does accept, decline and disconnect.
   func answer(
     _ event: PairState.Event, _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -14,7 +14,7 @@ extension Clique {
     case .changed:
       if case .declined(_, .asking) = step.state.standing { pair.coolUntil = view.now + rules.declineCooldown }
       if case .ended = step.state.standing { pair.endedAt = view.now }
-      pair.take(step.state)
+      pair.adopt(step.state)
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
     try commit(stored, pair, id: id, draft)
@@ -38,7 +38,7 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
-      pair.take(step.state)
+      pair.adopt(step.state)
       try draft.update(call.user) { person throws(ClientError) in
         if person.blocked.count >= rules.maximumBlocked {
           throw ClientError.limitExceeded.counted(as: .cliqueBlocked).saying(
@@ -66,8 +66,8 @@ extension Clique {
     let draft = CliqueDraft(view)
     let step = pair.state.after(.unblock, by: side)
     if step.outcome == .changed {
-      pair.take(step.state)
-      // What came meanwhile is not unread, and nobody is told that it was read.
+      pair.adopt(step.state)
+      // Messages that came during the block do not count as unread, and the other is not told that they were read.
       pair[mark: side].base = try view.top(of: Channels.chat(id))
       pair[mark: side].blockedAt = 0
       pair[mark: side].listed = false
@@ -87,8 +87,8 @@ extension Clique {
 
   // MARK: What follows from a change
 
-  /// Writes a pair, and tells each side of what has changed for that side: nothing tells somebody of a change that
-  /// they do not see.
+  /// Writes a pair that has changed. Each side's lists and subscriptions change only where that side's own sight does,
+  /// so that nobody learns of a change that they must not see.
   func commit(_ stored: Pair?, _ new: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
     let old = stored ?? Pair(new.a, new.b)
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
@@ -108,7 +108,8 @@ extension Clique {
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
       draft.readmit(user, try Channels.chat(id))
     }
-    // The same refusal as without a block, or the other would learn of it by the limit.
+    // The one who blocks hits the limit of conversations as without a block: otherwise the other would learn of the
+    // block because the limit is missing.
     if was == .blocked, now == .blocked, !old.state.mayReadBeneath(side), new.state.mayReadBeneath(side),
       try draft.person(user).open.count >= rules.maximumConversations
     {
@@ -132,7 +133,7 @@ extension Clique {
     try draft.update(user) { person throws(ClientError) in
       if was.mayRead { person.open.drop(id) }
       if now.mayRead {
-        // What only comes back, from under a block, is not refused.
+        // A conversation that only comes back when a block is lifted is not refused.
         if person.open.count >= rules.maximumConversations, was != .blocked { throw Self.tooManyConversations }
         person.open.append(id)
       }
@@ -158,7 +159,7 @@ extension Clique {
     }
   }
 
-  /// The two are in each other's crossings no more.
+  /// Has the entries worked out again in which the two show as crossed, because they do no more.
   private func refreshCrossing(of pair: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
     draft.refresh(try Channels.crossings(pair.a), key: pair.b, .soon)
     draft.refresh(try Channels.crossings(pair.b), key: pair.a, .soon)
@@ -168,7 +169,8 @@ extension Clique {
   private static let tooManyConversations = ClientError.limitExceeded.counted(as: .cliqueConversations).saying(
     "one of you has as many conversations as one can have; end one with clique.disconnect first")
 
-  /// Both are members of some groups, where neither gets the other's messages from now on, or again.
+  /// Sets or lifts a block in the groups that both are members of: from then on neither gets the other's messages
+  /// there, or both do again.
   private func setGroupBlock(
     by user: String, of other: String, _ isBlocked: Bool, _ draft: CliqueDraft
   ) throws(ClientError) {
@@ -196,6 +198,6 @@ extension Clique {
 }
 
 extension PairState.Sight {
-  /// What was said stays readable when the other has left.
+  /// Whether the chat may be read. It stays readable after the other has left.
   var mayRead: Bool { self == .active || self == .ended }
 }

@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// The phone has come into a place, or says that it is still there.
+  /// Begins a visit, because the caller has come to a place, or prolongs it, because they are still there.
   func enter(
     _ name: String, _ hasToken: Bool, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -30,7 +30,7 @@ extension Clique {
     return draft.decision()
   }
 
-  /// Not seen in crossings, and seeing nobody there; or again as everybody.
+  /// Makes the caller invisible, or visible again. Invisible people are shown in no crossings and are shown none.
   func setInvisible(_ on: Bool, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let draft = CliqueDraft(view)
     if try draft.person(call.user).invisible == on { return AppDecision(reply: Self.visible(!on)) }
@@ -48,7 +48,7 @@ extension Clique {
     return draft.decision(reply: Self.visible(!on))
   }
 
-  /// Whether the caller may say that they are in the place: each time, also where they only say that they stay.
+  /// Checks that the caller may claim to be in the place, each time, also where they only prolong a visit.
   private func checkAttested(_ name: String, _ hasToken: Bool, _ call: AppCall) throws(ClientError) {
     if call.source == .service {
       guard hasToken else { return }
@@ -58,7 +58,7 @@ extension Clique {
       if attested.hasSameBytes(as: name) { return }
       throw ClientError.permissionDenied.saying("the place token is for another place; ask for one that names this one")
     }
-    // Nobody has looked at it.
+    // The gateway has checked no token, so the one in the command counts for nothing.
     if hasToken { throw ClientError.permissionDenied.saying("`token` was not checked; send it as a string") }
     if rules.requiresPlaceToken {
       throw ClientError.permissionDenied.saying(
@@ -106,7 +106,8 @@ extension Clique {
     var place = try draft.read(Place.self, placeKey) ?? Place()
     let number = place.next
     place.next += 1
-    // A little longer than the visit is remembered: who was near is looked for when it is forgotten.
+    // The visitor stays a little longer than the visit is remembered: when it is forgotten, the people near are looked
+    // for once more.
     let ends = until + rules.crossingWindow + CliqueRules.hour
     place.ends = ends
     draft.write(placeKey, place)
@@ -118,14 +119,16 @@ extension Clique {
     draft.touch(Key.visitor(name, number))
   }
 
-  /// Somebody is still there. Nothing is written for a while: phones may say it as often as they like.
+  /// Prolongs a visit. Nothing is written unless the visit gets noticeably longer, so phones may repeat it as often as
+  /// they like.
   private func stay(
     _ visits: inout Visits, _ index: Int, _ user: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     let visit = visits.visits[index]
     let until = draft.now + rules.maximumVisit
     guard until - visit.until >= rules.maximumVisit / 12 else { return }
-    // Who comes looks at those who came last: whoever stays through many comings and goings is among them again.
+    // Newcomers are compared with those who came last. Somebody who stays while many others come gets a new number, so
+    // as to be among them again.
     let next = try draft.read(Place.self, Key.place(visit.place))?.next ?? 0
     if next > visit.number, next - visit.number > UInt64(rules.maximumMeetings / 2) {
       visits.visits[index].end = draft.now
@@ -141,8 +144,8 @@ extension Clique {
     draft.touch(Key.visitor(visit.place, visit.number))
   }
 
-  /// Ends the visits that have lasted as long as they may, at that limit rather than when somebody noticed, and forgets
-  /// those that the window has passed.
+  /// Ends the visits that have lasted as long as they may, at that limit rather than now, and forgets the visits that
+  /// ended before the window.
   func endOverdue(_ visits: inout Visits, _ draft: CliqueDraft) throws(ClientError) {
     for index in visits.visits.indices where visits.visits[index].end == 0 {
       if visits.visits[index].until <= draft.now { end(&visits, index, at: visits.visits[index].until, draft) }
@@ -156,14 +159,15 @@ extension Clique {
 
   // MARK: Time
 
-  /// A decision for each visitor: however many visits end together, each is a small one.
+  /// Ends the overdue visits of one visitor. Each visitor has a decision of their own, so that each is small, however
+  /// many visits end together.
   func visitsAreDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard var visits = try draft.read(Visits.self, key) else { return }
     try endOverdue(&visits, draft)
     if visits.visits.isEmpty { draft.erase(key) } else { draft.write(key, visits) }
   }
 
-  /// Whoever stays for longer than was thought is still looked for at that number.
+  /// Erases a visitor's number at a place, unless one of their visits still has it, which lasted longer than expected.
   func visitorIsDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard let visitor = try draft.read(Visitor.self, key), visitor.ends <= draft.now else { return }
     let visits = try draft.read(Visits.self, Key.visits(of: visitor.user))?.visits ?? []
@@ -172,7 +176,7 @@ extension Clique {
     draft.write(key, Visitor(user: visitor.user, ends: max(ends, draft.now + CliqueRules.hour)))
   }
 
-  /// The numbers begin anew where nobody is remembered.
+  /// Erases a place's counter, so that its numbers begin anew, unless its last visitor is still remembered.
   func placeIsDue(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard var place = try draft.read(Place.self, key), place.ends <= draft.now else { return }
     let plain = key.dropFirst("places/".utf8.count)
@@ -183,8 +187,9 @@ extension Clique {
     draft.write(key, place)
   }
 
-  /// Records of a data folder from before visits had records of their own. What they say is over within a day and is
-  /// not taken over: it goes when its time comes, from a place one visitor at a time, and phones say anew where they are.
+  /// Erases records of an older data folder, in which visits had no records of their own. They are not converted,
+  /// because what they say is over within a day and phones tell anew where they are. They go when they are due, of a
+  /// place one visitor at a time.
   func forgetFormer(_ key: String, _ draft: CliqueDraft) throws(ClientError) {
     guard key.utf8.starts(with: "place/".utf8), var place = try draft.read(FormerPlace.self, key),
       let visitor = place.visits.first
@@ -205,6 +210,6 @@ extension Clique {
 }
 
 extension CliqueIdentifier {
-  /// The id of two people, in any order.
+  /// The id of the conversation of two people, named in any order.
   static func ordered(_ one: String, _ two: String) -> String { Clique.Pair(one, two).id }
 }

@@ -1,7 +1,7 @@
 import Wire
 
 extension Clique {
-  /// Everything up to an offset was read.
+  /// Notes that the caller has read everything up to an offset.
   func read(_ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     try change(mark, call, view) { mark, offset in
       mark.read = max(mark.read, offset)
@@ -9,7 +9,7 @@ extension Clique {
     }
   }
 
-  /// Everything up to an offset has arrived on a device.
+  /// Notes that everything up to an offset has arrived on a device of the caller.
   func delivered(
     _ mark: CliqueCommand.Mark, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -43,7 +43,7 @@ extension Clique {
     ])
   }
 
-  /// It stands for a few seconds.
+  /// Shows the caller as typing, for ``CliqueRules/typingLifetime``.
   func typing(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     if Self.isGroup(id) {
       guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
@@ -54,7 +54,9 @@ extension Clique {
     return AppDecision([.refresh(try Channels.typing(id), key: call.user, .soon)])
   }
 
-  /// The pair as the caller sees it in an open conversation; where it is not, nothing of them may be told.
+  /// The pair of a conversation that is open for the caller.
+  ///
+  /// - Throws: one error for all conversations that are not open for the caller, whether or not they exist.
   private func activePair(
     _ id: String, _ user: String, _ view: any AppView
   ) throws(ClientError) -> (Pair, PairState.Side) {

@@ -6,7 +6,7 @@ extension Clique {
     if case .conversation(let conversation) = command.target {
       let id = conversation.id
       if Self.isGroup(id) { return try sendToGroup(conversation, message, call, view) }
-      // The way of nearly all messages: one record read, none written.
+      // The short way, which nearly all messages take: one record is read and none is written.
       if let pair = try view.record(Pair.self, Key.pair(id)), pair.state == .unblocked(.active),
         pair.side(of: call.user) != nil
       {
@@ -20,8 +20,8 @@ extension Clique {
     return try sendByTable(pair, id, side, stored, message, call, view)
   }
 
-  /// The answer to a command that was done before its request was accepted, and is asked again after it; nil: it comes
-  /// for the first time. Only without a key: with one, the channel knows the message by it.
+  /// The answer to a repeated command whose message waited in a request that was accepted since; nil: the command comes
+  /// for the first time. Only for messages without a key: by its key, the channel knows a message itself.
   private func openedBefore(
     _ pair: Pair, _ id: String, _ key: CliqueMessageKey, _ call: AppCall, _ view: any AppView
   ) -> AppDecision? {
@@ -48,7 +48,7 @@ extension Clique {
       ], reply: reply)
   }
 
-  /// Of a message that is published now, or was when it came before.
+  /// The offset of a message that is published now, or was published when its command came before.
   static func offset(
     of key: CliqueMessageKey, on channel: ChannelName, _ view: any AppView
   ) throws(ClientError) -> UInt64 {
@@ -79,9 +79,9 @@ extension Clique {
       if let offset = try saidBefore(key, id, view) {
         return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
       }
-      // It waited before, and what it waited in was taken back or has ended since.
+      // The command was done before: its message waited in a request that was taken back or has ended since.
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
-      pair.take(step.state)
+      pair.adopt(step.state)
       try wait(message, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
@@ -93,7 +93,7 @@ extension Clique {
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
       try publish(message, seen: seen, call, id: id, draft)
       try commit(stored, pair, id: id, draft)
-      // Both lists, as with a message that is heard: the other's stays as it is.
+      // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
       draft.touch(id)
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))
     case .openedAndDelivered(let seen):
@@ -112,7 +112,8 @@ extension Clique {
     }
   }
 
-  /// What was said before one of the two left, and is said again, neither waits nor answers a request.
+  /// The offset of a message that was sent before one of the two left, and is sent again now: it neither begins nor
+  /// answers a request. Nil: the message is new.
   private func saidBefore(_ key: CliqueMessageKey, _ id: String, _ view: any AppView) throws(ClientError) -> UInt64? {
     try view.offset(ofRepeated: key.published, on: Channels.chat(id))
   }
@@ -141,7 +142,9 @@ extension Clique {
         tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: message.key.published))
   }
 
-  /// Publishes what waited, in its order, and returns the offset of the last of it.
+  /// Opens a conversation: publishes the messages that waited in the request, in their order.
+  ///
+  /// - Returns: the offset of the last of them.
   func open(
     _ pair: inout Pair, id: String, to state: PairState, answeredBy side: PairState.Side, _ draft: CliqueDraft
   ) throws(ClientError) -> UInt64 {
@@ -171,13 +174,13 @@ extension Clique {
       pair[mark: asker].last = last
       if message.seen { pair[mark: side].last = last } else { pair.hasUnseen = true }
     }
-    // Who answers has read what is answered.
+    // Whoever answers the request has read its messages.
     pair[mark: side].read = top
     pair[mark: side].delivered = top
     pair.openedAt = draft.now
-    pair.take(state)
+    pair.adopt(state)
     draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
-    // Again when what is said now is on disk, where unread messages are counted.
+    // Unread messages are counted on disk, so the lists are worked out once more when these are there.
     draft.touch(id)
     return top
   }
@@ -213,12 +216,12 @@ extension Clique {
 }
 
 extension Clique {
-  /// Tags of publications, for audiences. Who gets a publication must not be shown them: an `only` would tell
-  /// somebody that they are blocked.
+  /// Tags of publications, for audiences. Clients are never sent them: the tag `only` would tell its author that they
+  /// are blocked.
   enum Tag {
-    /// The only user who gets it.
+    /// The only user who gets the publication.
     static let only = "only"
-    /// In groups: who does not get it, each between bars.
+    /// In groups: the users who do not get the publication, each between bars.
     static let hidden = "hidden"
 
     static func bars(_ user: String) -> String { "|" + Key.plain(user) + "|" }

@@ -2,8 +2,8 @@ public import Wire
 
 /// The rules of the app Clique: chats between people who crossed paths.
 ///
-/// What stands between two people is ``PairState``'s table. This type reads commands, looks the people up, and turns
-/// the table's outcomes into effects. `docs/CLIQUE.md` is the same from the phone's side.
+/// The table in ``PairState`` decides what stands between two people. This type looks up the people whom a command
+/// names, and turns the table's outcomes into effects. `docs/CLIQUE.md` describes the app from the phone's side.
 public struct Clique: App {
   public let rules: CliqueRules
 
@@ -38,7 +38,8 @@ public struct Clique: App {
     list.durability = .durable
     list.allowSubscribeForClient = true
 
-    // Worked out from visits when somebody opens it: a crowd writes nothing for those who do not look.
+    // Crossings are worked out from visits when somebody opens the channel, so that nothing is written for a crowd of
+    // people who do not look.
     var crossings = ChannelOptions()
     crossings.app = AppName(name)
     crossings.kind = .map
@@ -90,9 +91,9 @@ public struct Clique: App {
     switch key.prefix(while: { $0 != "/" }) {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
-      try commit(pair, pair.settled(view.now), id: pair.id, draft)
-    // What is left of somebody is marks that mean nothing any more: they go with the change.
-    case "person": if let person = try view.record(Person.self, key) { draft.settle(person, key) }
+      try commit(pair, pair.advanced(to: view.now), id: pair.id, draft)
+    // A person's record is due when only marks are left that have passed: `settle` drops them.
+    case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)
@@ -108,8 +109,8 @@ public struct Clique: App {
 
   static func isGroup(_ id: String) -> Bool { CliqueCommand.isGroup(id) }
 
-  /// The pair of a command that names the person or the conversation; of the latter one only that the caller sees, so
-  /// that ids cannot be tried out.
+  /// The pair of a command, which names the other person or the conversation. A conversation must be one that the
+  /// caller sees, so that nobody can try out ids.
   func pair(
     _ target: CliqueCommand.Target, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> (pair: Pair, id: String, side: PairState.Side, stored: Pair?) {
@@ -120,13 +121,13 @@ public struct Clique: App {
       let blank = Pair(call.user, user)
       let id = blank.id
       let stored = try view.record(Pair.self, Key.pair(id))
-      let pair = (stored ?? blank).settled(view.now)
+      let pair = (stored ?? blank).advanced(to: view.now)
       guard let side = pair.side(of: call.user) else { throw Self.noConversation }
       return (pair, id, side, stored)
     }
     guard let stored = try view.record(Pair.self, Key.pair(id)), let side = stored.side(of: call.user)
     else { throw Self.noConversation }
-    let pair = stored.settled(view.now)
+    let pair = stored.advanced(to: view.now)
     if pair.state.sight(of: side) == .nothing { throw Self.noConversation }
     return (pair, id, side, stored)
   }

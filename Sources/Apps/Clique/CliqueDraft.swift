@@ -1,6 +1,7 @@
 import Wire
 
-/// What a decision has written so far: later steps of it see earlier ones, and each record is written once.
+/// What a decision has written so far. Its later steps see what the earlier ones wrote, and each record is written
+/// once.
 final class CliqueDraft {
   let view: any AppView
   private var written: [String: (any AppRecord)?] = [:]
@@ -34,19 +35,20 @@ final class CliqueDraft {
 
   func publish(_ publication: AppPublication) { publications.append(.publish(publication)) }
 
-  /// Once for each entry and timing: what a list tells of the disk is not there yet within the transaction.
+  /// Adds a refresh, once for each entry and timing. An entry may need both: within the transaction it cannot show yet
+  /// what is read from the disk.
   func refresh(_ channel: ChannelName, key: String, _ timing: AppTiming) {
     if refreshed.insert(Refresh(channel: channel, key: key, isAtomic: timing == .atomically)).inserted {
       changes.append(.refresh(channel, key: key, timing))
     }
   }
 
-  /// Both lists of a pair, all of a group.
+  /// Has the entries worked out again that show a subject: for a conversation, those in the lists of all its members.
   func touch(_ conversation: String) { changes.append(.touch(conversation)) }
 
   func readmit(_ user: String, _ channel: ChannelName) { changes.append(.readmit(user: user, channel)) }
 
-  /// Records first, then publications, then what follows from both.
+  /// All effects: records first, then publications, then what follows from both.
   var effects: [AppEffect] {
     let records: [AppEffect] = order.map { key in
       if let record = written[key] ?? nil { return .write(key: key, record) }
@@ -67,19 +69,19 @@ extension CliqueDraft {
     let old = try person(user)
     var new = old
     try change(&new)
-    if new != old { settle(new, Clique.Key.person(user)) }
+    if new != old { writeOrErase(new, Clique.Key.person(user)) }
   }
 
-  /// Writes what is left to remember of somebody.
-  func settle(_ person: Clique.Person, _ key: String) {
-    let person = person.settled(now)
+  /// Writes a person's record without marks that have passed, or erases it where nothing is left.
+  func writeOrErase(_ person: Clique.Person, _ key: String) {
+    let person = person.advanced(to: now)
     if person == Clique.Person() { erase(key) } else { write(key, person) }
   }
 }
 
 extension [String] {
-  /// Byte for byte, as users and ids are compared.
-  func holds(_ other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
+  /// Whether the array holds the text, byte for byte, as users and ids are compared.
+  func containsBytes(of other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
 
   mutating func drop(_ other: String) { removeAll { $0.hasSameBytes(as: other) } }
 }

@@ -6,26 +6,27 @@ extension Clique {
     var a: String
     var b: String
     var state = PairState.unblocked(.none)
-    /// The request of ``PairState/asker``, as that person sees it.
+    /// The messages of the request that ``PairState/asker`` has made, as that person sees it.
     var waiting: [Waiting] = []
-    /// When the request ends that nobody answers.
+    /// When the request ends if nobody answers it, in milliseconds since 1970, as all times here.
     var requestEnds: Int64 = 0
-    /// When a decline stops to hold back.
+    /// When the cooldown after a decline is over.
     var coolUntil: Int64 = 0
-    /// When the last block between the two ended: they have not crossed before.
+    /// When the last block between the two ended. Crossings before it do not count.
     var crossedFrom: Int64?
     /// When the conversation was last opened; 0: never.
     var openedAt: Int64 = 0
     var endedAt: Int64 = 0
-    /// Something was published for its author alone. From then on each reader needs an audience; until then none
-    /// does. Whoever is not to get it is not admitted while it is published, so nobody reads on without.
+    /// True once something was published in the chat for its author alone. From then on each reader gets a filter;
+    /// until then none needs one. While such a message is published, the one who must not get it is refused or has the
+    /// filter already.
     var hasUnseen = false
-    /// What the last request that was accepted had without keys, for those of its commands that are asked again.
+    /// The messages without keys of the last request that was accepted, for their commands that are repeated.
     var opened: [Opened]?
     var markA = Mark()
     var markB = Mark()
 
-    /// - Parameters: in any order.
+    /// A pair between whom nothing stands yet. The two users may come in any order.
     init(_ one: String, _ two: String) {
       let isOrdered = one.utf8.lexicographicallyPrecedes(two.utf8)
       a = isOrdered ? one : two
@@ -39,10 +40,11 @@ extension Clique {
       return min(timer ?? .max, crossedFrom + Self.crossingMemory)
     }
 
-    /// How long ``opened`` means something, in milliseconds: a gateway asks again within seconds.
+    /// Milliseconds for which ``opened`` is looked at: a gateway repeats a command within seconds.
     static let openedMemory: Int64 = 600_000
 
-    /// Longer than any meeting is remembered, whatever the configuration says.
+    /// Milliseconds for which ``crossedFrom`` is kept: longer than any meeting is remembered, whatever the
+    /// configuration says.
     private static let crossingMemory = 40 * CliqueRules.day
 
     private var timer: Int64? {
@@ -55,7 +57,7 @@ extension Clique {
       }
     }
 
-    /// Nothing is left to remember.
+    /// Whether the record holds nothing to remember.
     var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil }
 
     func side(of user: String) -> PairState.Side? {
@@ -69,13 +71,14 @@ extension Clique {
       set { if side == .a { markA = newValue } else { markB = newValue } }
     }
 
-    /// What somebody may see of the request: who asks all of it, who is asked what is meant for them.
+    /// The messages of the request that a side may see: the side that asks sees all, the other those that are meant for
+    /// it.
     func waiting(for side: PairState.Side) -> [Waiting] {
       state.asker == side ? waiting : waiting.filter(\.seen)
     }
 
-    /// Sets what has followed from an event.
-    mutating func take(_ next: PairState) {
+    /// Takes over the state that followed from an event, and drops the request if there is none any more.
+    mutating func adopt(_ next: PairState) {
       state = next
       if next.asker == nil {
         waiting = []
@@ -83,17 +86,18 @@ extension Clique {
       }
     }
 
-    /// With the timers that have passed, whether or not anybody was told of them.
-    func settled(_ now: Int64) -> Pair {
+    /// The pair after the timers that have passed, whether or not the record shows it yet.
+    func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
       while let due = pair.timer, due <= now {
         let timer: PairState.Event =
           pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
         let step = pair.state.after(timer, by: .a)
-        // Each timer leaves a state that waits for less: two rounds at most. Were it not so, this would never end.
+        // Each timer leaves a state with fewer timers, so there are two rounds at most. The guard keeps the loop from
+        // running for ever should a change of the table break that.
         guard step.outcome == .changed else { break }
-        pair.take(step.state)
+        pair.adopt(step.state)
       }
       return pair
     }
@@ -103,23 +107,24 @@ extension Clique {
   struct Waiting: Codable, Sendable, Equatable {
     var text: String
     var time: Int64
-    /// The client's, which tells a message that is sent again.
+    /// The key that the client gave the message, by which a message that is sent again is recognised; empty: none.
     var key: String
-    /// By the one who is asked. Not seen: it was sent while that person did not want to hear.
+    /// Whether the one who is asked sees the message. False: it was sent while that person declined or blocked.
     var seen: Bool
-    /// The connection that sent it, and what its token says about it.
+    /// The client id of the connection that sent the message; `about` is what its token says about it.
     var client: String
     var about: String?
-    /// The command that sent it (``AppCall/key``): what is asked again after a crash waits once, with a key or without.
+    /// The command that sent the message (``AppCall/key``), so that one that is repeated after a crash waits once, even
+    /// without a key.
     var origin: String?
 
-    /// Whether it is the message of a command, asked again.
+    /// Whether this is the message of a command that is repeated.
     func isSame(as key: String, from origin: String) -> Bool {
       key.isEmpty ? !origin.isEmpty && self.origin == origin : self.key.hasSameBytes(as: key)
     }
   }
 
-  /// A message of a request that was accepted, by the command that sent it.
+  /// A message without a key from a request that was accepted: the command that sent it, and its offset in the chat.
   struct Opened: Codable, Sendable, Equatable {
     var origin: String
     var offset: UInt64
@@ -127,16 +132,16 @@ extension Clique {
 
   /// How far one member of a conversation has come.
   struct Mark: Codable, Sendable, Equatable {
-    /// As others are told.
+    /// How far the member has read, as others are told.
     var read: UInt64 = 0
     var delivered: UInt64 = 0
-    /// What is unread begins after it, or after ``read``: without telling anybody that something was read.
+    /// Messages up to this offset do not count as unread, without others being told that they were read.
     var base: UInt64 = 0
-    /// The last message that this member could see when the conversation was opened, or blocked by them.
+    /// The last message that this member could see when the conversation was opened, or when they blocked the other.
     var last: Preview?
-    /// When this member blocked the other.
+    /// When this member blocked the other; 0: they do not.
     var blockedAt: Int64 = 0
-    /// Something stood in their list when they did.
+    /// The conversation stood in their list when they blocked the other.
     var listed = false
 
     var unreadFrom: UInt64 { max(read, base) }
@@ -151,27 +156,27 @@ extension Clique {
 
   /// What is known of one person.
   ///
-  /// The marks are those of ``CliqueRate``; missing in records of older data folders.
+  /// The fields named `…Mark` are marks of ``CliqueRate``. Records of older data folders have none.
   struct Person: AppRecord {
     var invisible = false
-    /// Conversations with one other person that this one has in their list and may read.
+    /// Conversations with one other person that are in this person's list and that they may read.
     var open: [String] = []
     var groups: [String] = []
     var blocked: [String] = []
-    /// Requests of one's own that wait, or seem to.
+    /// How many requests of this person wait for an answer, or seem to.
     var asking = 0
-    /// Requests that wait for an answer.
+    /// How many requests wait for this person's answer.
     var asked = 0
     var groupsFounded = 0
     var requestMark: Int64?
     var foundingMark: Int64?
-    /// Of groups that others have founded with this person.
+    /// The mark for groups that others have founded with this person.
     var drawnMark: Int64?
     var blockMark: Int64?
 
     private static let marks = [\Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark]
 
-    /// Of a person of whom only marks are left: when they mean nothing any more.
+    /// When the last mark has passed, if only marks are left of the person; nil: something else is.
     var due: Int64? {
       if groupsFounded > 0 || withoutMarks != Person() { return nil }
       return Self.marks.compactMap { self[keyPath: $0] }.max()
@@ -183,8 +188,8 @@ extension Clique {
       return person
     }
 
-    /// Without the marks that mean nothing any more.
-    func settled(_ now: Int64) -> Person {
+    /// The person without the marks that have passed.
+    func advanced(to now: Int64) -> Person {
       var person = self
       for mark in Self.marks where person[keyPath: mark] ?? .max <= now { person[keyPath: mark] = nil }
       return person
@@ -196,14 +201,14 @@ extension Clique {
     struct Member: Codable, Sendable, Equatable {
       var user: String
       var mark = Mark()
-      /// Was added by somebody whom they have blocked: looks like a member who never comes.
+      /// The user was added by somebody whom they have blocked. To the others they look like a member who never comes.
       var absent = false
     }
 
     struct Block: Codable, Sendable, Equatable {
       var by: String
       var of: String
-      /// How far the one who blocks had come then: the other is shown no more of it.
+      /// How far the one who blocks had read when the block began. The other is shown nothing newer.
       var read: UInt64?
       var delivered: UInt64?
     }
@@ -212,9 +217,9 @@ extension Clique {
     var name: String
     var members: [Member]
     var createdAt: Int64
-    /// Those of its members against one another.
+    /// Blocks of members against one another.
     var blocks: [Block] = []
-    /// There was one, ever: what was sent then stays hidden.
+    /// True once there was a block in the group. Messages sent during it stay hidden.
     var hadBlocks = false
 
     var due: Int64? { nil }
@@ -227,7 +232,7 @@ extension Clique {
       blocks.compactMap { $0.by.hasSameBytes(as: user) ? $0.of : nil }
     }
 
-    /// Members whose messages somebody does not get, nor they theirs.
+    /// The members whose messages the user does not get, and who do not get the user's.
     func hidden(from user: String) -> [String] {
       blocks.compactMap { block in
         if block.by.hasSameBytes(as: user) { return block.of }
@@ -236,10 +241,10 @@ extension Clique {
     }
   }
 
-  /// What a member's key has founded, so that the same is not founded twice.
+  /// The group that was founded with a user's key, so that it is not founded twice.
   struct Founding: AppRecord {
     var group: String
-    /// Of the members and the name: the same key with others is a mistake of the phone.
+    /// A digest of the name and the members: the same key with others is refused.
     var digest: String
     var ends: Int64
 
@@ -248,8 +253,8 @@ extension Clique {
 }
 
 extension Clique {
-  /// Record keys: their kind, then an id, or a name whose bytes beyond letters and digits are written as `%41`. So no
-  /// two names share a key, in whatever way keys are compared.
+  /// Keys of records: the kind of record, then an id, or a name whose bytes other than letters, digits, `-` and `_` are
+  /// written as `%41`. So no two names share a key, in whatever way keys are compared.
   enum Key {
     static func pair(_ id: String) -> String { String(joining: "pair/", id) }
     static func group(_ id: String) -> String { "group/" + id }

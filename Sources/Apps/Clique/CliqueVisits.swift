@@ -1,42 +1,42 @@
 import Wire
 
-/// What is kept of who was where.
+/// The records of who was where.
 ///
-/// A visit stands in one record, its visitor's. A place keeps a number for each who came, in their order, and nothing of
-/// how long they stayed: entering writes three small records and leaving one, however many are there. Who crossed whom is
-/// not kept at all: it is worked out from two people's visits when somebody looks.
+/// A visit stands in one record, its visitor's. A place numbers its visitors in the order in which they came, and keeps
+/// nothing of how long they stayed: entering writes three small records and leaving one, however many people are there.
+/// Crossings are not kept at all: they are worked out from two people's visits when somebody looks.
 extension Clique {
-  /// Where one person was within the window, and is.
+  /// Where one person was within the window, and where they are.
   struct Visits: AppRecord {
     struct Visit: Codable, Sendable, Equatable {
       var place: String
-      /// In the order in which people came there.
+      /// The visitor's number at the place. Visitors are numbered in the order in which they came.
       var number: UInt64
       var since: Int64
-      /// When it ends by itself.
+      /// When the visit ends by itself, in milliseconds since 1970, as all times here.
       var until: Int64
-      /// 0: it goes on.
+      /// When the visit ended; 0: it goes on.
       var end: Int64 = 0
     }
 
-    /// In the order in which they began.
+    /// The visits in the order in which they began.
     var visits: [Visit] = []
     var window: Int64
-    /// Of ``CliqueRate``.
+    /// The mark of ``CliqueRate`` for beginning visits.
     var mark: Int64?
 
-    /// When the next visit ends by itself, or is forgotten.
+    /// When the next visit ends by itself or is forgotten.
     var due: Int64? {
       visits.map { $0.end == 0 ? $0.until : $0.end.addingReportingOverflow(window).partialValue }.min()
     }
 
     func index(in place: String) -> Int? { visits.firstIndex { $0.end == 0 && $0.place.hasSameBytes(as: place) } }
 
-    /// The visits as times in places: one that was said again from another number goes on where the former ended.
+    /// The visits as times in places. A visit that got a new number goes on where the one with the old number ended.
     func stays(_ now: Int64) -> [Stay] {
       var stays: [Stay] = []
       for visit in visits {
-        // Whoever overstayed is gone, whether or not the timer has run.
+        // A visit that is overdue has ended, whether or not its timer has run.
         let end = visit.end == 0 && visit.until <= now ? visit.until : visit.end
         if let index = stays.lastIndex(where: { $0.place.hasSameBytes(as: visit.place) && $0.end == visit.since }) {
           stays[index].end = end
@@ -51,24 +51,24 @@ extension Clique {
   struct Stay: Equatable {
     var place: String
     var start: Int64
-    /// 0: it goes on.
+    /// When it ended; 0: it goes on.
     var end: Int64
   }
 
-  /// How many have come to a place.
+  /// The counter that numbers the visitors of a place.
   struct Place: AppRecord {
-    /// The number of the next one.
+    /// The number of the next visitor.
     var next: UInt64 = 0
-    /// When nobody is remembered there any more.
+    /// When no visitor of the place is remembered any more.
     var ends: Int64 = 0
 
     var due: Int64? { ends }
   }
 
-  /// Who came to a place with a number.
+  /// The visitor of a place who has a number.
   struct Visitor: AppRecord {
     var user: String
-    /// When the visit may be forgotten: looked at again then.
+    /// When the visit may be forgotten, and the record is looked at.
     var ends: Int64
 
     var due: Int64? { ends }
@@ -79,17 +79,19 @@ extension Clique {
     struct Meeting: Equatable {
       var place: String
       var start: Int64
-      /// 0: they are together now.
+      /// When they parted; 0: they are together now.
       var end: Int64 = 0
     }
 
     var meetings: [Meeting] = []
     var window: Int64
 
-    /// Shown of one pair, the latest.
+    /// Most meetings of one pair that are worked out, the latest ones.
     static let maximumMeetings = 64
 
-    /// - Parameter cut: what began before does not count.
+    /// Works out the meetings of two people from their visits.
+    ///
+    /// - Parameter cut: meetings that began before do not count.
     init(_ one: Visits, _ other: Visits, from cut: Int64, _ now: Int64) {
       window = one.window
       let oldest = now.subtractingReportingOverflow(window).partialValue
@@ -110,7 +112,7 @@ extension Clique {
 
     func lastSeen(_ now: Int64) -> Int64 { areTogether ? now : meetings.map(\.end).max() ?? 0 }
 
-    /// Milliseconds together; time in two places at once counts once.
+    /// Milliseconds that the two were together. Time in two places at once counts once.
     func total(_ now: Int64) -> Int64 {
       var total: Int64 = 0
       var reached = Int64.min
@@ -126,7 +128,7 @@ extension Clique {
 
   // MARK: Former records
 
-  /// As places were kept before: with all their visitors. Nothing of them is taken over; see ``forgetFormer(_:_:)``.
+  /// A place as an earlier version kept it, with all its visitors. It is only erased; see ``forgetFormer(_:_:)``.
   struct FormerPlace: AppRecord {
     struct Visit: Codable, Sendable, Equatable {
       var user: String
@@ -139,7 +141,7 @@ extension Clique {
     var due: Int64? { visits.map(\.until).min() }
   }
 
-  /// As crossings were kept before: a record for each pair.
+  /// A crossing as an earlier version kept it, one record for each pair. It is only erased.
   struct FormerCrossing: AppRecord {
     var a: String
     var b: String

@@ -1,7 +1,8 @@
 /// What stands between two people: always exactly one of these, changed by ``after(_:by:heard:)`` alone.
 ///
-/// The table, from one side. *I* am the one who acts, *they* the other. The last two columns are the timers, which
-/// nobody acts in. `=` leaves the state, `✗` refuses the command, `…` ends in a state named below.
+/// The table, from one side. *I* am the one who acts, *they* are the other. The last two columns are timers, in which
+/// nobody acts. `=` leaves the state as it is, `✗` refuses the command and says why, and `…quiet` stands for *declined
+/// by the same one, quiet*, as do `…asking` and `…lapsed`.
 ///
 ///     state                  message       accept   decline     disconnect  request timeout  cooldown over
 ///     none                   requested/me  ✗ none   ✗ none      =           =                =
@@ -21,13 +22,14 @@
 /// request of theirs waiting that nobody else sees. *Quiet*: the cooldown runs, and they see nothing. *Lapsed*: they
 /// see their request waiting, nobody else does, and no cooldown holds back their next message.
 ///
-/// `block` lays a block by me over whatever stands, `unblock` takes it away; both leave a block by them alone. Under a
-/// block everything goes on as in the table for the one who is blocked, except that their messages reach nobody,
-/// then and later: a request that they would begin is *declined, lapsed* instead. The one who blocks is refused
+/// `block` lays a block by me over the standing, whatever it is; `unblock` takes it away. Neither changes a block by
+/// them. Under a block everything goes on as in the table for the one who is blocked, except that their messages never
+/// reach anybody: a request that they would begin becomes *declined, lapsed* instead. The one who blocks is refused
 /// everything but `unblock`. The timers go on underneath.
 ///
 /// The point of the design: what somebody sees and is answered is a function of ``sight(of:)`` alone, and being
-/// declined or blocked does not change one's own sight. The tests compare each state with its twin.
+/// declined or blocked does not change one's own sight. The tests compare each such state with the one in which nobody
+/// answered.
 public enum PairState: Sendable, Hashable, Codable {
   case unblocked(Standing)
   case blocked(by: Blockers, over: Standing)
@@ -56,36 +58,36 @@ public enum PairState: Sendable, Hashable, Codable {
   public enum Event: String, Sendable, Hashable, CaseIterable {
     case message, accept, decline, block, unblock, disconnect, requestTimeout, cooldownOver
 
-    /// Nobody acts in it.
+    /// Whether time causes the event, and nobody acts.
     public var isTimer: Bool { self == .requestTimeout || self == .cooldownOver }
   }
 
-  /// What else is to be done about an event.
+  /// What an event means beside the change of state.
   public enum Outcome: Sendable, Hashable {
     case refused(Refusal)
-    /// Done already, or nothing to do.
+    /// Nothing is to be done, or it was done already.
     case unchanged
     case changed
-    /// The message waits in a request. Not seen: it only looks so to who wrote it.
+    /// The message waits in a request. Not seen: only its author sees it waiting.
     case waits(seen: Bool)
-    /// The message is published. Not seen: for who wrote it alone.
+    /// The message is published. Not seen: for its author alone.
     case delivered(seen: Bool)
-    /// What waited is published.
+    /// The conversation is open, and the messages that waited in the request are published.
     case opened
-    /// The same, then the message.
+    /// As ``opened``, and then the message is published.
     case openedAndDelivered(seen: Bool)
   }
 
   public enum Refusal: String, Sendable, Hashable, CaseIterable {
-    /// No request waits for who acts.
+    /// No request waits for the answer of the one who acts.
     case nothingAsked
-    /// The request that waits is by who acts.
+    /// The request that waits was made by the one who acts.
     case ownRequest
-    /// There is a conversation already.
+    /// The conversation is open already.
     case alreadyActive
-    /// A request is answered, not left.
+    /// A request waits for the answer of the one who acts: it must be accepted or declined and cannot be left.
     case awaitsAnswer
-    /// Who acts has blocked the other.
+    /// The one who acts has blocked the other.
     case blockedByYou
   }
 
@@ -99,17 +101,17 @@ public enum PairState: Sendable, Hashable, Codable {
     }
   }
 
-  /// What one of the two sees of it.
+  /// What one of the two sees of the state.
   public enum Sight: String, Sendable, Hashable, CaseIterable {
     case nothing
-    /// A request of one's own waits, or seems to.
+    /// A request that this one made waits for an answer, or seems to.
     case asking
-    /// A request waits to be answered.
+    /// A request of the other waits for this one's answer.
     case asked
     case active
     /// The other has left.
     case ended
-    /// One has blocked the other.
+    /// This one has blocked the other.
     case blocked
   }
 
@@ -139,10 +141,10 @@ public enum PairState: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether somebody may read the chat but for a block of their own.
+  /// Whether a side could read the chat if it did not block the other.
   func mayReadBeneath(_ side: Side) -> Bool { PairState.unblocked(standing).sight(of: side).mayRead }
 
-  /// Whose request waits, or seems to.
+  /// The side whose request waits, or seems to; nil: there is none.
   public var asker: Side? {
     switch standing {
     case .requested(let asker): asker
@@ -151,8 +153,10 @@ public enum PairState: Sendable, Hashable, Codable {
     }
   }
 
+  /// The state after an event, and what else it means: one cell of the table.
+  ///
   /// - Parameters:
-  ///   - actor: any side for timers.
+  ///   - actor: the side that acts; for timers, either.
   ///   - heard: false: a request that the message would begin reaches nobody, as under a block.
   public func after(_ event: Event, by actor: Side, heard: Bool = true) -> Step {
     switch event {
@@ -175,7 +179,7 @@ public enum PairState: Sendable, Hashable, Codable {
 
   // MARK: Blocks
 
-  /// The same blocks over something else.
+  /// The same blocks over another standing.
   private func over(_ standing: Standing) -> PairState {
     switch self {
     case .unblocked: .unblocked(standing)
@@ -227,7 +231,7 @@ extension PairState.Standing {
     }
   }
 
-  /// What becomes of the step of a message that nobody but its author will see.
+  /// Changes the outcome of a message that nobody but its author is to see.
   fileprivate func unheard(_ next: Self, _ outcome: PairState.Outcome, by me: PairState.Side) -> Cell {
     switch outcome {
     case .waits:
@@ -255,7 +259,8 @@ extension PairState.Standing {
       asker == me ? (self, .refused(.ownRequest)) : (.declined(by: me, .asking), .changed)
     case .active: (self, .refused(.alreadyActive))
     case .declined(let decliner, let silence):
-      // Lapsed may come from a block that was taken back: who blocked is not told that somebody wrote meanwhile.
+      // The standing *lapsed* may also come from a message under a block that was lifted since. The one who blocked
+      // must not learn that the other wrote meanwhile, so the answer is that of a standing without a request.
       decliner == me
         ? (self, silence == .lapsed ? .refused(.nothingAsked) : .unchanged)
         : (self, .refused(silence == .quiet ? .nothingAsked : .ownRequest))
@@ -289,7 +294,7 @@ extension PairState.Standing {
     }
   }
 
-  /// A request that nobody else sees is gone for its sender too.
+  /// Ends a request that only its sender sees, for its sender too.
   private func withdrawn() -> Cell {
     if case .declined(let decliner, .asking) = self { return (.declined(by: decliner, .quiet), .changed) }
     return (.none, .changed)

@@ -1,8 +1,8 @@
 import Wire
 
-/// What gateways say and ask of pictures. Clients cannot (``AppCall/source``).
+/// Commands about pictures, which only gateways may use (``AppCall/source``).
 extension StateApp {
-  /// A picture was taken in, or is being: its key is sealed, and it waits to be sent.
+  /// Adds a picture that a gateway has taken in, or is taking in: its key is sealed, and the picture waits to be sent.
   func addPicture(
     _ request: StateCommand.Picture, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -12,8 +12,9 @@ extension StateApp {
     let recordKey = StateKeys.picture + request.id
     let earlier = try view.record(StatePicture.self, recordKey)
     if let earlier {
-      // Again after a lost answer, with the key of the new upload; but never in place of one that was sent, and no
-      // upload that has just begun in place of one that is whole: a client that sends one picture twice would lose it.
+      // An upload may be repeated after a lost answer; then the new upload's key counts. It never replaces a picture
+      // that was sent. Nor does an upload that has just begun replace a picture that is whole: a client that sends one
+      // picture twice would lose it.
       guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil,
         request.type != nil || !earlier.isWhole
       else { throw StateError.takenPicture }
@@ -47,7 +48,7 @@ extension StateApp {
       [.write(key: recordKey, record)] + [try change(of: call.user, to: person, view)].compactMap(\.self))
   }
 
-  /// The key of an upload that another gateway began, so that the picture can be gone on with wherever its owner asks.
+  /// The key of an upload that another gateway began, so that any gateway that the owner reaches can go on with it.
   func uploadKey(
     _ id: String, _ upload: [UInt8], _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
@@ -64,14 +65,14 @@ extension StateApp {
     }
   }
 
-  /// The key of a picture, for somebody who may see it: one of the two, while it is revealed to them.
+  /// The key of a picture, for one of the thread's two people while the picture is revealed to them.
   func pictureKey(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    // One error for whatever is not to be seen: it must not tell which ids exist.
+    // One error for all pictures that the caller may not see, so that it does not tell which ids exist.
     guard StatePictureID.isValid(id), let picture = try view.record(StatePicture.self, StateKeys.picture + id),
       let threadKey = picture.thread, let stored = try view.record(StateThread.self, threadKey),
       let me = stored.people.side(of: call.user)
     else { throw StateError.notRevealed }
-    let thread = settled(stored, view.now)
+    let thread = advanced(stored, view.now)
     guard thread.phase(of: me) == .revealed, case .revealed(let both) = thread.standing,
       let found = [both.low.front, both.low.rear, both.high.front, both.high.rear]
         .first(where: { $0.id.hasSameBytes(as: id) })
@@ -89,7 +90,8 @@ extension StateApp {
     }
   }
 
-  /// Which of these pictures nobody can see ever again: a gateway asks that was not there when they were discarded.
+  /// Which of these pictures nobody can ever see again. A gateway asks that may have been away when they were
+  /// discarded.
   func gonePictures(_ ids: [String], _ view: any AppView) throws(ClientError) -> AppDecision {
     var gone: [String] = []
     for id in ids where StatePictureID.isValid(id) {
@@ -98,7 +100,7 @@ extension StateApp {
     return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))
   }
 
-  /// Nobody sent it.
+  /// Discards a picture that nobody has sent in time.
   func pictureDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     guard let picture = try view.record(StatePicture.self, key), let due = picture.due, due <= view.now else {
       return AppDecision()

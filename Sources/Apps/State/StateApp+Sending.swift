@@ -1,11 +1,12 @@
 import Wire
 
 extension StateApp {
-  /// Seals what is sent; or, where the other's is waiting, releases both in the one record that makes them visible.
+  /// Seals what is sent; or, where the other's contents wait for an answer, releases both in the one record that makes
+  /// them visible.
   func send(_ request: StateCommand.Send, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let key = request.key ?? call.key.description
-    let visit = try visit(call.user, with: request.to, view)
-    // Before anything else: it was in time when it came first.
+    let visit = try access(call.user, with: request.to, view)
+    // A repeated send is recognised before anything is checked, because it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
       return AppDecision(
         try change(from: visit.before, to: visit.now, view), reply: try StateJSON.encode(reply))
@@ -15,18 +16,19 @@ extension StateApp {
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
     guard let recording = person.recording(with: request.to) else { throw StateError.notBegun }
-    // The recording stays as it is: whoever sends again is told the same, until they begin again.
+    // The recording is not closed here, so another send gets the same error until the user begins again.
     guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
 
     var thread = visit.now
     if move == .reveals, let both = try release(visit, mine: mine.contents) {
-      thread.take(shape)
+      thread.adopt(shape)
       thread.standing = .revealed(both)
       thread.until = view.now.saturatingAdd(rules.revealLifetime)
     } else {
-      // Not an answer; or the other's can no longer be opened, by anybody, and this is the first of a new thread.
+      // This send is not an answer. Or nobody can open the other's contents any more: then it is the first of a new
+      // exchange.
       guard person.waiting < rules.waitingThreads else {
         throw .limitExceeded.counted(as: .stateThreads).saying(
           "\(rules.waitingThreads) of your threads wait for an answer; send more when some of them have ended")
@@ -34,7 +36,7 @@ extension StateApp {
       if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
       thread.standing = .sealed(
         by: visit.me, mine.contents, answerLimit: try answerLimit(request, to: request.to, view))
-      thread.take(shape)
+      thread.adopt(shape)
       thread.until = view.now.saturatingAdd(rules.lifetime)
     }
     thread.since = view.now
@@ -73,8 +75,8 @@ extension StateApp {
     return try person(user, view).limit ?? rules.recordLimit
   }
 
-  /// Both sides' keys; nil where the other's can no longer be had.
-  private func release(_ visit: Visit, mine: SealedContents) throws(ClientError) -> Both<ReleasedContents>? {
+  /// Releases both sides' contents; nil where the other's keys are destroyed or damaged.
+  private func release(_ visit: ThreadAccess, mine: SealedContents) throws(ClientError) -> Both<ReleasedContents>? {
     guard case .sealed(_, let theirs?, _) = visit.now.standing else { return nil }
     let released: ReleasedContents
     do {
@@ -131,9 +133,10 @@ extension StateApp {
 }
 
 extension StateThread.Sent {
-  /// The answer that this was given, where the request is the same again; nil: it is another.
+  /// The answer that this send got, if the request repeats it; nil: the request is another.
   fileprivate func reply(to request: StateCommand.Send, key: String) throws(ClientError) -> StateSendReply? {
-    // No picture is sent twice, so the same two are the same send, on whichever device and under whichever key.
+    // No picture is sent twice, so the same two pictures are the same send, from whichever device and with whichever
+    // key.
     if front.hasSameBytes(as: request.front) && rear.hasSameBytes(as: request.rear) { return reply }
     if self.key.hasSameBytes(as: key) { throw .idempotencyConflict }
     return nil

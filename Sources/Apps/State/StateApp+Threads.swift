@@ -1,29 +1,31 @@
 import Wire
 
-/// What is done to threads, all in one way: read, let time pass, ask the table, write what changed.
+/// Commands about threads, which all go the same way: read the thread, let time pass, ask the table, write what
+/// changed.
 extension StateApp {
-  /// The thread of two people as it was read, and as it is now.
-  struct Visit {
+  /// A thread that a command is about: as it was read, as it is after time has passed, and the caller's side.
+  struct ThreadAccess {
     var before: StateThread
     var now: StateThread
     var me: StateSide
   }
 
-  func visit(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> Visit {
+  func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
     let thread = try view.record(StateThread.self, people.key) ?? StateThread(people: people)
-    return Visit(before: thread, now: settled(thread, view.now), me: me)
+    return ThreadAccess(before: thread, now: advanced(thread, view.now), me: me)
   }
 
   // MARK: Commands
 
   func begin(with other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(.begin, by: visit.me) { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
-    // Asked again, or on another device: the first counts, or one could have all the time in the world.
+    // If a recorder is open already, its deadline stays, even if another device asks. Otherwise one could have all the
+    // time in the world.
     let recording: StatePerson.Recording
     if let open = person.recording(with: other), open.isOpen(at: view.now) {
       recording = open
@@ -45,27 +47,27 @@ extension StateApp {
       reply: try StateJSON.encode(reply))
   }
 
-  /// What the other sent along for the answer, or else what the user has chosen.
-  private func recordLimit(_ visit: Visit, _ person: StatePerson) -> Int64 {
+  /// How long the user may record, in milliseconds: as the other chose for the answer, or else as the user has chosen.
+  private func recordLimit(_ visit: ThreadAccess, _ person: StatePerson) -> Int64 {
     if visit.now.phase(of: visit.me) == .received, case .sealed(_, _, let limit) = visit.now.standing { return limit }
     return person.limit ?? rules.recordLimit
   }
 
   // MARK: People
 
-  /// Without what is over.
+  /// The record of a user, without what is over.
   func person(_ user: String, _ view: any AppView) throws(ClientError) -> StatePerson {
     var person = try view.record(StatePerson.self, StateKeys.person + user) ?? StatePerson()
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     return person
   }
 
-  /// What the record of a user becomes; nil where it stays as it is.
+  /// The effect that brings a user's record to the new value; nil where it stays as it is.
   func change(of user: String, to person: StatePerson, _ view: any AppView) throws(ClientError) -> AppEffect? {
     let key = StateKeys.person + user
     let before = try view.record(StatePerson.self, key)
     var person = person
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     if person == before ?? StatePerson() { return nil }
     return person.isEmpty ? .erase(key: key) : .write(key: key, person)
   }
@@ -77,18 +79,18 @@ extension StateApp {
     }
   }
 
-  /// Something of a person's record is over.
+  /// Drops from a person's record what is over.
   func personDue(_ key: String, _ view: any AppView) throws(ClientError) -> AppDecision {
     let user = String(decoding: key.utf8.dropFirst(StateKeys.person.utf8.count), as: UTF8.self)
     return AppDecision([try change(of: user, to: try person(user, view), view)].compactMap(\.self))
   }
 
   func see(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    try apply(.seen, try visit(call.user, with: other, view), view)
+    try apply(.seen, try access(call.user, with: other, view), view)
   }
 
   func block(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var person = try person(call.user, view)
     person.close(with: other)
     if !visit.now.blocks[visit.me] {
@@ -102,20 +104,22 @@ extension StateApp {
   }
 
   func unblock(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var person = try person(call.user, view)
     if visit.now.blocks[visit.me] { try pay(&person, view) }
     return try apply(.unblock, visit, view, own: person)
   }
 
-  /// - Parameter own: what the record of whoever does it becomes, without what is counted; nil: it stays.
+  /// Applies an event to a thread by the table.
+  ///
+  /// - Parameter own: the caller's new record, before the thread's change is counted in it; nil: the stored one.
   private func apply(
-    _ event: StateEvent, _ visit: Visit, _ view: any AppView, own: StatePerson? = nil
+    _ event: StateEvent, _ visit: ThreadAccess, _ view: any AppView, own: StatePerson? = nil
   ) throws(ClientError) -> AppDecision {
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
-    thread.take(shape)
+    thread.adopt(shape)
     return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
   }
 
@@ -142,10 +146,11 @@ extension StateApp {
 
   // MARK: What a change means
 
-  /// The effects of a thread that was one thing and is another. Every change goes through here, so that no path can
-  /// forget a list, a notice, a key, or to count.
+  /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
+  /// or to count.
   ///
-  /// - Parameter own: what the record of one of the two becomes besides, without what is counted of threads.
+  /// - Parameter own: the new record of one of the two, before the thread's change is counted in it; nil: the stored
+  ///   one.
   func change(
     from before: StateThread, to thread: StateThread, _ view: any AppView,
     own: (side: StateSide, person: StatePerson)? = nil
@@ -176,7 +181,7 @@ extension StateApp {
     return effects
   }
 
-  /// What the change adds to and takes from what is counted of the two.
+  /// Counts the thread's change in the records of the two.
   private func counted(
     from before: StateThread, to thread: StateThread, without gone: [String], _ view: any AppView,
     own: (side: StateSide, person: StatePerson)?
@@ -196,7 +201,7 @@ extension StateApp {
       guard isOwn || waiting != 0 || blocks != 0 || freed[side] != 0 else { continue }
       let user = thread.people[side]
       var person = if isOwn, let own { own.person } else { try person(user, view) }
-      // What an earlier version began was not counted.
+      // Threads that an earlier version began were not counted, so the numbers must not fall below 0.
       person.waiting = max(0, person.waiting + waiting)
       person.blocks = max(0, person.blocks + blocks)
       person.add(-freed[side])
@@ -232,12 +237,12 @@ extension StateApp {
       score: entry.since ?? 0)
   }
 
-  /// With captions that can be read.
+  /// The entry with its captions decrypted.
   func opened(_ entry: StateListEntry) -> StateListEntry {
     var entry = entry
     for side in [\StateListEntry.mine, \StateListEntry.theirs] {
       guard let sealed = entry[keyPath: side]?.sealed else { continue }
-      // Where it is lost for good, the pictures can still be seen.
+      // Where a caption cannot be decrypted, the pictures can still be seen.
       entry[keyPath: side]?.caption = (try? vault.decrypt(sealed.box, with: sealed.key)).map {
         String(decoding: $0, as: UTF8.self)
       }
@@ -254,19 +259,19 @@ extension StateListEntry.Contents {
 }
 
 extension StateThread {
-  /// To record an answer, for the side that one is awaited from.
+  /// How long the side may record its answer, in milliseconds; nil where no answer of it is awaited.
   func answerLimit(for side: StateSide) -> Int64? {
     guard phase(of: side) == .received, case .sealed(_, _, let limit) = standing else { return nil }
     return limit
   }
 
-  /// A side's list entry is another.
+  /// Whether a side's list entry differs from the one before.
   func showsOtherwise(than before: StateThread, for side: StateSide) -> Bool {
     isNews(after: before, for: side) || phase(of: side) != before.phase(of: side)
       || blocks[side] != before.blocks[side] || (phase(of: side) == .revealed && seen[side] != before.seen[side])
   }
 
-  /// A side's thread has come into a phase that its owner wants to hear of.
+  /// Whether a side is to be told that its thread has come into another phase.
   func isNews(after before: StateThread, for side: StateSide) -> Bool {
     let phase = phase(of: side)
     return phase != .idle && (phase != before.phase(of: side) || since != before.since)

@@ -37,7 +37,7 @@ public struct StateApp: App {
     guard case .state(let command) = call.command, command.isGateways == (call.source == .gateway) else {
       throw .methodNotFound
     }
-    // A gateway speaks for whoever a token names.
+    // A gateway names the user of a token, which has not been checked to be a user id of this app.
     if command.isGateways { try UserIdentifier.check(call.user, most: StateCommand.maximumUserBytes) }
     return switch command {
     case .begin(let user): try begin(with: user, call, view)
@@ -57,8 +57,8 @@ public struct StateApp: App {
     if key.utf8.starts(with: StateKeys.picture.utf8) { return try pictureDue(key, view) }
     if key.utf8.starts(with: StateKeys.person.utf8) { return try personDue(key, view) }
     guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
-    // To settle is all there is to do.
-    return AppDecision(try change(from: thread, to: settled(thread, view.now), view))
+    // A thread that is due only has to let time pass.
+    return AppDecision(try change(from: thread, to: advanced(thread, view.now), view))
   }
 
   public func admit(
@@ -80,7 +80,7 @@ public struct StateApp: App {
     let people = try StatePair(String(owner.user), key)
     guard let me = people.side(of: String(owner.user)), let thread = try view.record(StateThread.self, people.key)
     else { return nil }
-    return try entry(of: settled(thread, view.now), for: me)
+    return try entry(of: advanced(thread, view.now), for: me)
   }
 
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] {
@@ -97,7 +97,7 @@ public struct StateApp: App {
     return (try? StateJSON.encode(entry)) ?? shown
   }
 
-  /// What was revealed of an entry; nil where nothing was, as in nearly all.
+  /// The list entry, if it is revealed; nil for all others, which are nearly all, and for other channels.
   private func listEntry(_ data: [UInt8], of channel: ChannelName) -> StateListEntry? {
     guard StateChannels.owner(of: channel)?.namespace == StateChannels.threadsNamespace,
       let entry = try? StateJSON.decode(StateListEntry.self, data), entry.phase == .revealed
@@ -105,9 +105,9 @@ public struct StateApp: App {
     return entry
   }
 
-  func settled(_ thread: StateThread, _ now: Int64) -> StateThread {
+  func advanced(_ thread: StateThread, _ now: Int64) -> StateThread {
     var thread = thread
-    thread.settle(at: now, rules)
+    thread.advance(to: now, rules)
     return thread
   }
 }

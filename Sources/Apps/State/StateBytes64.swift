@@ -1,6 +1,6 @@
-import Foundation
+import Wire
 
-/// Bytes that are base64 in JSON: a list of numbers would be four times as long.
+/// Bytes that are written as base64 in JSON, because a list of numbers would be much longer.
 public struct Bytes64: Sendable, Codable, Hashable {
   public var bytes: [UInt8]
 
@@ -8,14 +8,14 @@ public struct Bytes64: Sendable, Codable, Hashable {
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    guard let data = Data(base64Encoded: try container.decode(String.self)) else {
+    guard let bytes = Base64.standard.bytes(try container.decode(String.self).utf8) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
     }
-    bytes = Array(data)
+    self.bytes = bytes
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
-    try container.encode(Data(bytes).base64EncodedString())
+    try container.encode(Base64.standard.text(bytes))
   }
 }

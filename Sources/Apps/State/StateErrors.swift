@@ -1,6 +1,6 @@
 public import Wire
 
-/// The errors of this app alone.
+/// The errors that only this app has.
 public enum StateError {
   public static let sealed = ClientError(
     code: 430, message: "yours is sealed until they answer; wait for that, or until it expires")

@@ -1,34 +1,36 @@
-/// Keeps the keys that keys and captions are wrapped in, apart from everything that the log holds.
+/// Keeps the keys in which the keys of pictures and captions are wrapped, apart from everything that the log holds.
 ///
-/// A key that must be forgotten cannot be protected by one that is kept: somebody could have copied the log before it
-/// was erased there. So what is sealed is wrapped in the key of its hour, which is destroyed when nothing of that hour
-/// can still be waiting; what is released is wrapped again, in a key that stays.
+/// A key that must be forgotten cannot be protected by one that is kept, because somebody may have copied the log
+/// before the wrapped key was erased there. So what is sealed is wrapped in the key of its hour, which is destroyed
+/// when nothing of that hour can still be waiting; what is released is wrapped again, in a key that lasts.
 ///
-/// Called from the broker's thread; must answer without waiting for anybody, the disk included.
+/// Called in the broker's turn, so every method must answer without waiting for anything, the disk included.
 public protocol KeyVault: Sendable {
-  /// Whether ``seal(_:at:)`` has the key that it needs. Where it has not, the key is made, and the broker is told when it
-  /// is on the disk (``AppDecision/Answer/later``).
+  /// Whether the key of the hour is on the disk, as ``seal(_:at:)`` needs it. If not, the vault makes the key, and the
+  /// broker runs the command again when it is there (``AppDecision/Answer/later``).
+  ///
+  /// - Parameter now: milliseconds since 1970.
   func isReady(at now: Int64) -> Bool
 
   /// Wraps a data key in the key of the hour.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``KeyVaultError/unavailable(_:)`` where that key is not on the disk.
+  /// - Throws: ``KeyVaultError/unavailable(_:)`` where the key of the hour is not on the disk.
   func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey
 
-  /// Wraps it again, in the key that lasts.
+  /// Unwraps a sealed key and wraps it again in the key that lasts.
   ///
-  /// - Throws: ``KeyVaultError/destroyed`` after the key of its hour is gone.
+  /// - Throws: ``KeyVaultError/destroyed`` where the key of its hour is gone.
   func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey
 
   func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8]
 
-  /// For the gateway that goes on with an upload, which is nobody else's.
+  /// Unwraps a sealed key, only for a gateway that goes on with its owner's upload.
   ///
-  /// - Throws: ``KeyVaultError/destroyed`` after the key of its hour is gone.
+  /// - Throws: ``KeyVaultError/destroyed`` where the key of its hour is gone.
   func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8]
 
-  /// Encrypts a text under a data key of its own, which is sealed.
+  /// Encrypts a text under a data key of its own, and seals that key.
   func encrypt(_ text: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedText
 
   func decrypt(_ box: Bytes64, with key: ReleasedKey) throws(KeyVaultError) -> [UInt8]
@@ -38,19 +40,19 @@ extension KeyVault {
   public func isReady(at now: Int64) -> Bool { true }
 }
 
-/// Why the vault cannot do it.
+/// Why the vault cannot wrap or unwrap something.
 public enum KeyVaultError: Error, Sendable, Equatable {
-  /// The key of its hour is gone: nobody can open this any more.
+  /// The key of the hour is gone, so nobody can unwrap this any more.
   case destroyed
-  /// This is not what the vault made.
+  /// This was not wrapped by the vault, or was changed since.
   case damaged
-  /// The vault's files cannot be read or written. A sentence for the operator.
+  /// The vault's files cannot be read or written. The text is a sentence for the operator.
   case unavailable(String)
 }
 
 /// A data key that nobody can have before it is released.
 public struct SealedKey: Sendable, Codable, Equatable {
-  /// Which key it is wrapped in: hours since 1970.
+  /// The hour in whose key the data key is wrapped, in hours since 1970.
   public var hour: Int64
   public var box: Bytes64
 
@@ -60,7 +62,7 @@ public struct SealedKey: Sendable, Codable, Equatable {
   }
 }
 
-/// A data key that the vault opens for who may have it.
+/// A data key that the vault unwraps for whoever may have it.
 public struct ReleasedKey: Sendable, Codable, Equatable {
   public var box: Bytes64
 

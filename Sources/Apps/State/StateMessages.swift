@@ -1,15 +1,15 @@
 import Foundation
 import Wire
 
-// What clients and gateways are answered, and what they find in lists. Times in milliseconds since 1970, durations in
-// milliseconds, names as they stand in the JSON.
+// Answers to clients and gateways, and the entries of lists. Times are in milliseconds since 1970, durations in
+// milliseconds, and names are those in the JSON.
 
 struct StateBeginReply: Encodable, Equatable {
   var at: Int64
   var limit: Int64
-  /// When `state.send` must have come: the limit and the grace.
+  /// When `state.send` must have come: after the limit and the grace.
   var deadline: Int64
-  /// The clock that counts.
+  /// The server's time, which is the one that counts.
   var now: Int64
 }
 
@@ -36,7 +36,7 @@ struct StatePictureKeyReply: Encodable {
   var key: Bytes64
 }
 
-/// An entry of a thread list: as its user sees it, with captions; or as the log keeps it, with what they are sealed in.
+/// An entry of a thread list: as its user sees it, with captions, or as the log keeps it, with the captions encrypted.
 struct StateListEntry: Codable {
   struct Contents: Codable {
     var front: String
@@ -50,9 +50,9 @@ struct StateListEntry: Codable {
   var colour: String
   var since: Int64?
   var until: Int64?
-  /// To record the answer; where one is awaited.
+  /// Milliseconds to record the answer, where one is awaited from the user.
   var limit: Int64?
-  /// What was revealed has not been looked at.
+  /// The user has not looked at what was revealed.
   var unread: Bool?
   /// The user of the list blocks the other.
   var blocked: Bool?

@@ -5,7 +5,7 @@ public struct StatePair: Sendable, Codable {
   public let low: String
   public let high: String
 
-  /// - Throws: where they are one, or one has not the form of a user id.
+  /// - Throws: where the two are the same user, or one is not a valid user id.
   public init(_ a: String, _ b: String) throws(ClientError) {
     for user in [a, b] { try UserIdentifier.check(user, most: StateCommand.maximumUserBytes) }
     if a.hasSameBytes(as: b) { throw .badRequest.saying("a thread is between two people; name somebody else") }
@@ -16,13 +16,13 @@ public struct StatePair: Sendable, Codable {
 
   public subscript(side: StateSide) -> String { side == .low ? low : high }
 
-  /// Nil for a stranger.
+  /// The side of a user; nil for anybody else.
   public func side(of user: String) -> StateSide? {
     if low.hasSameBytes(as: user) { return .low }
     return high.hasSameBytes(as: user) ? .high : nil
   }
 
-  /// The key of their thread's record. The length says where the first name ends, whatever stands in it.
+  /// The key of the pair's thread record. The length says where the first name ends, whatever characters it has.
   var key: String { StateKeys.thread + "\(low.utf8.count):\(low):\(high)" }
 }
 
@@ -55,7 +55,7 @@ enum StateChannels {
     }
   }
 
-  /// Whose the channel is; nil: it is none of ours.
+  /// The owner of a channel of the app; nil for other channels.
   static func owner(of channel: ChannelName) -> (namespace: String, user: Substring)? {
     for namespace in [threadsNamespace, eventsNamespace] {
       let prefix = namespace + ":"

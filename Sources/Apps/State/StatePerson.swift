@@ -1,34 +1,35 @@
 import Wire
 
-/// What is kept of one user: all that they can make grow stands here, and is counted here.
+/// The record of one user: everything that a user can make grow stands here or is counted here.
 struct StatePerson: AppRecord {
-  /// Somebody's recorder is open, or was a while ago.
+  /// A recorder that the user has opened, now or a while ago. Times in milliseconds since 1970.
   struct Recording: Sendable, Codable, Equatable {
-    /// For whom.
+    /// The other user, for whom the recording is.
     var with: String
     var at: Int64
     var limit: Int64
-    /// With the grace.
+    /// When what was recorded must have been sent: after the limit and the grace.
     var deadline: Int64
 
     func isOpen(at now: Int64) -> Bool { now <= deadline }
   }
 
-  /// How long they want to record, in milliseconds; nil: as long as the rules say.
+  /// How long the user wants to record, in milliseconds; nil: as long as the rules say.
   var limit: Int64?
-  /// Pictures that are uploaded, or are being, and not sent.
+  /// Ids of pictures that are uploaded, or are being uploaded, and not sent.
   var unsent: [String] = []
-  /// Of their pictures that are kept, as far as they are counted.
+  /// Bytes of the user's pictures that are kept, without those that an earlier version took in.
   var bytes: Int64 = 0
-  /// Oldest first. Those that are over are remembered for a while, to say why a send comes too late.
+  /// Recorders, oldest first. Those that are over are remembered for a while, to say why a send comes too late.
   var recordings: [Recording] = []
-  /// People whom they block.
+  /// How many people the user blocks.
   var blocks = 0
-  /// Threads in which they wait for an answer.
+  /// How many threads wait for an answer to the user.
   var waiting = 0
-  /// Until when their changes are paid for, where each costs its part of a minute; nil: they have made none lately.
+  /// The time up to which the user's changes are paid for, where each costs its part of a minute; nil: no changes
+  /// lately.
   var paidUntil: Int64?
-  /// When something of this is to be forgotten.
+  /// When something in the record is to be forgotten, in milliseconds since 1970.
   var due: Int64?
 
   var lane: AppLane { .upkeep }
@@ -44,7 +45,7 @@ extension StatePerson {
     case limit, unsent, bytes, recordings, blocks, waiting, paidUntil, due
   }
 
-  /// What earlier versions did not count begins at nothing.
+  /// Reads records of earlier versions, too: what these did not count begins at 0.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     limit = try values.decodeIfPresent(Int64.self, forKey: .limit)
@@ -57,11 +58,11 @@ extension StatePerson {
     due = try values.decodeIfPresent(Int64.self, forKey: .due)
   }
 
-  /// Counts bytes that come or go. What an earlier version took in was not counted.
+  /// Counts bytes that come or go. Not below 0, since pictures that an earlier version took in were not counted.
   mutating func add(_ change: Int64) { bytes = max(0, bytes.saturatingAdd(change)) }
 
-  /// Forgets what is over.
-  mutating func settle(at now: Int64, _ rules: StateRules) {
+  /// Forgets recorders and changes that are over.
+  mutating func advance(to now: Int64, _ rules: StateRules) {
     recordings.removeAll { Self.end(of: $0, rules) <= now }
     if let paid = paidUntil, paid <= now { paidUntil = nil }
     due = ([paidUntil] + recordings.map { Self.end(of: $0, rules) }).compactMap(\.self).min()
@@ -79,7 +80,8 @@ extension StatePerson {
   mutating func begin(_ recording: Recording, at now: Int64, _ rules: StateRules) -> Bool {
     close(with: recording.with)
     guard recordings.count(where: { $0.isOpen(at: now) }) < rules.openRecorders else { return false }
-    // What is over makes room, the oldest first: a record does not grow because somebody opens recorders all day.
+    // Recorders that are over make room, the oldest first, so that the record does not grow when somebody opens
+    // recorders all day.
     while recordings.count >= rules.openRecorders, let index = recordings.firstIndex(where: { !$0.isOpen(at: now) }) {
       recordings.remove(at: index)
     }
@@ -91,11 +93,11 @@ extension StatePerson {
 
   /// Takes one change from what a minute allows, all of which can be used at once.
   ///
-  /// - Returns: false where nothing is left of it.
+  /// - Returns: false where the minute's changes are used up.
   mutating func pay(at now: Int64, _ rules: StateRules) -> Bool {
     let minute: Int64 = 60_000
     let cost = max(1, minute / Int64(max(1, rules.changesPerMinute)))
-    // A clock that was set back must not refuse for as long.
+    // After the clock was set back, changes must not be refused for longer than a minute.
     let paid = min(max(paidUntil ?? now, now), now.saturatingAdd(minute))
     guard paid.saturatingAdd(cost) <= now.saturatingAdd(minute) else { return false }
     paidUntil = paid.saturatingAdd(cost)

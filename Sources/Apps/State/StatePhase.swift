@@ -1,19 +1,19 @@
 /// What a thread is for one of its two people: always exactly one of these.
 ///
-/// Each ends at a moment of its own (``StateRules``); *idle* alone ends by what somebody does.
+/// Each phase ends at a time of its own (``StateRules``), except *idle*, which ends only when somebody sends.
 public enum StatePhase: String, Sendable, Codable, CaseIterable {
   /// Nothing is open. Until somebody sends.
   case idle
-  /// Mine is sealed, theirs is awaited. Until they answer, or until the deadline.
+  /// What I sent is sealed, and their answer is awaited. Until they answer, or until the deadline.
   case sent
-  /// Theirs is sealed, mine is awaited. Until I answer, or until the deadline.
+  /// What they sent is sealed, and my answer is awaited. Until I answer, or until the deadline.
   case received
   /// Both were exchanged and can be seen. Until its end, or until one of the two sends again.
   case revealed
-  /// Nobody answered in time, nobody ever sees it. Until it is looked at, or until its end.
+  /// Nobody answered in time, so nobody ever sees what was sent. Until the thread is looked at, or until its end.
   case expired
 
-  /// Of the dot in a thread list, as a web page writes it.
+  /// The colour of the dot in a thread list, as CSS writes it.
   public var colour: String {
     switch self {
     case .idle: "#9AA0A6"
@@ -27,14 +27,14 @@ public enum StatePhase: String, Sendable, Codable, CaseIterable {
 
 /// One of a thread's two people.
 public enum StateSide: String, Sendable, Codable, CaseIterable {
-  /// Whose user id comes first, byte by byte.
+  /// The person whose user id comes first, compared byte by byte.
   case low
   case high
 
   public var other: StateSide { self == .low ? .high : .low }
 }
 
-/// Something for each of a thread's two people.
+/// A value for each of a thread's two people.
 public struct Both<Value> {
   public var low: Value
   public var high: Value

@@ -1,19 +1,20 @@
-/// A picture that a gateway took in, or takes in.
+/// A picture that a gateway has taken in, or is taking in.
 struct StatePicture: AppRecord {
   var id: String
   var owner: String
-  /// Empty while it is taken in.
+  /// The picture's MIME type; empty while it is being taken in.
   var type: String
   var bytes: Int64
-  /// Until it is sent; then the thread has it.
+  /// The picture's key, until it is sent; then the thread's record has it.
   var key: SealedKey?
-  /// Which upload of this id the key belongs to, as the file says; nil where no other gateway can go on with it.
+  /// The upload of this id that the key belongs to, as the picture's file says; nil where no other gateway can go on
+  /// with it.
   var upload: Bytes64?
-  /// The thread that it was sent in, by the key of its record.
+  /// The key of the record of the thread in which the picture was sent.
   var thread: String?
-  /// Nil once it is sent: it goes with the thread then.
+  /// When the picture is discarded if nobody sends it; nil once it is sent, as it then goes with the thread.
   var due: Int64?
 
-  /// It is on disk as a whole, so that it can be sent.
+  /// The picture is on disk as a whole, so that it can be sent.
   var isWhole: Bool { !type.isEmpty }
 }

@@ -1,35 +1,35 @@
 /// The numbers of the app. Times are in milliseconds.
 public struct StateRules: Sendable, Equatable {
-  /// From a send to the moment at which it expires unanswered.
+  /// From a send to its expiry, if nobody answers it.
   public var lifetime: Int64 = 24 * 3_600_000
-  /// From the answer to the moment at which both are gone.
+  /// From the answer to the end, when both sides' contents are destroyed.
   public var revealLifetime: Int64 = 24 * 3_600_000
-  /// How long a thread says that it has expired, where nobody looks.
+  /// How long a thread shows that it has expired, if nobody looks at it.
   public var expiredLifetime: Int64 = 24 * 3_600_000
-  /// To record, for who has chosen nothing else.
+  /// Time to record, for users who have chosen nothing else.
   public var recordLimit: Int64 = 120_000
-  /// What may be chosen.
+  /// The least and the most time to record that a user may choose.
   public var minimumRecordLimit: Int64 = 5_000
   public var maximumRecordLimit: Int64 = 600_000
-  /// After the limit, for what was recorded in time to arrive.
+  /// Time after the limit for what was recorded in time to arrive.
   public var uploadGrace: Int64 = 60_000
-  /// How long a picture is kept that nobody sends.
+  /// How long a picture that nobody sends is kept.
   public var pictureLifetime: Int64 = 3_600_000
   /// Pictures of one user that are uploaded and not sent; one more is refused.
   public var unsentPictures = 16
   /// Bytes of one user's pictures, sent and not sent, that are kept at a time.
   public var pictureBytes: Int64 = 1 << 30
-  /// Of a caption, as a reader counts them.
+  /// Most characters of a caption, as a reader counts them.
   public var captionCharacters = 280
-  /// Of a caption, in UTF-8: one character can be made of very many.
+  /// Most bytes of a caption in UTF-8, because one character can be made of very many.
   public var captionBytes = 2_048
-  /// Recorders that one user has open at a time; those that were closed make room for others.
+  /// Recorders that one user may have open at a time.
   public var openRecorders = 20
-  /// Threads of one user that wait for the other's answer.
+  /// Threads of one user that may wait for the other's answer.
   public var waitingThreads = 256
-  /// People that one user blocks.
+  /// People whom one user may block.
   public var blocks = 1_000
-  /// Recorders opened, blocks set and lifted, settings changed, by one user.
+  /// How often in a minute one user may open recorders, set and lift blocks, and change settings.
   public var changesPerMinute = 120
 
   public init() {}

@@ -35,7 +35,7 @@
 /// | 6 | records | seals → 2, or 4 where the other blocks me | – | → 1 | → 12 |
 /// | 7 | records | seals → 2, or 4 where the other blocks me | – | → 7 | → 13 |
 /// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | → 10 | → 1 |
-/// | 9 | as send | the other has looked: seals → 4 (2 where they unblocked); else: not seen yet | marks it | → 1 | → 1 |
+/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | → 1 | → 1 |
 /// | 10 | records | seals → 2 | – | → 10 | → 1 |
 /// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | → 13 | → 1 |
 /// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | → 1 | → 1 |
@@ -57,7 +57,7 @@ public struct StateShape: Sendable, Hashable {
   }
 
   public var standing = Standing.nothing
-  /// For whom it is over before its time: for them the thread is idle.
+  /// For each side, whether the exchange is over for it before its end: for that side the thread is idle.
   public var over = Both(false)
   /// Who has looked at what was revealed.
   public var seen = Both(false)
@@ -77,12 +77,12 @@ public struct StateShape: Sendable, Hashable {
   }
 }
 
-/// Something that happens to a thread, by one of the two.
+/// Something that one of the two does to a thread.
 public enum StateEvent: String, Sendable, CaseIterable {
-  /// The recorder is opened.
+  /// Opens the recorder.
   case begin
   case send
-  /// What was revealed, or has expired, was looked at.
+  /// Looks at what was revealed, or has expired.
   case seen
   case block
   case unblock
@@ -91,15 +91,15 @@ public enum StateEvent: String, Sendable, CaseIterable {
 /// What an event does.
 public enum StateMove: Sendable, Hashable {
   case refused(StateRefusal)
-  /// Allowed, and no phase changes.
+  /// The event is allowed, and no phase changes.
   case stays
-  /// What is sent is sealed, and awaits its answer. What was revealed before is over.
+  /// What is sent is sealed and awaits an answer. What was revealed before is over.
   case seals
-  /// What is sent is the answer.
+  /// What is sent is the answer: both sides' contents are revealed.
   case reveals
-  /// It is over for the one side. What they alone were to see, or had sealed, is destroyed.
+  /// The exchange is over for one side. What they alone were to see, or had sealed, is destroyed.
   case leaves
-  /// It is over for both: contents are destroyed.
+  /// The exchange is over for both: contents are destroyed.
   case ends
   /// Nobody answered: contents are destroyed.
   case expires
@@ -107,7 +107,7 @@ public enum StateMove: Sendable, Hashable {
 
 /// Why an event is refused.
 public enum StateRefusal: Sendable, Hashable {
-  /// Mine is sealed until they answer.
+  /// What I sent is sealed until they answer.
   case sealed
   /// What was revealed has not been looked at by the other, who would lose it.
   case unseen
@@ -116,7 +116,7 @@ public enum StateRefusal: Sendable, Hashable {
 }
 
 extension StateShape {
-  /// One cell of the table: what an event of one side does. The value is what it leads to.
+  /// Applies an event of one side: one cell of the table. Changes the value to the row that the event leads to.
   public mutating func apply(_ event: StateEvent, by me: StateSide) -> StateMove {
     switch event {
     case .begin: refusal(of: me).map { .refused($0) } ?? .stays
@@ -128,7 +128,7 @@ extension StateShape {
     }
   }
 
-  /// The moment has come at which what stands ends.
+  /// Applies the end of the phase, because its time has come.
   public mutating func applyTime() -> StateMove {
     switch standing {
     case .nothing: return .stays
@@ -145,14 +145,14 @@ extension StateShape {
   private func refusal(of me: StateSide) -> StateRefusal? {
     if blocks[me] { return .blocking }
     if phase(of: me) == .sent { return .sealed }
-    // Also where the other has blocked me, and so will never look: it must be like silence.
+    // This also holds where the other has blocked me and so will never look: being blocked must look like silence.
     if phase(of: me) == .revealed && !seen[me.other] { return .unseen }
     return nil
   }
 
   private mutating func send(by me: StateSide) -> StateMove {
     if let refusal = refusal(of: me) { return .refused(refusal) }
-    // For the other it is over if they have blocked me since, and what they sent is destroyed.
+    // If the other has blocked me since, the exchange is over for them, and what they sent is destroyed.
     if case .sealed(let sender) = standing, sender == me.other, !over[sender] {
       standing = .revealed
       over = Both(false)

@@ -1,10 +1,11 @@
-/// Everything that stands between two people, both sides in one record: no crash can leave one side without the other.
+/// Everything that stands between two people. Both sides are in one record, so that no crash can leave one side without
+/// the other.
 public struct StateThread: AppRecord {
   public var people: StatePair
   var standing: Standing?
-  /// When what stands began, in milliseconds since 1970.
+  /// When the standing began, in milliseconds since 1970.
   var since: Int64 = 0
-  /// When it ends. At this millisecond it has ended.
+  /// When the standing ends, in milliseconds since 1970. At this millisecond it has ended.
   var until: Int64 = 0
   var over = Both(false)
   var seen = Both(false)
@@ -12,16 +13,16 @@ public struct StateThread: AppRecord {
   var sent = Both<Sent?>(nil)
   public var due: Int64?
 
-  /// What stands, with what only it holds. There is no way to write contents that can be read before the answer, or
-  /// any that outlive the deadline.
+  /// What stands between the two, with its contents. The type has no place for contents that can be read before the
+  /// answer, nor for any that outlive the deadline.
   enum Standing: Sendable, Codable, Equatable {
-    /// Nil where the one who sent it has blocked the other since.
+    /// The contents are nil where their sender has blocked the other since.
     case sealed(by: StateSide, SealedContents?, answerLimit: Int64)
     case revealed(Both<ReleasedContents>)
     case expired
   }
 
-  /// The last that a side sent, to know it again, and how it was answered.
+  /// What a side sent last, so that a repeated send is recognised, and how it was answered.
   struct Sent: Sendable, Codable, Equatable {
     var key: String
     var front: String
@@ -33,7 +34,7 @@ public struct StateThread: AppRecord {
 
   public func phase(of side: StateSide) -> StatePhase { shape.phase(of: side) }
 
-  /// What the table looks at.
+  /// The part of the thread that the table decides about.
   public var shape: StateShape {
     var shape = StateShape()
     shape.standing =
@@ -49,10 +50,10 @@ public struct StateThread: AppRecord {
     return shape
   }
 
-  /// Nothing is worth keeping.
+  /// Whether the record holds nothing worth keeping.
   var isEmpty: Bool { standing == nil && !blocks.low && !blocks.high }
 
-  /// An expired thread holds nothing that could still end: it is only not shown any more.
+  /// An expired thread holds no contents whose end could be late, so it is only tidied up.
   public var lane: AppLane { standing == .expired ? .upkeep : .endings }
 
   /// Whether a side waits for the other's answer.
@@ -60,7 +61,7 @@ public struct StateThread: AppRecord {
     if case .sealed(let sender, _, _) = standing { sender == side } else { false }
   }
 
-  /// The ids of the pictures whose keys are here.
+  /// The ids of the pictures whose keys the thread holds.
   var pictures: [String] {
     switch standing {
     case .sealed(_, let contents?, _): [contents.front.id, contents.rear.id]
@@ -70,7 +71,7 @@ public struct StateThread: AppRecord {
   }
 }
 
-/// What one of the two sent, before the answer.
+/// What one of the two sent, while it awaits the answer.
 struct SealedContents: Sendable, Codable, Equatable {
   struct Picture: Sendable, Codable, Equatable {
     var id: String
@@ -82,7 +83,7 @@ struct SealedContents: Sendable, Codable, Equatable {
   var rear: Picture
   var caption: SealedText?
 
-  /// Everything or nothing.
+  /// Releases all of the contents, or throws.
   func released(by vault: any KeyVault) throws(KeyVaultError) -> ReleasedContents {
     ReleasedContents(
       front: .init(id: front.id, type: front.type, key: try vault.release(front.key)),
@@ -98,7 +99,7 @@ struct SealedContents: Sendable, Codable, Equatable {
   }
 }
 
-/// The same after the answer.
+/// What one of the two sent, after the answer.
 struct ReleasedContents: Sendable, Codable, Equatable {
   struct Picture: Sendable, Codable, Equatable {
     var id: String
@@ -116,8 +117,8 @@ struct ReleasedContents: Sendable, Codable, Equatable {
 }
 
 extension StateThread {
-  /// Takes over what the table decided. Contents that no longer belong to what stands go with it.
-  mutating func take(_ shape: StateShape) {
+  /// Takes over what the table decided. Contents that do not belong to the new standing are dropped.
+  mutating func adopt(_ shape: StateShape) {
     over = shape.over
     seen = shape.seen
     blocks = shape.blocks
@@ -125,7 +126,7 @@ extension StateThread {
     case .nothing: standing = nil
     case .expired: standing = .expired
     case .sealed(let sender):
-      // Over for the one who sent it: they have blocked the other since, who must not have it whatever comes.
+      // The exchange is over for its sender, who has blocked the other since: the other must never get the contents.
       if over[sender], case .sealed(_, _, let limit) = standing {
         standing = .sealed(by: sender, nil, answerLimit: limit)
       }
@@ -134,18 +135,18 @@ extension StateThread {
   }
 
   /// Lets time pass until now.
-  mutating func settle(at now: Int64, _ rules: StateRules) {
+  mutating func advance(to now: Int64, _ rules: StateRules) {
     while standing != nil, until <= now {
       var shape = shape
       let move = shape.applyTime()
-      take(shape)
+      adopt(shape)
       guard move == .expires else { break }
       since = until
       until = since.saturatingAdd(rules.expiredLifetime)
     }
   }
 
-  /// When something changes by itself next.
+  /// When the standing changes by itself, in milliseconds since 1970; nil: never.
   var nextDue: Int64? { standing == nil ? nil : until }
 }
 

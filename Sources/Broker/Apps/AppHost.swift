@@ -2,48 +2,52 @@ import Apps
 import Log
 import Wire
 
-/// One app in the broker: its records, its times, and what of its lists is to be worked out again.
+/// One app in the broker: its records, when they are due, and which entries of its lists are to be worked out again.
 final class AppHost {
   let app: any App
-  /// What its methods begin with.
+  /// What the names of the app's methods begin with.
   let methodPrefix: String
-  /// The channel of the records. It has options of its own and no place in the namespaces: nobody can name it.
-  private(set) var recordsState: ChannelState
-  /// The channel of ``marks``, likewise.
-  private(set) var marksState: ChannelState
-  /// The records are there, and not the marks yet.
+  /// The channel that holds the app's records. No namespace of the configuration has it, so no client can name it.
+  private(set) var recordsState: BrokerChannel
+  /// The channel that holds ``marks``; no client can name it either.
+  private(set) var marksState: BrokerChannel
+  /// The channel of the records is open, that of the marks may not be yet.
   private var hasRecords = false
-  /// Nothing may be asked of the app before.
+  /// Records and marks are loaded. Before that the app is not asked anything.
   private(set) var isLoaded = false
   var marks = StaleMarks()
-  /// A broker that marked nothing wrote the lists: whatever is opened is worked out.
+  /// The lists on disk were written by a version of the broker that had no marks: entries of each list that is opened
+  /// are worked out anew.
   private(set) var distrustsLists = false
   var records: AppRecords
-  /// The last decision of which something is not on disk yet. Answers to commands that change nothing wait for it: they
-  /// may tell of what it changes.
+  /// The last decision of which an entry is not on disk yet. Answers to commands that change nothing wait for it,
+  /// because they may tell of what that decision changes.
   var lastPending: PendingDecision?
-  /// Decisions that the log did not take after all, ever, and why the last of them failed.
+  /// How many decisions the log took and then failed, and the error of the last of them.
   var failures: UInt64 = 0
   var lastFailure: LogError?
   var timetable = AppTimetable()
-  /// Commands that wait for what is on its way to a disk, in order.
+  /// Commands that the app wants to run later (``AppDecision/Answer/later``), in the order in which they came.
   var putAside: [(BrokerRequest.CallRequest, Requester)] = []
   var refreshes = RefreshQueue()
-  /// Of this turn; the next one begins with all of them.
+  /// Entries that may still be worked out in this turn.
   var refreshesLeft = BrokerCore.refreshesPerTurn
-  /// Something was erased that the disk is to forget, and when it may be asked to: monotonic milliseconds.
+  /// The store is to overwrite what was erased (``LogStore/scrub()``), at `scrubTime` or later, in monotonic
+  /// milliseconds.
   var wantsScrub = false
   var scrubTime = Int64.min
-  /// Entries in memory that show what is not on disk yet.
+  /// Entries of lists in memory that show records which are not on disk yet. If those fail, the entries are worked out
+  /// again.
   var doubtful: Set<RefreshQueue.Place> = []
-  /// Who was let in upon what is not on disk yet.
+  /// Admissions that rest on records which are not on disk yet.
   var doubtfulAdmissions = DoubtfulAdmissions()
 
-  /// Looks for records whose time has come, of each lane, and the records that were written since the first of them began:
-  /// those it may find as they were.
+  /// Lanes of which the store is looking for records whose time has come; and the records that were written since the
+  /// first of these looks began, which it may find as they were before.
   var looksUnderWay: Set<AppLane> = []
   var writtenMeanwhile: Set<IdentifierKey> = []
-  /// Records whose time has come and whose decisions wait for the store; true: it was written since.
+  /// Records whose time has come and whose decisions wait for the store. True: the record was written since it began to
+  /// wait.
   private var waking: [IdentifierKey: Bool] = [:]
   /// Records that may still be woken in this turn.
   var wakesLeft = BrokerCore.dueRecordsPerTurn
@@ -62,12 +66,12 @@ final class AppHost {
 
   private var marksQuestion: LogQuestion { .open(marksState.name, .durable, withEntries: true, ifExists: false) }
 
-  /// What is opened next; nil: all is there.
+  /// The question with which the next channel is opened; nil: all are open.
   var question: LogQuestion? { isLoaded ? nil : hasRecords ? marksQuestion : recordsQuestion }
 
-  /// The store has what was asked for, as it is now: the records, then the marks.
+  /// Takes in a channel that the store has opened: first that of the records, then that of the marks.
   ///
-  /// - Returns: what is to be worked out.
+  /// - Returns: the places to be worked out, because they are marked.
   func loaded(_ opened: OpenedChannel, at now: Int64) -> [RefreshQueue.Place] {
     guard hasRecords else {
       recordsState = Self.state(recordsState.name, recordsState.store, opened)
@@ -85,7 +89,7 @@ final class AppHost {
     return places
   }
 
-  /// Somebody else has the records. What was to be done upon them is not done here.
+  /// Forgets all that rests on the records, because another broker keeps them now.
   func lost() {
     (isLoaded, hasRecords) = (false, false)
     records.forgetAll()
@@ -97,19 +101,20 @@ final class AppHost {
 
   // MARK: Records whose time has come
 
-  /// Not one that is written now or was written since the look began, nor one that waits already.
+  /// Whether a record that a look has found may be woken: not if it is being written, was written since the look began,
+  /// or waits for the store already.
   func mayWake(_ key: String) -> Bool {
     let identifier = IdentifierKey(key)
     return !records.isUnderWay(key) && !writtenMeanwhile.contains(identifier) && waking[identifier] == nil
   }
 
-  /// A record's decision waits for the store.
+  /// Notes that the decision about a due record waits for the store.
   func wakes(_ key: String) {
     let identifier = IdentifierKey(key)
     if waking[identifier] == nil { waking[identifier] = false }
   }
 
-  /// False: the record was written since its time came, and has another.
+  /// Whether a due record is still to be looked at. False: it was written while it waited, so it has another time now.
   func stillWaits(_ key: String) -> Bool {
     if waking[IdentifierKey(key)] != true { return true }
     hasWoken(key)
@@ -123,7 +128,7 @@ final class AppHost {
     if looksUnderWay.isEmpty { writtenMeanwhile = [] }
   }
 
-  /// A record is written: what a look finds of it may be what it was.
+  /// Notes that a record is written: a look that is under way may find it as it was before.
   func noteWritten(_ key: String) {
     if looksUnderWay.isEmpty && waking.isEmpty { return }
     let identifier = IdentifierKey(key)
@@ -131,17 +136,17 @@ final class AppHost {
     if waking[identifier] != nil { waking[identifier] = true }
   }
 
-  private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
-    ChannelState(name: name, options: recordsOptions, store: store, opened: opened, isHidden: true)
+  private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
+    BrokerChannel(name: name, options: recordsOptions, store: store, opened: opened, isHidden: true)
   }
 
-  /// When a turn has something to do, in monotonic milliseconds, beside the records that are due.
+  /// When the host has something to do next apart from due records, in monotonic milliseconds; nil: nothing waits.
   var nextTime: Int64? {
     guard wantsScrub else { return refreshes.nextTime }
     return refreshes.nextTime.map { min($0, scrubTime) } ?? scrubTime
   }
 
-  /// In a namespace that no configuration may have, so that no client can name it.
+  /// The channel of an app's records, in a namespace that no configuration may have, so that no client can name it.
   static func recordsChannel(of app: any App) -> ChannelName { hiddenChannel("records", of: app) }
 
   private static func hiddenChannel(_ word: String, of app: any App) -> ChannelName {
@@ -160,22 +165,23 @@ final class AppHost {
   }
 }
 
-/// Who was let into which channel while records were under way: should those fail, everybody is looked at again.
+/// Users who were admitted to channels while records were under way. If the records fail, all these admissions are
+/// decided again.
 struct DoubtfulAdmissions {
   struct Admission: Hashable {
     var user: IdentifierKey
     var channel: ChannelName
   }
 
-  /// With the newest record that was under way then.
+  /// Each admission, with the offset of the newest record that was under way when it was decided.
   private var admissions: [Admission: UInt64] = [:]
-  /// How many are kept before those that are certain by now are looked for.
+  /// With more admissions than this, those whose records are on disk by now are removed.
   private var limit = 1024
 
   var count: Int { admissions.count }
 
   mutating func add(_ user: String, to channel: ChannelName, upon records: Sequencer) {
-    // While the channel drains, all that is under way fails.
+    // While the channel drains, all records under way fail, so no offset makes the admission certain.
     let newest = records.peek().map { $0 - 1 } ?? .max
     admissions[Admission(user: IdentifierKey(user), channel: channel)] = newest
     if admissions.count > limit {
@@ -184,7 +190,7 @@ struct DoubtfulAdmissions {
     }
   }
 
-  /// Nothing is under way any more.
+  /// Removes and returns all admissions, because no record is under way any more.
   mutating func takeAll() -> [Admission] {
     if admissions.isEmpty { return [] }
     defer { admissions = [:] }
@@ -192,26 +198,26 @@ struct DoubtfulAdmissions {
   }
 }
 
-/// A decision of which the log holds something that it has not answered for.
+/// A decision of which the log has taken entries and not answered for all of them.
 final class PendingDecision {
   /// Entries that the log has still to answer for.
   var remaining: Int
   var error: LogError?
   let host: AppHost
-  /// Records that it changes, with the offsets of the changes.
+  /// The records that the decision changes, with the offsets of the changes.
   let records: [(key: String, offset: UInt64)]
-  /// What is left to do when all is on disk. Nothing else of the decision is kept: it would be let go of when it has
-  /// long left the processor's caches.
+  /// What is left to do when all entries are on disk. Nothing else of the decision is kept: its memory would be freed
+  /// only when it has long left the processor's caches.
   let following: FollowingEffects
-  /// Whom to answer then, and what.
+  /// The answer that ``requester`` gets when all entries are on disk; nil: the decision has no reply.
   let answer: BrokerResponse?
   let requester: Requester
-  /// Others, who asked for something that this may change.
+  /// Answers to other requests, which may tell of what this decision changes.
   var waiting: [WaitingAnswer] = []
 
   /// - Parameters:
-  ///   - count: of its entries.
-  ///   - records: that it changes, with the offsets of the changes.
+  ///   - count: how many entries the decision has.
+  ///   - records: the records that it changes, with the offsets of the changes.
   init(
     _ decision: AppDecision, count: Int, _ records: [(key: String, offset: UInt64)] = [], of host: AppHost,
     for requester: Requester
@@ -225,7 +231,8 @@ final class PendingDecision {
   }
 }
 
-/// What is to be answered when everything that is under way now is on disk; where something of it fails, the error is.
+/// An answer that is given when all decisions of the app that were under way when it began to wait are on disk. If one
+/// of them fails, its error is given instead.
 struct WaitingAnswer {
   enum Answer {
     case response(BrokerResponse)
@@ -234,7 +241,7 @@ struct WaitingAnswer {
 
   let requester: Requester
   let answer: Answer
-  /// How many decisions of the app had failed when this began to wait.
+  /// ``AppHost/failures`` when the answer began to wait.
   let failures: UInt64
 
   init(_ requester: Requester, _ answer: Answer, failures: UInt64) {
@@ -244,7 +251,7 @@ struct WaitingAnswer {
   }
 }
 
-/// Of a decision's effects those that are no part of its transaction. Nearly always it is one, which needs no array.
+/// The effects of a decision that are no part of its transaction. There is nearly always one, which needs no array.
 struct FollowingEffects {
   private var first: AppEffect?
   private var others: [AppEffect] = []
@@ -269,7 +276,7 @@ struct FollowingEffects {
   }
 }
 
-/// Entries of an app's map channels that are to be worked out again soon: many changes of one entry as one.
+/// Entries of an app's map channels that are to be worked out again soon. Several changes of one entry count as one.
 struct RefreshQueue {
   struct Place: Hashable {
     var channel: ChannelName
@@ -286,22 +293,23 @@ struct RefreshQueue {
   /// An entry changes at most this often, in milliseconds: a conversation of a thousand messages a second must not make
   /// three thousand publications of it.
   static let interval: Int64 = 200
-  /// The same where no gateway has asked for the list: nobody sees it grow.
+  /// The interval for entries of a list that no gateway has asked for, as nobody sees it change.
   static let unwatchedInterval: Int64 = 1000
 
-  /// What waits, by channel; no set is empty.
+  /// The keys of entries that wait, by channel. No set is empty.
   private var waiting: [ChannelName: Set<IdentifierKey>] = [:]
   private var queue = DueIndex<Place>()
-  /// When entries were last worked out; of those only that it was a moment ago.
+  /// When each entry was last worked out, in monotonic milliseconds, for entries of which that was a moment ago.
   private var lastTimes: [Place: Int64] = [:]
-  /// How many times are kept before those that are over are looked for: twice as many as were left the last time.
+  /// With more times than this, those that are past their interval are removed, and the limit becomes twice as many as
+  /// are left.
   private var timesLimit = 4096
 
   var nextTime: Int64? { queue.nextTime }
   var isEmpty: Bool { waiting.isEmpty }
 
   /// - Parameters:
-  ///   - isWatched: asked only where it matters.
+  ///   - isWatched: whether a gateway has asked for the list; worked out only where it matters.
   ///   - now: monotonic milliseconds.
   mutating func add(_ place: Place, isWatched: @autoclosure () -> Bool, now: Int64) {
     guard waiting[place.channel, default: []].insert(place.key).inserted else { return }
@@ -309,7 +317,7 @@ struct RefreshQueue {
     queue.set(place, at: max(now, last + (isWatched() ? Self.interval : Self.unwatchedInterval)))
   }
 
-  /// Somebody begins to watch: what waits, waits no longer.
+  /// Makes all waiting entries of a channel due, because a gateway begins to watch it.
   mutating func hasten(_ channel: ChannelName, now: Int64) {
     for key in waiting[channel] ?? [] { queue.set(Place(channel: channel, identifier: key), at: now) }
   }

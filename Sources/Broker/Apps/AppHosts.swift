@@ -5,13 +5,12 @@ import Wire
 /// The apps that are switched on.
 final class AppHosts {
   private let namespaces: NamespaceTable
-  /// In the order in which they were given, and by name.
+  /// The apps in the order in which they were installed; `byName` finds them by name.
   private(set) var all: [AppHost] = []
   private var byName: [String: AppHost] = [:]
 
   init(_ namespaces: NamespaceTable) { self.namespaces = namespaces }
 
-  var isEmpty: Bool { all.isEmpty }
   subscript(name: String) -> AppHost? { byName[name] }
 
   func add(_ host: AppHost) {
@@ -21,7 +20,7 @@ final class AppHosts {
 
   /// The app that a command is for.
   func host(of command: AppCommand) -> AppHost? {
-    // ASCII, where equal text is equal bytes.
+    // Methods are ASCII, where equal text is equal bytes.
     switch command {
     case .clique: all.first { $0.methodPrefix == "clique." }
     case .state: all.first { $0.methodPrefix == "state." }
@@ -32,7 +31,7 @@ final class AppHosts {
   /// The app that a channel belongs to.
   func host(of options: ChannelOptions) -> AppHost? { options.app.flatMap { byName[$0.description] } }
 
-  func host(of state: ChannelState) -> AppHost? { host(of: state.options) }
+  func host(of state: BrokerChannel) -> AppHost? { host(of: state.options) }
 
   /// The app whose rules decide about a request.
   func host(concernedBy request: BrokerRequest) -> AppHost? {
@@ -44,7 +43,8 @@ final class AppHosts {
     }
   }
 
-  /// Receipts of an app's channel are for those whom the app admits there.
+  /// The app whose rules decide who may use a channel: the one that the channel belongs to or, for a channel of
+  /// receipts, the one that the channel belongs to for which the receipts are given.
   private func host(governing channel: ChannelName) -> AppHost? {
     guard let options = namespaces.options(for: channel) else { return nil }
     if let app = options.app { return byName[app.description] }
@@ -52,7 +52,7 @@ final class AppHosts {
     return namespaces.options(for: subject)?.app.flatMap { byName[$0.description] }
   }
 
-  /// When one of them has something to do, in monotonic milliseconds; `.max`: none has.
+  /// When an app has something to do next, in monotonic milliseconds; `.max`: none has.
   func nextDeadline(at time: BrokerTime) -> Int64 {
     var next = Int64.max
     for host in all {

@@ -4,13 +4,14 @@ import Wire
 
 /// What an app sees of the broker during one decision.
 ///
-/// What is not in memory is asked for, and the app is run again when it is there: it is pure, so the first run has done
-/// nothing. Whatever it concluded then counts for nothing, even where it took no notice of what was missing.
+/// Where the app looks at something that is not in memory, the store is asked for it, and the app is run again when it
+/// is there. Apps are pure, so the first run has done nothing. Its result is thrown away, even if the app went on
+/// without what was missing.
 final class AppLens: AppView {
   private unowned let core: BrokerCore
   private let host: AppHost
   private let requester: Requester
-  /// What was known before, and what is missing.
+  /// The answers that the input under way has got from the store, and the questions that are missing.
   fileprivate var turn: Turn
 
   fileprivate init(core: BrokerCore, host: AppHost, requester: Requester, in turn: Turn) {
@@ -31,7 +32,7 @@ final class AppLens: AppView {
   }
 
   func record<Record: AppRecord>(_ type: Record.Type, _ key: String) throws(ClientError) -> Record? {
-    // No record has such a key, whoever names one: nothing is looked up, and nothing remembered.
+    // No record has so long a key, so neither is the store asked nor the absence remembered.
     if key.utf8.count > AppRecords.maximumKeyBytes { return nil }
     if case .known(let record) = host.records.record(type, key) { return record }
     let question = LogQuestion.entry(host.recordsState.name, IdentifierKey(key))
@@ -64,8 +65,8 @@ final class AppLens: AppView {
     return try core.read(range, of: state, in: &turn).publications
   }
 
-  /// For one of many that are looked at: where something is missing, the others are looked at as well, so that all of it
-  /// is asked for together.
+  /// Looks at one of several things. Returns nil where the store has to be asked for it, so that the caller goes on
+  /// with the others and the store is asked for all of them together.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {
     do throws(ClientError) { return try body() } catch {
       if turn.missing.isEmpty { throw error }
@@ -75,15 +76,16 @@ final class AppLens: AppView {
 }
 
 extension BrokerCore {
-  /// Asks an app for something.
+  /// Runs a function of an app, with a view of the broker.
   ///
-  /// - Throws: what the app throws; ``ClientError/waits`` where something was missing.
+  /// - Throws: what the app throws; ``ClientError/waits`` where the store has to be asked for something first.
   func consult<Result>(
     _ host: AppHost, for requester: Requester = .broker, in turn: inout Turn,
     _ body: (AppLens) throws(ClientError) -> Result
   ) throws(ClientError) -> Result {
     if !host.isLoaded {
-      // Nobody asks for them while somebody else keeps them, nor for a moment after they could not be read.
+      // The store is not being asked for the records while another broker keeps them, nor for a moment after they could
+      // not be read: then there is nothing to wait for.
       guard let question = host.question, stores.isAsked(question) else { throw LogError.fenced.asClientError }
       turn.missing.append(question)
       throw .waits

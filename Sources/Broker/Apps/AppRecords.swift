@@ -3,16 +3,17 @@ import Foundation
 import Log
 import Wire
 
-/// An app's records: on disk as entries of a channel that nobody sees, in memory what is in use.
+/// The records of an app that are in memory. On disk they are the entries of a hidden channel.
 ///
-/// Because all of an app's records stand in one channel, the log writes its decisions in the order in which they were
-/// made, and when one fails, those that were made upon it fail too.
+/// Because all records of an app stand in one channel, the log writes the app's decisions in the order in which they
+/// were made. If one fails, those that were made after it, and may rest on it, fail too.
 struct AppRecords {
-  /// What is known under a key. A class: it is read for every command, and a record has many parts to count.
+  /// What is known about a key: a record, or that there is none. A class, because it is read for every command, and to
+  /// copy a record would count a reference for each of its parts.
   fileprivate class Known {
-    /// Of the record; nil: there is none.
+    /// The record's type; nil: there is no record under the key.
     let type: ObjectIdentifier?
-    /// Of the record as JSON. Decoded it takes about twice as much.
+    /// Bytes of the record as JSON. Decoded it takes about twice as much.
     let bytes: Int
 
     init(type: ObjectIdentifier?, bytes: Int) {
@@ -34,24 +35,26 @@ struct AppRecords {
     override var record: (any AppRecord)? { kept }
   }
 
-  /// There is no record under the key.
+  /// Known about a key: there is no record under it.
   private let nothing = Known(type: nil, bytes: 0)
 
   let channel: ChannelName
-  /// As they will be when everything under way is on disk.
+  /// The records that changes under way write, as they will be when these are on disk.
   private var underWay: [IdentifierKey: UnderWay] = [:]
-  /// As they are on disk, those that were used lately: two generations, of which the older is dropped when the younger
-  /// is full. That there is no record under a key is remembered, too, so the keys that somebody invents count as well.
+  /// Records that were used lately, as they are on disk, in two generations: when the younger is full, it becomes the
+  /// older, which is dropped. That a key has no record is remembered as well and counts, because clients can invent
+  /// keys.
   private var young: [IdentifierKey: Known] = [:]
   private var old: [IdentifierKey: Known] = [:]
   private var youngBytes = 0
   private var oldBytes = 0
   private let generationBytes: Int
 
-  /// Longest key: three bytes for each of a name of 300, and what stands before it. No record has a longer one.
+  /// Most bytes of a key: a name of 300 bytes, each written as three, and the kind of record before it. No record has a
+  /// longer one.
   static let maximumKeyBytes = 1024
 
-  /// What a record costs beside its own bytes: the object, and a place in the table.
+  /// Bytes of memory for a record beside its own: the object, and a place in the table.
   private static let overhead = 256
 
   fileprivate struct UnderWay {
@@ -59,20 +62,20 @@ struct AppRecords {
     var offset: UInt64
   }
 
-  /// - Parameter bytesLimit: what the records that are on disk may take in memory, roughly.
+  /// - Parameter bytesLimit: memory for the records that are on disk as well, roughly.
   init(channel: ChannelName, bytesLimit: Int) {
     self.channel = channel
     generationBytes = max(bytesLimit / 2, 1)
   }
 
-  /// Memory that the records take that are on disk as well, roughly.
+  /// Memory that records take which are on disk as well, roughly.
   var bytes: Int { youngBytes + oldBytes }
 
   func isUnderWay(_ key: String) -> Bool { !underWay.isEmpty && underWay[IdentifierKey(key)] != nil }
 
   enum Look<Record> {
     case known(Record?)
-    /// It is not in memory.
+    /// The record is not in memory: the store has to be asked.
     case unknown
   }
 
@@ -87,9 +90,9 @@ struct AppRecords {
     return .unknown
   }
 
-  /// Keeps in memory what the log holds of a record that was unknown.
+  /// Keeps what the log holds for a key that was unknown.
   ///
-  /// - Throws: where it is of another version.
+  /// - Throws: where the record was written by another version and cannot be decoded.
   mutating func load<Record: AppRecord>(
     _ type: Record.Type, _ key: String, from stored: Publication?
   ) throws(LogError) -> Record? {
@@ -110,7 +113,8 @@ struct AppRecords {
   private func kept(_ record: some AppRecord, bytes: Int) -> Known { Kept(record, bytes: bytes) }
 
   private func cast<Record: AppRecord>(_ known: Known, _ key: String) -> Record? {
-    // Not a cast, for which the runtime would look up the types anew: this is done for every message.
+    // The type is compared rather than cast, because a cast makes the runtime look up the types anew, for every
+    // message.
     if known.type == ObjectIdentifier(Record.self) {
       return unsafe unsafeDowncast(known, to: Kept<Record>.self).kept
     }
@@ -132,10 +136,10 @@ struct AppRecords {
 
   private static func cost(of known: Known, _ key: String) -> Int { overhead + key.utf8.count + 2 * known.bytes }
 
-  /// A change was decided, and is not in the log yet.
+  /// Notes a change that was decided and that the log has not taken yet.
   ///
   /// - Parameter bytes: of the record as JSON.
-  /// - Returns: what was there, for ``restore(_:)``.
+  /// - Returns: what was known before, for ``restore(_:)``.
   mutating func set(_ record: (any AppRecord)?, _ key: String, bytes: Int, offset: UInt64) -> Undo {
     let change = UnderWay(known: known(record, bytes: bytes), offset: offset)
     return Undo(key: key, before: underWay.updateValue(change, forKey: IdentifierKey(key)))
@@ -151,15 +155,16 @@ struct AppRecords {
   }
 
   /// The change with the offset is on disk.
-  mutating func settled(_ key: String, offset: UInt64) {
+  mutating func committed(_ key: String, offset: UInt64) {
     guard let waiting = underWay[IdentifierKey(key)] else { return }
     if waiting.offset == offset { underWay[IdentifierKey(key)] = nil }
-    // A later change may be under way: whatever becomes of it, this is what the disk holds until then.
+    // If a later change of the record is under way, what is on disk now is not in memory any more: it is forgotten, and
+    // loaded again should the later change fail.
     if waiting.offset == offset { keep(waiting.known, key) } else { forget(key) }
     underWay.giveBackMemory()
   }
 
-  /// Something was not written: what is in memory is not what is on disk.
+  /// Forgets all records, because a change failed and the records in memory are not those on disk.
   mutating func forgetAll() {
     underWay = [:]
     (young, youngBytes) = ([:], 0)

@@ -1,36 +1,38 @@
 import Apps
 import Wire
 
-/// When an app's records are due, as far as is known, and which of them wait because they failed.
+/// When the next record of each lane is due, as far as is known, and which records are left alone for a while because
+/// their decisions failed.
 ///
-/// Each lane has a time of its own: a hundred thousand records that want tidying up, all due by now, are one number here
-/// and a page of the log at a time, and what ends in the other lane is looked for first.
+/// Each lane has a time of its own, so that a hundred thousand records that want tidying up are one number here, are
+/// read from the log a page at a time, and hold up no record of the other lane, which is looked at first.
 struct AppTimetable {
-  /// Nil: nobody has looked yet.
+  /// When the earliest record of each lane is due, in milliseconds since 1970. A lane that has not been looked at is
+  /// missing.
   private var times: [AppLane: Int64] = [:]
-  /// Records whose decision failed, and when to try again.
+  /// Records whose decision failed, and when each is tried again, in milliseconds since 1970.
   private var suspended: [IdentifierKey: Int64] = [:]
-  /// How many are kept before those whose time has come are looked for.
+  /// With more suspended records than this, those whose time has come are removed.
   private var limit = Self.leastLimit
   private static let leastLimit = 256
 
-  /// Milliseconds until a record is tried again that failed, or that its app left as it was.
+  /// Milliseconds until a record is tried again whose decision failed, or left it as it was.
   static let suspension: Int64 = 10_000
 
-  /// When the next record is due; nil: nobody has looked yet.
+  /// When the next record of any lane is due, in milliseconds since 1970; nil: a lane has not been looked at yet.
   var next: Int64? { times.count == AppLane.allCases.count ? times.values.min() : nil }
 
   func isDue(_ lane: AppLane, at now: Int64) -> Bool { times[lane].map { $0 <= now } ?? true }
 
-  /// A record of the lane has a time.
+  /// Notes that a record of the lane is due at a time.
   mutating func note(_ due: Int64, in lane: AppLane) {
     if let time = times[lane] { times[lane] = min(time, due) }
   }
 
-  /// Somebody has looked.
+  /// Sets the time of a lane that is being looked at.
   mutating func set(_ time: Int64, of lane: AppLane) { times[lane] = time }
 
-  /// What is known may be wrong.
+  /// Forgets all times, because they may be wrong: the lanes are looked at again.
   mutating func forget() { times = [:] }
 
   // MARK: What failed
@@ -45,10 +47,10 @@ struct AppTimetable {
     }
   }
 
-  /// Whether a record is to be left alone; one whose time has come again is not any more.
+  /// Whether a record is to be left alone. One whose suspension is over is removed from the suspended.
   mutating func isSuspended(_ key: String, at now: Int64) -> Bool {
     guard let until = suspended[IdentifierKey(key)] else { return false }
-    // A clock that was set back must not suspend for longer.
+    // After the clock was set back, no record may stay suspended for longer than the suspension.
     if until > now, until - now <= Self.suspension { return true }
     suspended[IdentifierKey(key)] = nil
     return false

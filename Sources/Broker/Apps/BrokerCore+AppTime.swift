@@ -4,8 +4,9 @@ import Wire
 
 /// Records whose time has come.
 extension BrokerCore {
-  /// Lets apps look at the records whose time has come. Bounded: the rest comes with the next turn, so that ten thousand
-  /// that end together hold up nobody's messages. Lane by lane: what ends never waits behind what is tidied up.
+  /// Does what apps have to do with time: entries of lists, marks, and records whose time has come. A turn wakes a
+  /// limited number of records and leaves the rest to the next, so that ten thousand that end together hold up nobody's
+  /// messages. Each lane is looked at for itself: records that end never wait behind records that are tidied up.
   func wakeApps(in turn: inout Turn) {
     for host in hosts.all {
       host.refreshesLeft = Self.refreshesPerTurn
@@ -21,9 +22,9 @@ extension BrokerCore {
     guard host.isLoaded, host.timetable.isDue(lane, at: turn.time.wall), host.recordsState.sequencer.peek() != nil,
       host.looksUnderWay.insert(lane).inserted
     else { return }
-    // What is noted from here on counts.
+    // From here on only records that are written have times noted; the look notes the rest.
     host.timetable.set(.max, of: lane)
-    // Those that are suspended must not stand in the way of the others.
+    // Suspended records are found too, and must not take the places of the others.
     let limit = Self.dueRecordsUnderWay + host.timetable.suspendedCount
     run(.look(host, AppLaneLook(lane: lane, limit: limit)), in: &turn)
   }
@@ -43,7 +44,7 @@ extension BrokerCore {
   }
 
   private func wake(_ found: [ExpiringKey], in lane: AppLane, of host: AppHost, in turn: inout Turn) {
-    // One at least: what is tidied up waits for its time, not for ever.
+    // Of the lane of upkeep one record is woken at least, so that it does not wait for ever behind the other lane.
     var left = lane == .endings ? host.wakesLeft : max(1, host.wakesLeft)
     for expiring in found where left > 0 && host.mayWake(expiring.key) {
       guard expiring.expires <= turn.time.wall else {
@@ -55,17 +56,17 @@ extension BrokerCore {
       host.wakesLeft -= 1
       run(.due(host, key: expiring.key), in: &turn)
     }
-    // Those under way are looked at again when they are on disk.
+    // There may be more records, and those that were woken are looked at again when their decisions are on disk.
     if found.contains(where: { $0.expires <= turn.time.wall }) {
       host.timetable.note(turn.time.wall + Self.dueInterval, in: lane)
     }
   }
 
-  /// Marks whose places nobody has touched for a while, and which have been worked out since.
+  /// Removes the marks of places that no decision has touched for a while and that have been worked out since.
   private func takeOffMarks(of host: AppHost, in turn: inout Turn) {
     let now = turn.time.monotonic
     guard host.isLoaded, let first = host.marksState.sequencer.peek() else { return }
-    // What was touched long ago is still to come where the queue is behind.
+    // Where the queue is behind, places that were touched long ago may not have been worked out yet.
     if let next = host.refreshes.nextTime, next < now - Self.refreshAgain { return host.marks.keepAll(at: now) }
     let ended = host.marks.takeEnded(at: now)
     if ended.isEmpty { return }
@@ -75,29 +76,31 @@ extension BrokerCore {
         change: KeyChange(key: place.mark, removed: true))
       return entry(removal, nil, edit: nil, of: host.marksState, for: .broker)
     }
-    // Those that the log does not take stay on the disk, and cost the next broker a look.
+    // Marks whose removal the log refuses stay on the disk, where they only cost the next broker a look.
     do throws(ClientError) {
       let states = Array(repeating: host.marksState, count: entries.count)
       try append(entries, on: states, for: .requester(.broker), in: &turn)
     } catch {}
   }
 
-  /// A turn is over within a millisecond or two: a decision takes some 0.2 ms, and as much again when it is on disk.
+  /// Due records that one turn wakes. So few, because a decision takes some 0.2 ms, and as much again when it is on
+  /// disk, and a turn should be over within a millisecond or two.
   static let dueRecordsPerTurn = 4
-  /// So many decisions of theirs may come back from the disk at once.
+  /// Due records that one look asks the store for, so that no more decisions about them come back from the disk at
+  /// once.
   static let dueRecordsUnderWay = 8
-  /// Milliseconds until more records are looked at where there are more.
+  /// Milliseconds between two looks at a lane where more records are due.
   static let dueInterval: Int64 = 5
 
   func wake(_ key: String, of host: AppHost, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
-    // Written while it waited, it has another time.
+    // A record that was written while its decision waited has another time now.
     if waiting != nil, !host.stillWaits(key) { return }
     do throws(ClientError) {
       if key.utf8.starts(with: DiscardedPictures.prefix.utf8) {
         try discardAgain(key, of: host, in: &turn)
       } else {
         let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.due(key, lens) }
-        try perform(decision, of: host, for: .broker, in: &turn)
+        try carryOut(decision, of: host, for: .broker, in: &turn)
       }
       if host.records.isUnderWay(key) { return host.hasWoken(key) }
     } catch {
@@ -108,7 +111,8 @@ extension BrokerCore {
       tally.counters.refused += 1
     }
     host.hasWoken(key)
-    // It failed, or changed nothing: not again and again without a breath.
+    // The decision failed or did not change the record, which is still due: without a pause it would be woken on and
+    // on.
     host.timetable.suspend(key, at: turn.time.wall)
   }
 
@@ -117,17 +121,17 @@ extension BrokerCore {
       try lens.record(DiscardedPictures.self, key)
     }
     discard(record?.pictures ?? [], in: &turn)
-    try perform(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
+    try carryOut(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
   }
 }
 
-/// A look for the records of a lane whose time comes first.
+/// A search of the store for the records of a lane that are due first.
 struct AppLaneLook: Hashable {
   var lane: AppLane
   var limit: Int
 }
 
-/// Pictures that gateways were told to delete.
+/// A record of pictures that gateways were told to delete, and are told once more when it is due.
 struct DiscardedPictures: AppRecord {
   /// No app's key begins with a space.
   static let prefix = " discard/"
@@ -135,6 +139,6 @@ struct DiscardedPictures: AppRecord {
   var pictures: [String]
   var due: Int64?
 
-  /// Their keys are gone already.
+  /// The pictures' keys are destroyed already, so nobody sees it if their files are deleted later.
   var lane: AppLane { .upkeep }
 }

@@ -30,7 +30,7 @@ extension BrokerCore {
       decision.answer = .search(search)
     }
     defer { if let limit = decision.reached, turn.missing.isEmpty { tally.note(limit, by: call.user) } }
-    try perform(decision, of: host, for: requester, in: &turn)
+    try carryOut(decision, of: host, for: requester, in: &turn)
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
@@ -38,7 +38,7 @@ extension BrokerCore {
     return request.isGateways ? .gateway : .client
   }
 
-  /// What a command needs is on its way to a disk: it waits, and nobody behind it does.
+  /// Puts a command aside until what it needs is on the disk. No other command waits for it.
   private func putAside(
     _ request: BrokerRequest.CallRequest, for requester: Requester, of host: AppHost
   ) throws(ClientError) {
@@ -54,7 +54,7 @@ extension BrokerCore {
 
   /// Runs the commands again that an app wanted to have run later (``AppDecision/Answer/later``).
   ///
-  /// - Parameter error: why what they wait for will not come; nil: it is there.
+  /// - Parameter error: why what the commands wait for will not come; nil: it is there.
   public func resume(
     _ app: String, error: ClientError? = nil, in turn: inout Turn
   ) {
@@ -65,17 +65,19 @@ extension BrokerCore {
       if let error {
         refuse(.call(request), error, for: requester, in: &turn)
       } else {
-        perform(.call(request), for: requester, in: &turn)
+        handle(.call(request), for: requester, in: &turn)
       }
     }
   }
 
-  /// What somebody may see of a channel, decided by its name alone: nothing is opened for who is refused. Channels of no
-  /// app are their gateways' business.
+  /// What somebody may see of an app's channel. The channel is not opened for it, so nothing is opened for users who
+  /// are refused. For channels of no app, gateways decide who may subscribe.
   ///
   /// - Parameters:
-  ///   - user: nil for services, and for gateways about themselves.
-  ///   - isThere: is subscribed already, and asks only whether that may go on.
+  ///   - user: nil for services, and for gateways that ask for themselves.
+  ///   - isThere: the user is subscribed already, and it is asked only whether the subscription may stay.
+  /// - Returns: the publications that the user may see; nil: all.
+  /// - Throws: the app's refusal.
   func admit(
     _ user: String?, to channel: ChannelName, _ options: ChannelOptions, isThere: Bool = false, in turn: inout Turn
   ) throws(ClientError) -> TagFilter? {
@@ -92,7 +94,7 @@ extension BrokerCore {
     return admission.audience
   }
 
-  /// Nobody publishes around an app's rules.
+  /// The error for anybody but the app who wants to write to an app's channel.
   static func refusal(of channel: ChannelName, _ app: AppName) -> ClientError {
     .permissionDenied.saying("\"\(channel)\" is written by the app alone; call a method of \(app)")
   }
@@ -100,7 +102,8 @@ extension BrokerCore {
   private func readmit(
     _ user: String, to name: ChannelName, in turn: inout Turn
   ) {
-    // Also those that have named their members and are about to ask for what they missed.
+    // The gateways that hold the channel, which includes those that have named their members after a reset and have not
+    // asked yet for what they missed.
     let gateways = links.open.filter { $0.channels.contains(name) }.map(\.gateway)
     guard let state = channels[name], !gateways.isEmpty else { return }
     var change = LinkAudience(channel: name, user: user, .refused, audience: nil)
@@ -108,7 +111,8 @@ extension BrokerCore {
       change.audience = try admit(user, to: name, state.options, isThere: true, in: &turn)
       change.admission = .admitted
     } catch {
-      // Either way nothing more may reach them. Where it cannot be found out now, they subscribe again, and wait for it.
+      // Refused or not, nothing more may reach the user. Where the store cannot tell now, the user's devices subscribe
+      // again, and that waits for the store.
       if error.code == ClientError.internalError.code { change.admission = .unknown }
       turn.missing = []
     }
@@ -117,55 +121,56 @@ extension BrokerCore {
 
   // MARK: After a decision
 
-  /// One of a decision's entries came back from the log.
+  /// Goes on with a decision because the log has answered for one of its entries.
   func advance(
     _ decision: PendingDecision, error: LogError?, in turn: inout Turn
   ) {
     decision.remaining -= 1
     if let error, decision.error == nil || decision.error == .notContiguous { decision.error = error }
     let host = decision.host
-    // Decisions upon this one fail too; when the last is back, everything is read anew.
-    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, in: &turn) }
+    // If this decision failed, those that were made after it fail too. When the last has come back, records are read
+    // anew.
+    if host.recordsState.sequencer.isIdle { recordsCameToRest(host, failed: error != nil, in: &turn) }
     guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
       tally.counters.refused += 1
       host.timetable.forget()
-      // Some that were marked with it are not: what is touched next is marked again.
+      // Marks of the failed decision are not on disk: places are marked again when they are touched next.
       host.marks = StaleMarks()
       host.marks.keepAll(at: turn.time.monotonic)
       host.failures += 1
       host.lastFailure = error
-      settle(decision.requester, .failed(error.asClientError), in: &turn)
+      answerAndRemember(decision.requester, .failed(error.asClientError), in: &turn)
       return answerWaiting(decision, in: &turn)
     }
-    for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
+    for (key, offset) in decision.records { host.records.committed(key, offset: offset) }
     decision.following.forEach { follow($0, of: host, in: &turn) }
     refresh(host, in: &turn)
-    if let answer = decision.answer { settle(decision.requester, answer, in: &turn) }
+    if let answer = decision.answer { answerAndRemember(decision.requester, answer, in: &turn) }
     answerWaiting(decision, in: &turn)
   }
 
-  /// Those who waited for a decision, and with it for all that were under way when they asked: the log answers for
-  /// entries in the order in which it took them.
+  /// Answers the requests that waited for a decision. All decisions that were under way when they came are over by now,
+  /// because the log answers for entries in the order in which it took them.
   private func answerWaiting(
     _ decision: PendingDecision, in turn: inout Turn
   ) {
     let host = decision.host
     for waiting in decision.waiting {
       if waiting.failures != host.failures, let error = host.lastFailure {
-        settle(waiting.requester, .failed(error.asClientError), in: &turn)
+        answerAndRemember(waiting.requester, .failed(error.asClientError), in: &turn)
         continue
       }
       switch waiting.answer {
-      case .response(let response): settle(waiting.requester, response, in: &turn)
+      case .response(let response): answerAndRemember(waiting.requester, response, in: &turn)
       case .search(let search): turn.effects.append(.search(search, waiting.requester))
       }
     }
   }
 
-  /// Nothing of the records is on its way to the disk any more.
-  private func settled(_ host: AppHost, failed: Bool, in turn: inout Turn) {
+  /// Called when no record is on its way to the disk any more. If records failed, what rested on them is decided again.
+  private func recordsCameToRest(_ host: AppHost, failed: Bool, in turn: inout Turn) {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
@@ -190,12 +195,12 @@ extension BrokerCore {
       host.wantsScrub = true
       scrub(host, at: turn.time)
     case .discardPictures(let pictures): discard(pictures, in: &turn)
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // In the transaction.
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // Part of the transaction.
     }
   }
 
-  /// Overwrites what was erased: at once, and where very much is, from time to time, because whoever writes waits while
-  /// SQLite's WAL is cut.
+  /// Has the store overwrite what was erased: at once, but not more often than every ``scrubInterval``, because writes
+  /// wait while SQLite cuts its WAL.
   func scrub(_ host: AppHost, at time: BrokerTime) {
     guard host.wantsScrub, host.scrubTime <= time.monotonic else { return }
     host.wantsScrub = false
@@ -205,7 +210,8 @@ extension BrokerCore {
 
   private static let scrubInterval: Int64 = 1000
 
-  /// Gateways hold the pictures; which of them holds one, nobody needs to know.
+  /// Tells all gateways to delete pictures. Gateways keep the pictures, and the broker does not know which of them has
+  /// one.
   func discard(_ pictures: [String], in turn: inout Turn) {
     let body = LinkBody.discard(LinkDiscard(pictures: pictures))
     for link in links.open {
@@ -215,7 +221,7 @@ extension BrokerCore {
 
   // MARK: Lists
 
-  /// Works out entries that are due. Bounded: the rest comes with the next turn (``wakeApps(in:)``).
+  /// Works out entries that are due, up to ``refreshesPerTurn``; the rest comes with the next turn (``wakeApps(in:)``).
   func refresh(_ host: AppHost, in turn: inout Turn) {
     while host.refreshesLeft > 0, let place = host.refreshes.next(upTo: turn.time.monotonic) {
       host.refreshesLeft -= 1
@@ -253,14 +259,14 @@ extension BrokerCore {
       if !isSettled { host.doubtful.insert(place) }
       try append(publication, nil, edit: nil, of: state, for: .broker, in: &turn)
     } else {
-      // It shows what is not on disk yet, and must fail with it.
+      // The entry shows records that are not on disk yet, and so must fail with them.
       let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
-      try perform(decision, of: host, for: .broker, in: &turn)
+      try carryOut(decision, of: host, for: .broker, in: &turn)
     }
   }
 
   func refreshLater(_ place: RefreshQueue.Place, of host: AppHost, at now: Int64) {
-    // A list that is in memory alone, and that nobody has opened, is worked out when somebody does.
+    // A list in memory alone that is not open is worked out when it is opened.
     if place.channel != host.recordsState.name, channels[place.channel] == nil,
       configuration.namespaces.options(for: place.channel)?.mapMode != .persistent
     {
@@ -269,17 +275,18 @@ extension BrokerCore {
     host.refreshes.add(place, isWatched: !(channels[place.channel]?.interest.isEmpty ?? true), now: now)
   }
 
-  /// A gateway is the first to ask for a list.
-  func watchBegins(_ state: ChannelState, at time: BrokerTime) {
+  /// Called when the first gateway asks for a list: its waiting entries are worked out at once.
+  func watchBegins(_ state: BrokerChannel, at time: BrokerTime) {
     hosts.host(of: state)?.refreshes.hasten(state.name, now: time.monotonic)
   }
 
   static let refreshesPerTurn = 8
-  /// Milliseconds until an entry is worked out again that could not be.
+  /// Milliseconds until an entry that could not be worked out is tried again.
   static let refreshAgain: Int64 = 1000
 
-  /// A change of a map channel did not get to the disk: what stands there is as it was, and still has to change.
-  func changeFailed(_ publication: Publication, of state: ChannelState, at time: BrokerTime) {
+  /// Called when a change of a map channel did not get to the disk. The entry is as it was before and still has to be
+  /// changed, by its end or by the app.
+  func changeFailed(_ publication: Publication, of state: BrokerChannel, at time: BrokerTime) {
     guard let map = state.map, let key = publication.change?.key else { return }
     if let entry = map.entry(key), let expires = entry.change?.expires, expires != .max {
       map.end(key, at: max(expires, time.wall + 1000))
@@ -291,22 +298,25 @@ extension BrokerCore {
     }
   }
 
-  /// A record is on disk that asks for a time.
-  func noteDue(_ publication: Publication, of state: ChannelState, _ host: AppHost) {
+  /// Notes when a record that has got to the disk is due.
+  func noteDue(_ publication: Publication, of state: BrokerChannel, _ host: AppHost) {
     guard state === host.recordsState, let change = publication.change, !change.removed else { return }
     if let lane = AppLane(rawValue: change.score) { host.timetable.note(change.expires, in: lane) }
   }
 
-  /// The change of a list that brings an entry up to date; nil where it is. Without its offset where the channel drains.
+  /// The change of a list that brings an entry up to date; nil where it is up to date.
+  ///
+  /// - Throws: ``ClientError/draining`` while the channel drains; what the app throws.
   func publication(
-    of key: String, in state: ChannelState, of host: AppHost, in turn: inout Turn
+    of key: String, in state: BrokerChannel, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) -> Publication? {
     guard let map = state.map else { preconditionFailure("apps refresh map channels alone, not \(state.name)") }
     let entry = try consult(host, in: &turn) { (lens) throws(ClientError) in
       try host.app.entry(key, of: state.name, lens)
     }
     let before = map.latest(key)
-    // What is on its way to the disk may fail: then this must fail with it, and so is written in any case.
+    // An earlier change of the entry that is on its way to the disk may fail. This one is written even if it repeats
+    // it, so that it fails with it.
     let isUnderWay = map.isUnderWay(key)
     guard let offset = state.sequencer.peek() else { throw .draining }
     guard let entry else {
@@ -322,15 +332,15 @@ extension BrokerCore {
     return Publication(offset: offset, time: turn.time.wall, data: entry.data, tags: entry.tags, change: change)
   }
 
-  /// Whoever could not see an entry must not hear that it goes.
+  /// The tags that say who may see an entry, for its removal: whoever could not see it must not learn that it goes.
   func audienceTags(of entry: Publication?) -> [String: String] {
     guard let entry, !entry.tags.isEmpty else { return [:] }
     return entry.tags.filter { Publication.audienceTags.contains($0.key) }
   }
 
-  /// A list that is in memory alone is empty when it is opened. One on disk is as it was left, and what that lacks is
-  /// marked (``StaleMarks``).
-  func refreshOpened(_ state: ChannelState, in turn: inout Turn) {
+  /// Brings a list up to date that was just opened. One in memory alone is empty and is filled. One on disk is as it
+  /// was left, and entries that were not worked out are marked (``StaleMarks``).
+  func refreshOpened(_ state: BrokerChannel, in turn: inout Turn) {
     guard let host = hosts.host(of: state), let map = state.map else { return }
     if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
     guard host.distrustsLists else { return }
@@ -342,7 +352,7 @@ extension BrokerCore {
       let keys = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.keys(of: name, lens) }
       for key in keys { refreshLater(.init(channel: name, key: key), of: host, at: turn.time.monotonic) }
     } catch {
-      // What cannot be found out at all is, with the next change.
+      // Entries that cannot be worked out now come with the next change of what they show.
       if !turn.missing.isEmpty { stores.park(waiting, .fill(host, name), in: &turn) }
     }
   }

@@ -8,30 +8,30 @@ extension BrokerCore {
   /// The parts of a transaction as they are put together.
   private struct Assembly {
     var entries: [LogEntry] = []
-    /// Of each entry.
-    var states: [ChannelState] = []
+    /// The channel of each entry, in the same order.
+    var states: [BrokerChannel] = []
     var records: [(key: String, offset: UInt64)] = []
     var marks: [RefreshQueue.Place] = []
     var undo: [AppRecords.Undo] = []
     var requester: Requester
-    /// The command was done before: only its answer is wanted.
+    /// Set where the command was done before, so that only its answer is wanted.
     var repeated: Repeated?
 
-    /// The offset of the next entry on a channel; the transactions are small.
-    func offset(on state: ChannelState) throws(ClientError) -> UInt64 {
+    /// The offset for the next entry on a channel. Entries are searched one by one, as transactions are small.
+    func offset(on state: BrokerChannel) throws(ClientError) -> UInt64 {
       if let last = states.lastIndex(where: { $0 === state }) { return entries[last].publication.offset + 1 }
       guard let offset = state.sequencer.peek() else { throw .draining }
       return offset
     }
   }
 
-  /// What a command would publish was published before, or is about to be.
+  /// Says that what a command would publish was published before, or is on its way to the disk.
   private struct Repeated {
-    /// The decision that publishes it, where that is not on disk yet.
+    /// The earlier decision, where it is not on disk yet.
     var underWay: PendingDecision?
   }
 
-  func perform(
+  func carryOut(
     _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
@@ -61,7 +61,7 @@ extension BrokerCore {
     }
   }
 
-  /// All channels that the decision writes to are asked for at once.
+  /// Opens all channels that the decision writes to, so that the store is asked for all that are not in use at once.
   private func open(_ decision: AppDecision, in turn: inout Turn) throws(ClientError) {
     for effect in decision.effects {
       let name: ChannelName
@@ -75,7 +75,7 @@ extension BrokerCore {
     if !turn.missing.isEmpty { throw .waits }
   }
 
-  /// The way of nearly all decisions: one publication, upon nothing that is still on its way to the disk.
+  /// The short way, which nearly all decisions take: one publication, and no record on its way to the disk.
   private func publish(
     _ publication: AppPublication, by decision: AppDecision, of host: AppHost, for requester: Requester,
     in turn: inout Turn
@@ -96,7 +96,7 @@ extension BrokerCore {
   private func assemble(
     _ decision: AppDecision, _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
-    // Records first: lists are worked out from them.
+    // Records come first, because entries of lists are worked out from them.
     var discarded: [String] = []
     for effect in decision.effects {
       switch effect {
@@ -118,15 +118,16 @@ extension BrokerCore {
       }
     }
     try note(discarded, &parts, of: host, in: &turn)
-    // What was decided upon something that is not on disk must fail with it.
+    // A decision that writes no record, made while records are under way, must fail if they do. So its transaction gets
+    // an entry on the records' channel, which removes a key that no record has.
     if !parts.entries.isEmpty, parts.records.isEmpty, !host.recordsState.sequencer.isIdle {
       let nothing = Publication(time: turn.time.wall, data: [], change: KeyChange(key: Self.chainKey, removed: true))
       try add(nothing, nil, host.recordsState, &parts)
     }
   }
 
-  /// Pictures are deleted by gateways, which may be away, and the broker may be killed before it has told them: so they
-  /// are told again, until a record says that it was done.
+  /// Adds a record of the pictures that gateways are to delete. A gateway may be away, and the broker may be killed
+  /// before it has told them: the record stays until they have been told once more.
   private func note(
     _ pictures: [String], _ parts: inout Assembly, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) {
@@ -138,7 +139,7 @@ extension BrokerCore {
   /// Milliseconds until gateways are told again what to delete.
   static let discardInterval: Int64 = 60_000
 
-  /// No record has it.
+  /// A key that no record has.
   private static let chainKey = " "
 
   private func add(
@@ -175,9 +176,10 @@ extension BrokerCore {
       &parts, record)
   }
 
-  /// Whether it was published before, and what is to be remembered of it, without its offset.
+  /// Whether a publication was published before, and the idempotency record that is to be kept of it, whose offset is
+  /// still to be set.
   private func check(
-    _ publication: AppPublication, on state: ChannelState, for requester: Requester, in turn: inout Turn
+    _ publication: AppPublication, on state: BrokerChannel, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> (record: IdempotencyRecord?, repeated: Repeated?) {
     guard state.options.durability == .durable else {
       preconditionFailure("apps publish on durable channels alone, not on \(state.name)")
@@ -195,7 +197,8 @@ extension BrokerCore {
       record = IdempotencyRecord(
         key: key, offset: 0, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
     }
-    // A gateway whose broker was killed asks again, and this broker knows what the log tells it.
+    // A gateway whose broker was killed asks again: the log has told this broker which requests it holds publications
+    // of.
     if !state.recentOrigins.isEmpty, let origin = requester.origin, state.recentOrigins[origin] != nil {
       repeated = Repeated(underWay: nil)
     }
@@ -214,7 +217,7 @@ extension BrokerCore {
 
   @discardableResult
   private func add(
-    _ publication: Publication, _ edit: LogEdit?, _ state: ChannelState, _ parts: inout Assembly,
+    _ publication: Publication, _ edit: LogEdit?, _ state: BrokerChannel, _ parts: inout Assembly,
     _ record: IdempotencyRecord? = nil
   ) throws(ClientError) -> UInt64 {
     let offset = try parts.offset(on: state)
@@ -236,14 +239,15 @@ extension BrokerCore {
       decision, count: parts.entries.count, parts.records, of: host, for: parts.requester)
     try append(parts.entries, on: parts.states, for: .decision(pending), in: &turn)
     for (key, _) in parts.records {
-      // Whoever is reading it may read what it was.
+      // A read of the record that is under way may find it as it was before.
       stores.spoil(.entry(host.recordsState.name, IdentifierKey(key)))
       host.noteWritten(key)
     }
     for place in parts.marks { host.marks.marked(place, at: turn.time.monotonic) }
   }
 
-  /// What the decision has worked out later, and nobody would know of who begins where this broker ends.
+  /// The places that the decision leaves to be worked out later and that are not marked yet. Without a mark, the next
+  /// broker would not know of them if this one were killed.
   private func missingMarks(of decision: AppDecision, _ host: AppHost, at now: Int64) -> [RefreshQueue.Place] {
     var places: [RefreshQueue.Place] = []
     for effect in decision.effects {
@@ -260,7 +264,8 @@ extension BrokerCore {
     return places
   }
 
-  /// Nothing for the log: the answer comes at once, unless it may tell of what is not on disk yet.
+  /// Finishes a decision that writes nothing: it is answered at once, or after the last decision under way, as it may
+  /// tell of what that one changes.
   private func finish(
     _ decision: AppDecision, for requester: Requester, of host: AppHost, in turn: inout Turn
   ) {
@@ -268,14 +273,16 @@ extension BrokerCore {
     answer(decision, for: requester, with: host.lastPending, in: &turn)
   }
 
-  /// - Parameter other: what the answer must not come before, and fails with.
+  /// Gives a decision's answer.
+  ///
+  /// - Parameter other: the decision that has to be on disk first, and with whose error the answer fails; nil: none.
   private func answer(
     _ decision: AppDecision, for requester: Requester, with other: PendingDecision?, in turn: inout Turn
   ) {
     guard let other else {
       switch decision.answer {
       case .search(let search): turn.effects.append(.search(search, requester))
-      case .reply(let reply): settle(requester, .result(reply), in: &turn)
+      case .reply(let reply): answerAndRemember(requester, .result(reply), in: &turn)
       case .later: preconditionFailure("what is to be done later is put aside before it is performed")
       }
       return
@@ -291,7 +298,7 @@ extension BrokerCore {
 }
 
 extension AppDecision {
-  /// Where the publication stands that is all that a decision writes; nil where it writes something else, too.
+  /// The index of a publication that is all that the decision writes; nil where it writes more, or nothing.
   fileprivate var onlyEntry: Int? {
     var only: Int?
     for index in effects.indices {

@@ -1,11 +1,11 @@
 public import Log
 public import Wire
 
-/// Answers to searches, which the index of messages finds on a thread of its own.
+/// Answers to searches. The index of messages searches on a thread of its own.
 extension BrokerCore {
   /// - Parameters:
-  ///   - found: newest first; nil where this broker has no index.
-  ///   - user: who searched, for the operator where that was too often; "" for a service.
+  ///   - found: the messages, newest first; nil where this broker has no index.
+  ///   - user: who searched, for the operator's log where too many searches wait; "" for a service.
   public func searched(
     _ found: Result<[FoundMessage], LogError>?, of user: String = "", for requester: Requester,
     in turn: inout Turn
@@ -21,13 +21,13 @@ extension BrokerCore {
       case nil:
         .failed(.notAvailable.saying("this server keeps no index of messages; ask whoever runs it to look at its log"))
       }
-    settle(requester, response, in: &turn)
+    answerAndRemember(requester, response, in: &turn)
   }
 
-  /// After so many bytes no more is told: whoever needs it searches for more words.
+  /// After so many bytes no more messages are added to an answer. Whoever misses some searches for more words.
   static let searchReplyBytes = 256 << 10
 
-  /// Without tags: whom a message is kept from is nobody else's business.
+  /// The answer to a search. It has no tags, because they would tell from whom a message is kept.
   private static func json(of found: [FoundMessage]) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in

@@ -1,33 +1,32 @@
 import Wire
 
-/// Which entries of an app's lists may show less on disk than the records say.
+/// Marks for the entries of an app's lists that may be out of date on disk.
 ///
-/// An entry is worked out a moment after the decision that it shows. A broker that is killed in between leaves it as it
-/// was: so the decision's own transaction marks what is to be worked out, and the next broker works out what is marked, and
-/// nothing else. A mark is an entry of a channel that nobody can name.
+/// An entry is worked out a moment after the decision that it shows. A broker that is killed in between leaves the
+/// entry as it was. So the decision's own transaction marks the entry, and the next broker works out the entries that
+/// are marked, and no others. A mark is an entry of a channel that no client can name.
 ///
 /// States of a place (an entry of a list, or a subject that shows in several):
 /// - unmarked. Can transition to: marked (with a decision's transaction).
-/// - marked: decisions that touch it again write nothing for it. Can transition to: unmarked (a minute after the last of
-///   them, when all that was waiting has been worked out: so a busy conversation costs one mark, and not one a message).
+/// - marked: further decisions that touch the place write no mark. Can transition to: unmarked (a minute after the last
+///   of them, if no place waits for longer than that to be worked out). So a busy conversation costs one mark, not one
+///   for each message.
 struct StaleMarks {
-  /// Milliseconds that a mark stays after its place was last touched.
+  /// Milliseconds for which a mark stays after a decision last touched its place.
   static let lifetime: Int64 = 60_000
   /// A mark's time is set anew when less than this is left of it: a busy place must not move in the index all the time.
   private static let renewal: Int64 = 30_000
-  /// Marks that are taken off the disk together.
+  /// Marks that are taken off the disk in one transaction.
   static let portion = 64
 
-  /// By the monotonic time at which it may go.
+  /// The marked places, by the monotonic time at which each mark may go.
   private var ends = DueIndex<RefreshQueue.Place>()
-  /// Something could not be worked out, or was long in coming: until then no mark goes.
+  /// Monotonic time until which no mark goes, because an entry could not be worked out or the queue was behind.
   private var keptUntil = Int64.min
 
-  var count: Int { ends.count }
-
-  /// A decision touches the place.
+  /// Notes that a decision touches the place.
   ///
-  /// - Returns: false where the place has to be marked.
+  /// - Returns: false where the place is not marked, so that the decision has to mark it.
   mutating func touch(_ place: RefreshQueue.Place, at now: Int64) -> Bool {
     guard let end = ends[place] else { return false }
     if end - now < Self.renewal { ends.set(place, at: now + Self.lifetime) }
@@ -38,7 +37,7 @@ struct StaleMarks {
 
   mutating func keepAll(at now: Int64) { keptUntil = now + Self.lifetime }
 
-  /// Some that may go: from here on they are not marked any more.
+  /// Removes and returns some places whose marks may go.
   mutating func takeEnded(at now: Int64) -> [RefreshQueue.Place] {
     if keptUntil > now { return [] }
     var ended: [RefreshQueue.Place] = []
@@ -48,10 +47,10 @@ struct StaleMarks {
 }
 
 extension RefreshQueue.Place {
-  /// As a key of the marks' channel. No channel's name holds the character between the two.
+  /// The place as a key of the marks' channel: the channel, a line break, which no channel's name holds, and the key.
   var mark: String { "\(channel)\n\(key.string)" }
 
-  /// Nil where it is no mark.
+  /// Reads a key of the marks' channel; nil where ``mark`` did not write it.
   init?(mark: String) {
     guard let end = mark.utf8.firstIndex(of: UInt8(ascii: "\n")),
       let channel = try? ChannelName(String(mark[..<end]))

@@ -1,16 +1,19 @@
 import Wire
 
-/// Who is on a channel. Nobody is on one that is not in use, and asking opens none.
+/// Who is on a channel. Nobody is on a channel that is not in use, and asking does not open it.
 extension BrokerCore {
-  /// Who is there, as many as one answer names, and whether that is all; or that they weigh more than an answer may hold.
+  /// The members whom the viewer may see, up to as many as one answer lists, with a flag where some are missing.
   /// ``presenceStats(of:for:in:)`` counts all of them.
+  ///
+  /// - Throws: where the members take more bytes than an answer may hold. A first try is answered with `tooLarge`
+  ///   instead.
   func presence(
     on name: ChannelName, for viewer: String?, within answer: AnswerLimit, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse {
     let audience = try audience(of: name, for: viewer, in: &turn)
     guard let members = channels[name]?.members else { return .presence([]) }
     let (most, limit) = (Int(configuration.maximumPageSize), configuration.bytes(of: answer))
-    // What all of them weigh is known: where all would be named, nothing is gathered to be thrown away.
+    // The bytes of all members are known: where all of them would be listed, that decides before any list is made.
     var isTooLarge = audience == nil && members.count <= most && members.bytes > limit
     var named: [ClientInfo] = []
     var isPartial = false
@@ -41,7 +44,7 @@ extension BrokerCore {
     guard let audience else {
       return .presenceStats(clients: UInt32(clamping: members.count), users: UInt32(clamping: members.userCount))
     }
-    // Audiences are those of apps' channels, which hold a conversation's people and no crowd.
+    // Only channels of apps have audiences. They have few members, the people of a conversation, so all may be walked.
     var clients: UInt32 = 0
     var users: Set<IdentifierKey> = []
     members.forEach { member in

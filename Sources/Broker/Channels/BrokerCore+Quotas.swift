@@ -1,16 +1,16 @@
 import Log
 import Wire
 
-/// What each user may keep in a namespace, as a channel in use needs it.
+/// The quota of a channel's namespace: what each user may keep there. Held by every channel in use that has one.
 final class ChannelQuota {
   let scope: QuotaScope
-  /// 0: as many as come.
+  /// Bytes and entries that one user may keep in the namespace; 0: any number.
   let bytes: Int
   let entries: Int
   /// The entries of the channel's map are in the broker's memory alone, and counted here.
   private let countsEntries: Bool
 
-  /// Nil where the namespace has no quota, or the store counts nothing.
+  /// Nil where the namespace has no quota, or belongs to an app.
   init?(of name: ChannelName, _ options: ChannelOptions) {
     guard options.hasUserQuota, options.app == nil else { return nil }
     scope = QuotaScope(of: name)
@@ -18,13 +18,13 @@ final class ChannelQuota {
     countsEntries = options.kind == .map && options.mapMode != .persistent
   }
 
-  /// Whether an account that keeps `kept` has no room for `change`. What adds nothing always has.
+  /// Whether an account that keeps `kept` has no room for `change`. A change that adds nothing always has room.
   func isExceeded(by kept: KeptAmount, and change: KeptAmount) -> Bool {
     change.bytes > 0 && bytes > 0 && kept.bytes + change.bytes > bytes
       || change.entries > 0 && entries > 0 && kept.entries + change.entries > entries
   }
 
-  /// An entry of the map is replaced or removed.
+  /// Counts an entry of the map that is written, replaced or removed, if the broker counts the map's entries.
   func replaced(_ before: Publication?, by now: Publication?, in memory: (any MemoryAccounts)?) {
     if countsEntries { memory?.countEntry(before, replacedBy: now, in: scope) }
   }
@@ -32,16 +32,16 @@ final class ChannelQuota {
 
 /// Quotas: what one user keeps in a namespace, over all its channels, is bounded.
 ///
-/// The stores count (``LogQuestion/kept(_:)``), in the transactions that write and delete; the broker asks before it takes
-/// more, and before it has changed anything (``kept(by:on:for:in:)``).
-/// Clients alone are held to it. What services and the broker itself write to a user's own channel counts as that user's,
-/// and is never refused.
+/// The stores count (``LogQuestion/kept(_:)``), in the transactions that write and delete; the broker asks before it
+/// takes more, and before it has changed anything (``kept(by:on:for:in:)``). Only publications of clients are refused
+/// for a quota. What services and the broker itself write for a user counts as that user's, and is never refused.
 extension BrokerCore {
-  /// What the publisher keeps, to be known before anything is changed; nil where nobody pays.
+  /// What the publisher keeps in the namespace already. To be asked before anything is changed; nil where no quota
+  /// applies.
   ///
-  /// Never from an answer that came before: others have added to it since.
+  /// An answer of an earlier run of the same input is not used: other publications may have added to the account since.
   func kept(
-    by info: ClientInfo?, on state: ChannelState, for requester: Requester, in turn: inout Turn
+    by info: ClientInfo?, on state: BrokerChannel, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> KeptAmount? {
     guard let quota = state.quota, case .gateway = requester, let account = quota.scope.account(of: info) else {
       return nil
@@ -53,14 +53,14 @@ extension BrokerCore {
     return amount
   }
 
-  /// What the publication adds to its user's account; nil where nobody pays.
+  /// What the publication adds to its user's account; nil where it counts for nobody.
   ///
   /// - Parameters:
   ///   - original: the publication that `edit` changes.
-  ///   - kept: by the publisher, with what is on its way.
-  /// - Throws: where the user keeps as much as is allowed. What removes something is never refused.
+  ///   - kept: what the publisher keeps, including what is on its way to the disk.
+  /// - Throws: where the user keeps as much as is allowed. A publication that removes something is never refused.
   func claim(
-    for publication: Publication, edit: LogEdit?, of original: Publication?, on state: ChannelState,
+    for publication: Publication, edit: LogEdit?, of original: Publication?, on state: BrokerChannel,
     _ quota: ChannelQuota, over kept: KeptAmount
   ) throws(ClientError) -> QuotaClaim? {
     guard let account = quota.scope.account(of: publication.info) else { return nil }
@@ -83,7 +83,7 @@ extension BrokerCore {
       account: account, amount: KeptAmount(bytes: max(0, change.bytes), entries: max(0, change.entries)))
   }
 
-  /// 106: repeating it does not help, removing something does.
+  /// Error 106, which is not temporary: repeating the request does not help, removing something does.
   private static let quotaIsUsed = ClientError.limitExceeded.saying(
     "you keep as much in channels of this kind as is allowed; remove something, or wait until older publications end")
 }

@@ -1,6 +1,7 @@
 import Wire
 
-/// Who got and read how much of a channel: marks that only go forward, each user's under its own key of a map channel.
+/// Receipts: how much of a channel each user has got and read. The marks only go forward; each user's stand under the
+/// user's own key of a map channel.
 extension BrokerCore {
   func receipt(
     _ request: BrokerRequest.ReceiptRequest, for requester: Requester, in turn: inout Turn
@@ -11,12 +12,12 @@ extension BrokerCore {
       throw .badRequest.saying("\"\(request.channel)\" holds no receipts")
     }
     let top = try top(of: subject, for: request.reader.user, in: &turn)
-    // Nothing was said there, so there is nothing to have got.
-    if top == 0 { return settle(requester, .done, in: &turn) }
+    // Nothing was ever published on the subject, so the receipt changes nothing.
+    if top == 0 { return answerAndRemember(requester, .done, in: &turn) }
     let state = try channel(request.channel, in: &turn)
     guard let map = state.map else { preconditionFailure("a channel of kind map is opened with its map") }
     let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()
-    // What was read was delivered, and nobody read what is still to come.
+    // Whatever was read counts as delivered, and no mark goes beyond the newest publication.
     let read = min(top, max(before.read, request.read))
     let marks = ReceiptMarks(delivered: min(top, max(before.delivered, request.delivered, read)), read: read)
     guard marks != before else {
@@ -27,7 +28,7 @@ extension BrokerCore {
     try self.publish(publish, for: requester, in: &turn)
   }
 
-  /// Where the subject is an app's, how much was said there is for those alone whom the app admits.
+  /// The newest offset of a subject. Where that is an app's channel, only users whom the app admits are told.
   private func top(
     of subject: ChannelName, for user: String, in turn: inout Turn
   ) throws(ClientError) -> UInt64 {
@@ -39,7 +40,7 @@ extension BrokerCore {
   /// For each receipts channel, how many publications of its subject lie after the user's mark.
   func unread(_ names: [ChannelName], by user: String, in turn: inout Turn) throws(ClientError) -> BrokerResponse {
     var counts: [UInt64] = []
-    // What the store has to be asked, it is asked for all of them together.
+    // All channels are looked at, so that the store is asked about all that are not in memory together.
     for name in names {
       do throws(ClientError) { counts.append(try unread(name, by: user, in: &turn)) } catch {
         if turn.missing.isEmpty { throw error }
@@ -72,7 +73,7 @@ struct ReceiptMarks: Equatable {
     self.read = read
   }
 
-  /// Of what ``json`` wrote; anything else is no mark.
+  /// Reads what ``json`` wrote; anything else counts as no marks.
   init(json: [UInt8]) {
     let numbers = json.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       .compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }

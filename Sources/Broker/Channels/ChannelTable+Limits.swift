@@ -1,11 +1,11 @@
 import Log
 import Wire
 
-/// Limits that nobody but the broker can keep, since only it sees all gateways: what one channel bears, what one user
-/// makes, and what the process holds in memory.
+/// Limits that only the broker can check, because it alone sees all gateways: how much is published on one channel, how
+/// many channels one user makes, and what the process holds in memory.
 ///
-/// They are for clients. Services are trusted with what they publish, and the broker's own publications (ends of entries,
-/// lists of apps) are what makes room again; but what everybody's memory can take holds for services too.
+/// The limits are for clients. Services are trusted with what they publish, and the broker's own publications (ends of
+/// entries, lists of apps) make room again. The limit of the process's memory holds for services, too.
 extension ChannelTable {
   /// Memory that grows with what people do, roughly: publications and maps in memory, channels, idempotency keys.
   var memoryUse: Int {
@@ -13,9 +13,10 @@ extension ChannelTable {
     return kept + count * Self.channelBytes + keyShares.total * Self.keyBytes
   }
 
-  /// A channel's state with its places in tables.
+  /// Bytes of memory, roughly, for a channel's state with its places in tables.
   static let channelBytes = 1024
-  /// A key with its record, its place in the queue of ends, and in the store.
+  /// Bytes of memory, roughly, for an idempotency key with its record, its place in the queue of ends, and in the
+  /// store.
   static let keyBytes = 512
 
   /// Who makes a channel, and why.
@@ -32,11 +33,12 @@ extension ChannelTable {
     }
   }
 
-  /// The one rule of memory, for whoever makes a channel or adds to one: that of all first, then the owner's share.
+  /// The one rule of memory, for whoever makes a channel or adds to one: first the limit of the process, then the share
+  /// of the channel's owner.
   ///
   /// - Parameters:
-  ///   - owner: who pays, where that is whoever asks; nil: only the memory of all counts.
-  ///   - info: who asks.
+  ///   - owner: the channel's owner, where that is the requester; nil: only the limit of the process counts.
+  ///   - info: the requester.
   /// - Throws: where the process or the owner keeps as much as is allowed.
   private func checkMemory(of owner: ChannelOwner?, _ info: ClientInfo?) throws(ClientError) {
     if memoryUse >= configuration.memoryBytes { throw tally.refused(Self.memoryIsFull, .memoryFull, info) }
@@ -47,21 +49,22 @@ extension ChannelTable {
     if owner.bytes >= configuration.userMemoryBytes { throw tally.refused(Self.shareIsUsed, .userMemory, info) }
   }
 
-  /// Whether the memory of the broker grows with what is published on a channel: only there does anybody pay for it.
+  /// Whether the broker's memory grows with what is published on a channel. Only such channels count for their owners.
   private static func isKeptInMemory(_ options: ChannelOptions) -> Bool {
     options.durability == .memory && (options.keepsHistory || options.kind == .map)
   }
 
-  /// Called before a store is asked for a channel that is not in use. What people may do in an app's is for it to say.
+  /// Called before a store is asked for a channel that is not in use. Channels of apps are not checked: the apps have
+  /// limits of their own.
   ///
-  /// - Throws: where there is no memory for one more.
+  /// - Throws: where there is no memory for one more channel.
   func checkMemory(for maker: Maker, _ options: ChannelOptions) throws(ClientError) {
     if options.app == nil { try checkMemory(of: nil, maker.info) }
   }
 
-  /// Called before a channel is opened that was not in use.
+  /// Called before a channel is opened that was not in use. Channels that exist in the store already cost nothing.
   ///
-  /// - Throws: where this is one channel too many.
+  /// - Throws: where the maker opens new channels too fast or has too many.
   func checkMaking(
     _ opened: OpenedChannel, _ options: ChannelOptions, by maker: Maker, at time: BrokerTime
   ) throws(ClientError) {
@@ -81,8 +84,8 @@ extension ChannelTable {
     try checkShare(of: owner, maker.info)
   }
 
-  /// A channel has been opened that did not exist: what is kept of it is its maker's.
-  func noteMade(_ state: ChannelState, by maker: Maker) {
+  /// Makes the user who publishes on a channel that did not exist its owner, if it is kept in memory.
+  func noteMade(_ state: BrokerChannel, by maker: Maker) {
     guard case .publisher(let info) = maker, let user = Self.payer(info), Self.isKeptInMemory(state.options),
       state.sequencer.top.offset == 0
     else { return }
@@ -92,7 +95,7 @@ extension ChannelTable {
 
   /// - Throws: where the channel, its owner or the process takes no more for now.
   func checkPublishing(
-    _ request: BrokerRequest.PublishRequest, on state: ChannelState, for requester: Requester, at time: BrokerTime
+    _ request: BrokerRequest.PublishRequest, on state: BrokerChannel, for requester: Requester, at time: BrokerTime
   ) throws(ClientError) {
     if requester == .broker { return }
     if let info = request.info, !configuration.channelRate.isUnlimited,
@@ -102,31 +105,32 @@ extension ChannelTable {
         .tooManyRequests.saying("this channel gets more publications than is allowed; publish more slowly"),
         .channelRate, info)
     }
-    // What frees memory, or takes none, is never refused for it.
+    // A publication that frees memory, or takes none, is never refused for it.
     guard Self.isKeptInMemory(state.options), request.write?.removed != true else { return }
-    // The channel's owner alone is held to the share: to others the channel stays open.
+    // Only the channel's owner is refused for the owner's share: others may go on publishing there.
     let pays = state.owner.flatMap { owner in
       Self.payer(request.info).map { owner.user.hasSameBytes(as: $0) } == true ? owner : nil
     }
     try checkMemory(of: pays, request.info)
   }
 
-  /// - Throws: where the presence of the channel shows as many as are allowed.
-  func checkMember(_ member: ClientInfo, of state: ChannelState) throws(ClientError) {
+  /// - Throws: where the presence of the channel has as many members as are allowed.
+  func checkMember(_ member: ClientInfo, of state: BrokerChannel) throws(ClientError) {
     guard state.members.count >= configuration.maximumMembers, state.members[member.client] == nil else { return }
     throw tally.refused(
       .limitExceeded.saying("the channel has as many members as are allowed; try again when some have left"),
       .channelMembers, member)
   }
 
-  /// Somebody without a user id is who their connection is: those without one must not use up one share together.
+  /// The user for whom something is counted. People without a user id are counted by their connection, so that they do
+  /// not all use up one share.
   private static func payer(_ info: ClientInfo?) -> String? {
     guard let info else { return nil }
     return info.user.isEmpty ? " " + info.client : info.user
   }
 
   /// - Throws: where the channel, the publisher or the broker holds as many keys as are allowed.
-  func checkKeys(_ owner: String?, in state: ChannelState) throws(ClientError) {
+  func checkKeys(_ owner: String?, in state: BrokerChannel) throws(ClientError) {
     let limits = configuration.idempotencyKeys
     let isFull =
       state.idempotency.count >= limits.ofChannel || keyShares.total >= limits.inAll
@@ -138,7 +142,7 @@ extension ChannelTable {
       "too many idempotency keys are held for the time that they are remembered; publish more slowly, or without a key")
   }
 
-  /// 100: a client can do nothing about it but wait.
+  /// Error 100: the client can do nothing about it but wait.
   private static let memoryIsFull = ClientError.internalError.saying(
     "the server keeps as much in memory as it may; try again later")
   private static let shareIsUsed = ClientError.tooManyRequests.saying(

@@ -5,21 +5,21 @@ import Wire
 final class ChannelTable {
   let configuration: BrokerConfiguration
   let tally: BrokerTally
-  /// Of the store that is memory, where it keeps them.
+  /// What the memory store counts of its channels and users; nil where it does not count.
   let accounts: (any MemoryAccounts)?
-  private var states: [ChannelName: ChannelState] = [:]
-  /// The one that was asked for last: one command asks for the same several times.
-  private var recent: ChannelState?
-  /// In the order in which they fell idle, each once.
+  private var states: [ChannelName: BrokerChannel] = [:]
+  /// The channel that was looked up last, because one command looks up the same one several times.
+  private var recent: BrokerChannel?
+  /// Channels without subscribers, in the order in which they fell idle, each once.
   private var idle = DueQueue<ChannelName>()
-  /// Those that hold idempotency keys, by the monotonic time at which the first of them ends.
+  /// Channels that hold idempotency keys, by the monotonic time at which their first key ends.
   private var keyEnds = DueIndex<ChannelName>()
   private(set) var keyShares = KeyShares()
-  /// Maps of which an entry ends by itself, by the wall clock.
+  /// Map channels with entries that end, by the time of the first end, in milliseconds since 1970.
   private var mapEnds = DueIndex<ChannelName>()
   /// Memory that the entries of maps take, roughly.
   private(set) var mapBytes = 0
-  /// Of the users that make channels.
+  /// How fast each user makes new channels.
   var makers: TokenBuckets<IdentifierKey>
 
   init(_ configuration: BrokerConfiguration, _ accounts: (any MemoryAccounts)?, _ tally: BrokerTally) {
@@ -30,7 +30,7 @@ final class ChannelTable {
   }
 
   /// Nil where the channel is not in use.
-  subscript(name: ChannelName) -> ChannelState? {
+  subscript(name: ChannelName) -> BrokerChannel? {
     if let recent, recent.name == name { return recent }
     guard let state = states[name] else { return nil }
     recent = state
@@ -39,13 +39,13 @@ final class ChannelTable {
 
   var count: Int { states.count }
   var isEmpty: Bool { states.isEmpty }
-  /// Of the table, which a flood must not leave large.
+  /// Room that the table has, which must not stay large after a flood of channels. For tests.
   var capacity: Int { states.capacity }
-  /// Times that are waited for: of channels that may be forgotten, of keys, of entries.
+  /// How many times are waited for: of idle channels, of channels with keys, of maps with entries that end. For tests.
   var waitingTimes: (idle: Int, keys: Int, entries: Int) { (idle.count, keyEnds.count, mapEnds.count) }
 
-  /// Sorted, so that a seed replays to the same end.
-  var sorted: [ChannelState] { states.values.sorted { $0.name < $1.name } }
+  /// Sorted, so that a simulation with the same seed runs the same way.
+  var sorted: [BrokerChannel] { states.values.sorted { $0.name < $1.name } }
 
   /// Channels that somebody is subscribed to.
   func active(prefix: String, limit: Int) -> [ChannelName] {
@@ -56,12 +56,12 @@ final class ChannelTable {
 
   // MARK: Beginning and end
 
-  /// From here on the channel is in use.
+  /// Adds a channel, which is in use from here on.
   ///
-  /// - Parameter keys: that are remembered of it.
-  func open(_ state: ChannelState, holding keys: [IdempotencyRecord], at time: BrokerTime) {
+  /// - Parameter keys: the idempotency keys that the store remembers of it.
+  func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
-    for record in keys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
     if state.options.durability == .memory { state.owner = accounts?.owner(of: state.name) }
@@ -70,21 +70,24 @@ final class ChannelTable {
     recent = state
   }
 
-  /// Starts the clock after which a channel without subscribers is forgotten.
-  func noteIdle(_ state: ChannelState, at time: BrokerTime) {
+  /// Starts the time after which a channel is forgotten, if nobody is subscribed or present.
+  func noteIdle(_ state: BrokerChannel, at time: BrokerTime) {
     guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
     state.idleSince = time.monotonic
     queueAsIdle(state, at: time.monotonic)
   }
 
-  /// A channel that subscribers come to and leave all the time stands in the queue once, from when it was idle first.
-  private func queueAsIdle(_ state: ChannelState, at time: Int64) {
+  /// Puts a channel into the queue of idle channels. A channel that subscribers join and leave all the time stands
+  /// there once, with the time when it was first idle.
+  private func queueAsIdle(_ state: BrokerChannel, at time: Int64) {
     if state.isHidden || state.isQueuedAsIdle { return }
     state.isQueuedAsIdle = true
     idle.add(state.name, at: time)
   }
 
-  /// - Parameter isReading: somebody waits for what a store knows of the channel.
+  /// Forgets channels that have been idle for long enough.
+  ///
+  /// - Parameter isReading: whether a store is being asked about a channel, which must then stay.
   func forgetIdle(at time: BrokerTime, unless isReading: (ChannelName) -> Bool) {
     let limit = time.monotonic - configuration.idleChannelTimeout
     for _ in 0..<Self.forgottenPerTurn {
@@ -103,21 +106,22 @@ final class ChannelTable {
     }
   }
 
-  /// Channels and keys that one turn forgets, so that a million that fall idle together hold up nobody's messages.
+  /// Most channels, and most keys, that one turn forgets, so that a million that end together hold up nobody's
+  /// messages.
   static let forgottenPerTurn = 2000
 
-  /// A map in memory alone that nobody wrote or watched for long is taken for abandoned.
-  private func isForgettableMap(_ state: ChannelState, at time: BrokerTime) -> Bool {
+  /// Whether a map in memory alone counts as abandoned: nobody watches it, and nobody has written to it for long.
+  private func isForgettableMap(_ state: BrokerChannel, at time: BrokerTime) -> Bool {
     guard let map = state.map, state.options.mapMode != .persistent, state.isAtRest, state.idempotency.isEmpty else {
       return false
     }
     return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
   }
 
-  func forget(_ state: ChannelState) {
+  func forget(_ state: BrokerChannel) {
     states[state.name] = nil
     mapBytes -= state.map?.bytes ?? 0
-    // The map goes with its entries.
+    // The map's entries go with it and count for nobody any more.
     if let quota = state.quota, let map = state.map {
       for key in map.keys { quota.replaced(map.entry(key), by: nil, in: accounts) }
     }
@@ -136,8 +140,8 @@ final class ChannelTable {
 
   // MARK: Entries of maps
 
-  /// A publication of a map is there for all to see.
-  func apply(_ publication: Publication, to map: MapState, of state: ChannelState, at time: BrokerTime) {
+  /// Applies a publication to a map when it is delivered.
+  func apply(_ publication: Publication, to map: MapEntries, of state: BrokerChannel, at time: BrokerTime) {
     mapBytes -= map.bytes
     if let quota = state.quota, let change = publication.change {
       quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
@@ -148,15 +152,15 @@ final class ChannelTable {
     noteEnds(of: state)
   }
 
-  /// Sees to it that the broker looks at the map when the next of its entries ends.
-  func noteEnds(of state: ChannelState) {
+  /// Notes when the map's next entry ends, so that the broker looks at the map then.
+  func noteEnds(of state: BrokerChannel) {
     guard let map = state.map, map.nextEnd != map.scheduledEnd else { return }
     map.scheduledEnd = map.nextEnd
     if let end = map.nextEnd { mapEnds.set(state.name, at: end) } else { mapEnds.remove(state.name) }
   }
 
-  /// The next map of which an entry has ended; ``noteEnds(of:)`` has it looked at again.
-  func nextEnded(at wall: Int64) -> (state: ChannelState, map: MapState)? {
+  /// Takes out the next map of which an entry has ended. ``noteEnds(of:)`` puts it back for its other entries.
+  func nextEnded(at wall: Int64) -> (state: BrokerChannel, map: MapEntries)? {
     while let name = mapEnds.next(upTo: wall) {
       guard let state = states[name], let map = state.map else { continue }
       map.scheduledEnd = nil
@@ -167,12 +171,14 @@ final class ChannelTable {
 
   // MARK: Idempotency keys
 
-  /// - Parameter ticket: nil where the log has the publication already.
-  func hold(
-    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: ChannelState, at time: BrokerTime
+  /// Remembers the idempotency key of a publication.
+  ///
+  /// - Parameter ticket: of the publication's entry; nil where the log has it on disk already.
+  func remember(
+    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: BrokerChannel, at time: BrokerTime
   ) {
     let owner = owner.flatMap { $0.isEmpty ? nil : IdentifierKey($0) }
-    state.idempotency.hold(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
+    state.idempotency.remember(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
     keyShares.add(owner)
     if state.idempotency.count == 1, let end = state.idempotency.nextEnd { keyEnds.set(state.name, at: end) }
   }
@@ -191,10 +197,11 @@ final class ChannelTable {
 
   // MARK: Time
 
-  /// When something here has to be done before the next heartbeat, in monotonic milliseconds; `.max`: nothing has.
+  /// When a channel, a key or an entry has to be looked at before the next heartbeat, in monotonic milliseconds;
+  /// `.max`: nothing has.
   func nextDeadline(at time: BrokerTime) -> Int64 {
     let ended = mapEnds.nextTime.map { time.deadline(ofWall: $0) } ?? .max
-    // More are to be forgotten, where one turn was not enough.
+    // One turn has not forgotten all channels and keys whose time is over, so the next comes soon.
     let isBehind =
       idle.nextTime.map { $0 <= time.monotonic - configuration.idleChannelTimeout } ?? false
       || keyEnds.nextTime.map { $0 <= time.monotonic } ?? false
@@ -202,12 +209,12 @@ final class ChannelTable {
   }
 }
 
-/// How many idempotency keys each publisher has under way.
+/// How many idempotency keys of each publisher are remembered.
 struct KeyShares {
   private(set) var total = 0
   private var byOwner: [IdentifierKey: Int] = [:]
 
-  /// - Parameter owner: nil: a key of nobody's share.
+  /// - Parameter owner: whose share the key counts against; nil: nobody's.
   mutating func add(_ owner: IdentifierKey?) {
     total += 1
     if let owner { byOwner[owner, default: 0] += 1 }

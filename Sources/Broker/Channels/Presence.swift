@@ -5,20 +5,22 @@ struct Presence {
   struct Member: Equatable {
     var info: ClientInfo
     var gateway: UInt64
-    /// Session of the link in which the gateway last named the member: what it does not name again is gone.
+    /// Session of the link in which the gateway last named the member. After a resync, members that it did not name in
+    /// the new session are gone.
     var session: UInt64
   }
 
-  /// In no order that means anything, but the same in each run of a simulation; who leaves is replaced by the last.
+  /// The members, in no order that means anything, but the same in each run of a simulation. The place of a member who
+  /// leaves is taken by the last.
   private var members: [Member] = []
-  /// Where each client stands.
+  /// The index of each client's member in `members`.
   private var places: [String: Int] = [:]
-  /// How many of them came through each gateway, so that nobody walks 100,000 members to learn that one is left.
+  /// How many members each gateway has, so that nobody walks 100,000 members to learn whether it has any.
   private var countByGateway: [UInt64: Int] = [:]
-  /// How many clients each user has here: kept, so that asking for the number of users costs the same for ten as for
-  /// 100,000.
+  /// How many clients each user has here. Kept, so that asking for the number of users costs the same for ten members
+  /// as for 100,000.
   private var countByUser: [IdentifierKey: Int] = [:]
-  /// What a list of all of them weighs.
+  /// Bytes of a list of all members, as they weigh in memory.
   private(set) var bytes = 0
 
   var isEmpty: Bool { members.isEmpty }

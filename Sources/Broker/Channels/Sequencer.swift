@@ -3,13 +3,13 @@ import Wire
 
 /// Gives out a channel's offsets, and holds what is known of the channel while it is in use.
 ///
-/// Between giving out an offset and delivering it stands the log. States of the sequence:
+/// The log stands between giving out an offset and delivering the publication. States of the sequence:
 /// - flowing: `next` is one more than the newest entry that the log took. Can transition to: draining.
 /// - draining: the log failed an entry, so those behind it fail too, and nothing new is taken until the last of them
 ///   has come back; then `next` starts again after the top. Nobody saw the offsets that are given out once more.
 ///   Can transition to: flowing.
 struct Sequencer {
-  /// Top of the stream: what was delivered last.
+  /// Top of the stream: the position of the publication that was delivered last.
   private(set) var top: StreamPosition
   private var next: UInt64
   private var pending = 0
@@ -33,7 +33,7 @@ struct Sequencer {
   }
 
   /// The log has the entry with the peeked offset, and will say later what became of it.
-  mutating func taken() {
+  mutating func begin() {
     pending += 1
     next += 1
   }
@@ -42,16 +42,16 @@ struct Sequencer {
   mutating func completed(offset: UInt64) {
     precondition(offset == top.offset + 1, "a log completes a channel's entries in the order it took them")
     top.offset = offset
-    settle()
+    cameBack()
   }
 
   /// The oldest pending entry is not on disk and never will be.
   mutating func failed() {
     isDraining = true
-    settle()
+    cameBack()
   }
 
-  private mutating func settle() {
+  private mutating func cameBack() {
     pending -= 1
     if pending == 0 && isDraining {
       isDraining = false

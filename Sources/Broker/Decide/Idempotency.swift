@@ -7,12 +7,12 @@ import Wire
 /// - unknown. Can transition to: held (publish), and stays unknown where the log refuses.
 /// - held, with its offset. Can transition to: unknown (five minutes later).
 ///
-/// While the log has not answered yet, a held key's ``IdempotencyRecord/offset`` is one that nobody was told.
+/// While the log has not answered for the publication, nobody was told the held key's ``IdempotencyRecord/offset``.
 enum IdempotencyDecision: Equatable {
   case publish
-  /// The same publication again: answer as the first time.
+  /// The same publication was made before: answer as the first time.
   case alreadyPublished(offset: UInt64)
-  /// The key stands for other data.
+  /// The key was used before with other data.
   case conflict
 }
 

@@ -1,10 +1,10 @@
 import Wire
 
-/// Whether what was missed since a position can be given whole.
+/// Whether all publications after a position can be given to a subscriber who missed them.
 enum RecoveryDecision: Equatable {
   /// Nothing was missed.
   case upToDate
-  /// Everything after `offset`, `count` publications, has to be read; whole only if all of them are still there.
+  /// The `count` publications after `offset` have to be read; the recovery is whole only if all of them are still kept.
   case read(after: UInt64, count: UInt64)
   /// The epoch is another, the position lies ahead of the stream, or more was missed than may be sent.
   case impossible
@@ -14,7 +14,7 @@ enum RecoveryDecision: Equatable {
 ///   - top: what was delivered last.
 ///   - limit: most publications that the answer may hold.
 func decideRecovery(since: StreamPosition, top: StreamPosition, keepsHistory: Bool, limit: UInt32) -> RecoveryDecision {
-  // An empty epoch is a client's that never learned one: it cannot differ (protocol facts, "Recovery").
+  // A client that never learned an epoch sends an empty one, which cannot differ (protocol facts, "Recovery").
   if !since.epoch.isEmpty && !since.epoch.hasSameBytes(as: top.epoch) { return .impossible }
   if since.offset == top.offset { return .upToDate }
   guard keepsHistory, since.offset < top.offset else { return .impossible }

@@ -1,13 +1,13 @@
 import Wire
 import ZeroMQ
 
-/// The broker's end of the ZeroMQ pipe, for gateways in processes of their own. The backbone thread's alone.
+/// The broker's end of the ZeroMQ pipe, for gateways in processes of their own. For the backbone thread alone.
 final class BackboneRouter {
   let socket: Socket
-  /// Where gateways reach it, resolved: a configured port 0 is the one the system chose.
+  /// Where gateways reach the broker, with the port that the system chose where port 0 was configured.
   let endpoint: String
-  private var ingress = Ingress()
-  private var egress = Egress()
+  private var ingress = BackboneInbox()
+  private var egress = BackboneOutbox()
 
   /// Nil where the only gateway is in this process.
   init?(_ endpoints: BrokerEndpoints, in context: Context) throws(ZeroMQError) {
@@ -27,7 +27,7 @@ final class BackboneRouter {
     endpoint = try socket.lastEndpoint
   }
 
-  /// Reads what waits, up to `limit` messages and until they have `bytes`.
+  /// Reads messages that wait, up to `limit` of them and until they have `bytes` together.
   func read(limit: Int, bytes: Int, _ receive: (LinkMessage, UInt64) -> Void) throws(ZeroMQError) {
     try ingress.read(socket, limit: limit, bytes: bytes, receive)
   }
@@ -38,6 +38,6 @@ final class BackboneRouter {
     try egress.broadcast(body, to: targets, on: socket)
   }
 
-  /// Gateways whose pipe refused a message since this was asked last.
+  /// Gateways whose pipe refused a message since the last call.
   func takeFailed() -> [UInt64] { egress.takeFailed() }
 }

@@ -1,10 +1,10 @@
 public import Wire
 
-/// What comes from gateways, and what becomes of their interest and members.
+/// Messages from gateways, and what they change of the gateways' interest and members.
 extension BrokerCore {
-  /// A message from a gateway.
+  /// Takes in a message from a gateway.
   ///
-  /// - Parameter gateway: the routing identity, which the gateway drew at its start.
+  /// - Parameter gateway: the gateway's routing identity, which it drew at its start.
   public func receive(
     _ message: LinkMessage, from gateway: UInt64, in turn: inout Turn
   ) {
@@ -26,27 +26,28 @@ extension BrokerCore {
     }
   }
 
-  /// The gateway's pipe did not take a message: what was sent is not what arrived.
+  /// Resets the link to a gateway whose pipe did not take a message: the gateway has not got all that was numbered.
   public func sendFailed(to gateway: UInt64, in turn: inout Turn) {
     if let link = links[gateway] { links.overflow(link, in: &turn) }
   }
 
   // MARK: Requests
 
-  /// At once, or when there is room for the answer.
+  /// Does a piece of work for a gateway at once, or puts it into the backlog until there is room for its answer.
   private func begin(
     _ work: LinkBacklog.Work, cost: Int, of link: PeerLink, _ session: PeerSession, in turn: inout Turn
   ) {
-    if session.backlog.isEmpty && hasRoom(for: work, in: session) { return perform(work, of: link, in: &turn) }
+    if session.backlog.isEmpty && hasRoom(for: work, in: session) { return begin(work, of: link, in: &turn) }
     tally.counters.requestsDeferred += 1
     session.backlog.append(work, bytes: cost)
-    // A gateway bounds what it asks for by a window of its own.
+    // A gateway keeps what it asks for within a window of its own, so one that sends more than this is broken or
+    // hostile.
     if session.backlog.bytes > Self.backlogBytes { links.overflow(link, in: &turn) }
   }
 
   private static let backlogBytes = 256 << 20
 
-  /// The gateway has worked something off: what waited for room goes on.
+  /// Does what waited for room on a link, because there may be more room now.
   func goOn(_ link: PeerLink, _ session: PeerSession, in turn: inout Turn) {
     if !session.lateReplies.isEmpty {
       for reply in session.takeLateReplies(window: configuration.linkWindowBytes) {
@@ -57,7 +58,7 @@ extension BrokerCore {
       hasRoom(for: work, in: session)
     {
       session.backlog.removeFirst()
-      perform(work, of: link, in: &turn)
+      begin(work, of: link, in: &turn)
     }
   }
 
@@ -67,26 +68,26 @@ extension BrokerCore {
     return session.hasRoom(forAnswerOf: configuration.bytes(of: answer), window: configuration.linkWindowBytes)
   }
 
-  private func perform(
+  private func begin(
     _ work: LinkBacklog.Work, of link: PeerLink, in turn: inout Turn
   ) {
     switch work {
-    case .request(let request): perform(request, of: link, in: &turn)
+    case .request(let request): begin(request, of: link, in: &turn)
     case .resynced: finishResync(of: link, in: &turn)
     case .goodbye: depart(link, in: &turn)
     }
   }
 
-  private func perform(
+  private func begin(
     _ request: LinkRequest, of link: PeerLink, in turn: inout Turn
   ) {
     let requester = Requester.gateway(link.gateway, request: request.id)
     guard request.request.isRemembered else {
-      return perform(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
+      return handle(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
     }
     if request.isRetry, isKnown(request.id, on: link, in: &turn) { return }
     link.startedPublish(request.id)
-    perform(request.request, for: requester, request.isRetry ? .retry : .first, in: &turn)
+    handle(request.request, for: requester, request.isRetry ? .retry : .first, in: &turn)
   }
 
   // MARK: Interest and members
@@ -99,16 +100,16 @@ extension BrokerCore {
       return
     }
     guard let link = links.open(message.session, by: gateway, at: turn.time) else { return }
-    // What the gateway still wants it names again (``finishResync(of:in:)``).
+    // The gateway names the channels that it still wants again (``finishResync(of:in:)``).
     for name in link.channels { channels[name]?.interest.removeAll { $0 == gateway } }
     let welcome = LinkWelcome(broker: configuration.instance, windowBytes: configuration.linkWindowBytes)
     links.send(.welcome(welcome), to: gateway, in: &turn)
-    // Before anything else that the gateway hands on to its clients.
+    // Revocations and orders go out before anything that the gateway would hand on to its clients.
     tellRevocations(to: gateway, in: &turn)
     repeatOrders(to: gateway, in: &turn)
   }
 
-  /// What the gateway did not name again is gone.
+  /// Ends a resync: members and channels that the gateway has not named in its new session are dropped.
   private func finishResync(of link: PeerLink, in turn: inout Turn) {
     link.lostItsMembers = false
     for name in link.channels.sorted() {
@@ -122,7 +123,7 @@ extension BrokerCore {
   }
 
   private func removeMembers(
-    of gateway: UInt64, notNamedIn session: UInt64?, from state: ChannelState, in turn: inout Turn
+    of gateway: UInt64, notNamedIn session: UInt64?, from state: BrokerChannel, in turn: inout Turn
   ) {
     for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
       announce(.leave(.init(channel: state.name, member: member)), on: state, in: &turn)
@@ -139,7 +140,7 @@ extension BrokerCore {
       removeMembers(of: link.gateway, notNamedIn: nil, from: state, in: &turn)
       channels.noteIdle(state, at: turn.time)
     }
-    settleOrders(in: &turn)
+    answerOrders(in: &turn)
   }
 
   func watchLinks(ingressPaused: Bool, in turn: inout Turn) {

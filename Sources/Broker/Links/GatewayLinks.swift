@@ -13,15 +13,16 @@ final class GatewayLinks {
 
   subscript(gateway: UInt64) -> PeerLink? { table[gateway] }
   var isEmpty: Bool { table.isEmpty }
-  /// By number, so that a seed replays to the same end.
+  /// All links by gateway number, so that a simulation with the same seed runs the same way.
   var sorted: [PeerLink] { table.sorted }
   var open: [PeerLink] { table.sorted.filter(\.isOpen) }
 
   // MARK: Sessions
 
-  /// A message is the next of its session.
+  /// Checks that a message is the next of its link's session.
   ///
-  /// - Returns: nil where it is not: it is left over from an older one, or the link begins anew.
+  /// - Returns: nil where the message is to be ignored: it belongs to an older session, or a message before it is
+  ///   missing and the gateway is told to open a new session.
   func accept(
     _ message: LinkMessage, from gateway: UInt64, in turn: inout Turn
   ) -> (link: PeerLink, session: PeerSession)? {
@@ -42,10 +43,10 @@ final class GatewayLinks {
     return nil
   }
 
-  /// A gateway says hello.
+  /// Opens a session, because a gateway says hello.
   ///
-  /// - Returns: nil where the session is open already, or older than the one that is: a hello that was sent again while the
-  ///   first was on its way must not end the session that it opened.
+  /// - Returns: nil where the session is open already, or a newer one is: a hello that was repeated while the first was
+  ///   on its way must not end the session that the first has opened.
   func open(_ session: UInt64, by gateway: UInt64, at time: BrokerTime) -> PeerLink? {
     guard let link = table[gateway] else {
       let link = PeerLink(gateway: gateway, session: session, now: time.monotonic)
@@ -57,7 +58,8 @@ final class GatewayLinks {
     return link
   }
 
-  /// The link can be trusted no more: nothing is sent, and the gateway is told to begin anew.
+  /// Ends a link's session, in which messages were lost or would be: no more is sent in it, and the gateway is told to
+  /// open a new one.
   func overflow(_ link: PeerLink, in turn: inout Turn) {
     guard link.isOpen else { return }
     link.overflow()
@@ -65,15 +67,16 @@ final class GatewayLinks {
     reset(link.gateway, session: link.session, in: &turn)
   }
 
-  /// A reset stands outside the count: it is what a gateway can read whatever it missed.
+  /// Tells a gateway to open a new session. A reset has no sequence number of its own, so the gateway can read it
+  /// whatever it missed.
   private func reset(_ gateway: UInt64, session: UInt64, in turn: inout Turn) {
     turn.effects.append(.send(gateway: gateway, LinkMessage(session: session, sequence: 0, body: .reset)))
   }
 
-  /// Signs of life, theirs and ours.
+  /// Looks for gateways that have been silent, and sends heartbeats.
   ///
-  /// - Parameter ingressPaused: requests are not read now, so silence proves nothing.
-  /// - Returns: those that were silent for too long; and those that departed so long ago that they are forgotten.
+  /// - Parameter ingressPaused: requests are not read now, so a gateway that seems silent may have sent something.
+  /// - Returns: links that were silent for too long; and gateways that departed so long ago that they are forgotten.
   func watch(ingressPaused: Bool, in turn: inout Turn) -> (silent: [PeerLink], forgotten: [UInt64]) {
     var silent: [PeerLink] = []
     var forgotten: [UInt64] = []
@@ -82,7 +85,7 @@ final class GatewayLinks {
       let isSilent = turn.time.monotonic - link.lastHeard > configuration.gatewayTimeout
       switch link.state {
       case .departed(let since):
-        // Twice the timeout: a gateway gives up its own requests before that, and then asks nothing again.
+        // Twice the timeout, because by then a gateway has given up its requests and will not repeat any.
         guard turn.time.monotonic - since > 2 * configuration.gatewayTimeout else { continue }
         table.remove(link.gateway)
         forgotten.append(link.gateway)
@@ -113,8 +116,8 @@ final class GatewayLinks {
     if !targets.isEmpty { turn.effects.append(.broadcast(targets, body)) }
   }
 
-  /// The answer to something that was begun a while ago. Nobody minds what comes before it, so it waits where there is no
-  /// room.
+  /// Sends the answer to a request that was begun a while ago (a publish, a call). Its place among other messages does
+  /// not matter, so it waits where the link has no room.
   func reply(_ reply: LinkReply, to gateway: UInt64, in turn: inout Turn) {
     guard let session = table[gateway]?.open else { return }
     let body = LinkBody.reply(reply)
@@ -125,7 +128,7 @@ final class GatewayLinks {
     session.reply(later: reply)
   }
 
-  /// Nil where there is no link, or no room on it: then it has overflowed.
+  /// The session and number for a message; nil where there is no open link, or no room on it: then the link overflows.
   private func target(for body: LinkBody, to gateway: UInt64, in turn: inout Turn) -> LinkTarget? {
     guard let link = table[gateway], case .open(let session) = link.state else { return nil }
     let sequence = session.number(body, window: configuration.linkWindowBytes, now: turn.time.monotonic)

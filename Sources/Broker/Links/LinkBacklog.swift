@@ -1,11 +1,11 @@
 import DequeModule
 import Wire
 
-/// What a gateway asked for and the broker has not begun, because there is no room on the link for the answer: in the
+/// What a gateway asked for and the broker has not begun, because there is no room on the link for the answer, in the
 /// order in which it came.
 ///
-/// All that comes after it waits too. A subscribe must not be overtaken by the end of the same subscription, nor by what
-/// its subscriber publishes, nor a resync by the word that it is over.
+/// Whatever the gateway sends afterwards waits behind it. A subscribe must not be overtaken by the unsubscribe of the
+/// same channel, nor by what its subscriber publishes, and the requests of a resync not by the message that it is over.
 struct LinkBacklog {
   enum Work {
     case request(LinkRequest)
@@ -14,7 +14,7 @@ struct LinkBacklog {
   }
 
   private var entries: Deque<(work: Work, bytes: Int)> = []
-  /// Of the messages, which the gateway bounds by its own window.
+  /// Bytes of the messages in the backlog. The gateway limits them by its own window.
   private(set) var bytes = 0
 
   var isEmpty: Bool { entries.isEmpty }
@@ -27,7 +27,7 @@ struct LinkBacklog {
 
   mutating func removeFirst() {
     bytes -= entries.removeFirst().bytes
-    // A backlog is rare, and may have been large.
+    // Backlogs are rare and may have been large, so the memory is given back.
     if isEmpty { self = LinkBacklog() }
   }
 }

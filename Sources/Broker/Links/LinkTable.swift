@@ -1,18 +1,18 @@
-/// The links by gateway. Gateways are few, and their links are looked up several times for each message: a look at the
-/// numbers of a handful is cheaper than a hash.
+/// The links by gateway. Gateways are few, and a link is looked up several times for each message: comparing a handful
+/// of numbers is cheaper than hashing one.
 struct LinkTable {
-  /// From so many on the table is asked.
+  /// With more gateways than this, the dictionary is used instead.
   static let scanLimit = 16
 
   private var gateways: [UInt64] = []
   private var links: [PeerLink] = []
-  /// Where each gateway stands in the two arrays.
+  /// The index of each gateway in the two arrays.
   private var places: [UInt64: Int] = [:]
 
   var isEmpty: Bool { links.isEmpty }
   var count: Int { links.count }
 
-  /// By number, so that a seed replays to the same end.
+  /// All links by gateway number, so that a simulation with the same seed runs the same way.
   var sorted: [PeerLink] { links.sorted { $0.gateway < $1.gateway } }
 
   subscript(gateway: UInt64) -> PeerLink? {

@@ -4,11 +4,12 @@ import Wire
 ///
 /// States:
 /// - open: messages flow. Can transition to: overflowed, departed, open in a new session (hello).
-/// - overflowed: more was published than the window holds, or the pipe was full; nothing is sent any more, and the gateway
-///   is told to open a new session, again and again until it does. Can transition to: open (hello), departed.
-/// - departed: nothing was heard for the timeout, or the gateway said goodbye. Its interest and presence are gone; what
-///   it published stays known for a while, in case it comes back and asks again. Can transition to: open (hello), and is
-///   forgotten after as long again.
+/// - overflowed: more was published than the window holds, the pipe was full, or a message is missing. Nothing is sent
+///   but resets, which tell the gateway to open a new session, until it does. Can transition to: open (hello),
+///   departed.
+/// - departed: nothing was heard for the timeout, or the gateway said goodbye. Its interest and presence are gone; the
+///   answers to its publish requests stay known for twice the timeout, in case it comes back and asks again. Can
+///   transition to: open (hello), or the link is forgotten.
 ///
 /// A class, because a link is changed several times for each message, and changing a value inside a dictionary takes
 /// memory for each of the accesses on the way to it.
@@ -20,13 +21,13 @@ final class PeerLink {
   }
 
   let gateway: UInt64
-  /// The newest that the gateway has opened.
+  /// Number of the newest session that the gateway has opened.
   private(set) var session: UInt64
   private(set) var state: State
   var lastHeard: Int64
-  /// Its members were announced as gone: when they come back, they are announced again.
+  /// The gateway's members were announced as gone, so they are announced again when they come back.
   var lostItsMembers = false
-  /// Channels in whose interest set the gateway stands, or which hold members of it.
+  /// Channels that the gateway asked for, or that have members of it.
   var channels: Set<ChannelName> = []
   private var results = PublishResults()
 
@@ -37,18 +38,18 @@ final class PeerLink {
     lastHeard = now
   }
 
-  /// Nil where nothing flows.
+  /// The open session; nil where the link has overflowed or the gateway departed.
   var open: PeerSession? { if case .open(let session) = state { session } else { nil } }
   var isOpen: Bool { open != nil }
 
-  /// The gateway said hello again: both sides count from the start.
+  /// Opens a new session, because the gateway said hello again: both sides count from the start.
   func reopen(session: UInt64, now: Int64) {
     self.session = session
     state = .open(PeerSession(now: now))
     lastHeard = now
   }
 
-  /// The session is over: the gateway asks again for what was not answered.
+  /// Ends the session. In the next one the gateway repeats the requests that have no answer.
   func overflow() { state = .overflowed }
 
   func depart(at now: Int64) {
@@ -62,33 +63,36 @@ final class PeerLink {
   func remember(_ response: BrokerResponse, for request: UInt64) { results.remember(response, for: request) }
   func forgetResults(before request: UInt64) { results.forget(before: request) }
   func startedPublish(_ request: UInt64) { results.started(request) }
-  /// What was to be done was not: it is done when it is asked for again.
+  /// Notes that a request was dropped before anything of it was done, so that it is done if the gateway repeats it.
   func neverStarted(_ request: UInt64) { results.neverStarted(request) }
   func result(of request: UInt64) -> PublishResults.Known { results[request] }
 }
 
-/// One session of a link, from a hello to the next or to its end: numbers, window, and what waits for room in it.
+/// One session of a link, from a hello to the next or to its end: sequence numbers, the window, and what waits for
+/// room.
 ///
-/// **The window** holds what was sent and is not known to be worked off. Answers keep to half of it: a request whose
-/// answer might not find room there is begun later (``backlog``). The other half is for what nobody asked for, and that
-/// alone can overflow the link.
+/// **The window** limits the bytes that were sent and that the gateway has not confirmed as worked off. Answers keep to
+/// half of it: a request whose answer might not find room there is begun later (``backlog``). The other half is for
+/// publications and other messages that nobody asked for, and only those can overflow the link.
 final class PeerSession {
   private var nextReceived: UInt64 = 1
   private var nextSent: UInt64 = 0
   private var sentBytes: UInt64 = 0
   private var consumedBytes: UInt64 = 0
   private(set) var lastSent: Int64
-  /// Requests that wait for room.
+  /// Requests that wait for room for their answers.
   var backlog = LinkBacklog()
-  /// Answers to publications, calls and their like, which were done a while ago and found no room.
+  /// Answers to publishes, calls and their like, which were begun a while ago and whose answers found no room.
   private(set) var lateReplies: [LinkReply] = []
-  /// Requests that wait for a store, and the bytes of their answers, for which room is held back.
+  /// How many requests wait for a store, and the bytes for their answers, for which room is held back.
   private(set) var waiting = 0
   private var reserved = 0
 
   init(now: Int64) { lastSent = now }
 
-  /// - Returns: false where a number is missing before this one.
+  /// Takes the sequence number of a message that has come.
+  ///
+  /// - Returns: false where the number is not the next one.
   func accept(sequence: UInt64) -> Bool {
     guard sequence == nextReceived else { return false }
     nextReceived += 1
@@ -97,21 +101,21 @@ final class PeerSession {
 
   private var underWay: UInt64 { sentBytes - consumedBytes }
 
-  /// Whether one more message may go out. One alone always may.
+  /// Whether one more message of so many bytes may go out. A message may always go out where no other is under way.
   func hasRoom(for cost: Int, window: UInt64) -> Bool { underWay == 0 || underWay + UInt64(cost) <= window }
 
-  /// Whether something may be begun whose answer holds up to so many bytes.
+  /// Whether a request may be begun whose answer holds up to so many bytes.
   func hasRoom(forAnswerOf bytes: Int, window: UInt64) -> Bool {
     underWay + UInt64(reserved) + UInt64(bytes) <= window / 2
   }
 
-  /// A request waits for a store; its answer finds room when it comes.
-  func holdBack(_ bytes: Int) {
+  /// Holds room back for the answer of a request that waits for a store.
+  func reserve(_ bytes: Int) {
     waiting += 1
     reserved += bytes
   }
 
-  /// It is answered, or will not be.
+  /// Gives held room back, because the request was answered or will not be.
   func giveBack(_ bytes: Int) {
     waiting -= 1
     reserved -= bytes
@@ -119,7 +123,7 @@ final class PeerSession {
 
   func reply(later reply: LinkReply) { lateReplies.append(reply) }
 
-  /// Those for which there is room now.
+  /// Takes the late replies for which there is room now.
   func takeLateReplies(window: UInt64) -> ArraySlice<LinkReply> {
     var left = window > underWay ? window - underWay : 0
     let fitting = lateReplies.prefix { reply in
@@ -132,8 +136,8 @@ final class PeerSession {
     return fitting
   }
 
-  /// The number of the next message; nil: there is no room left. There always is for what is owed: answers, for which it
-  /// was found before, and signs of life.
+  /// The sequence number for the next message; nil: the window has no room for it. Messages that are owed always get
+  /// one: answers, for which room was found before, and signs of life.
   func number(_ body: LinkBody, window: UInt64, now: Int64) -> UInt64? {
     let cost = body.cost
     guard body.isOwed || hasRoom(for: cost, window: window) else { return nil }

@@ -1,26 +1,26 @@
 import Wire
 
-/// What became of a gateway's publish requests, so that one that is sent twice is done once.
+/// What became of a gateway's publish requests, calls and their like, so that one that is sent twice is done once.
 ///
-/// Bounded by what a gateway may have outstanding: each request names the oldest that it still waits for.
+/// Limited by what a gateway may have outstanding: each request names the oldest one that the gateway still waits for.
 struct PublishResults {
   enum Known: Equatable {
     case nothing
     case underWay
     case answered(BrokerResponse)
-    /// The gateway has its answer, or gave it up: what it was is forgotten.
+    /// The gateway has the answer, or gave the request up, so the answer is forgotten.
     case over
   }
 
-  /// Requests from `oldest` on that stand in `near`: requests are numbered without holes worth speaking of, so a place
-  /// for each number is cheaper than a table. A gateway that jumps ahead must not make us hold the numbers between. As many
-  /// as a gateway under load has under way.
+  /// How many requests, from `oldest` on, stand in `near`: as many as a gateway under load has under way. Requests are
+  /// numbered almost without holes, so a place for each number is cheaper than a dictionary; a gateway that jumps ahead
+  /// must not make the array hold all numbers between.
   static let nearLimit = 32_768
 
-  /// By number, the first at `head` for `oldest`.
+  /// A place for each request by number; the one at `head` is for `oldest`.
   private var near: [Known] = []
   private var head = 0
-  /// Those that were too far from the oldest when they came.
+  /// Requests that were too far from the oldest when they came.
   private var far: [UInt64: Known] = [:]
   private var oldest: UInt64 = 0
 
@@ -67,7 +67,8 @@ struct PublishResults {
       near[head] = .nothing
       head += 1
     }
-    // Often enough that what is walked over stays in the processor's caches, and never more than was walked over.
+    // The array is shortened often enough that its front stays in the processor's caches, and only when at least half
+    // of it is to go, so that no more is moved than was walked over.
     if head > 1024 && head > near.count / 2 {
       near.removeFirst(head)
       head = 0
@@ -75,7 +76,7 @@ struct PublishResults {
   }
 
   private mutating func forgetFar(before request: UInt64) {
-    // Walking the numbers is cheaper than the table, unless the gateway jumped ahead.
+    // Removing number by number is cheaper than filtering the dictionary, unless the gateway jumped ahead.
     if request - oldest <= UInt64(far.count) {
       for number in oldest..<request { far[number] = nil }
     } else {

@@ -2,10 +2,10 @@ import Apps
 import Log
 import Wire
 
-/// Map channels: what a write does, how they are read, and how entries end.
+/// Map channels: what a write changes, how they are read, and how entries end.
 extension BrokerCore {
-  /// The change that a write makes; nil where it makes none: a key is removed that is not there.
-  func change(_ write: MapWrite, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> KeyChange? {
+  /// The change that a write makes; nil where it makes none, because it removes a key that the map does not hold.
+  func change(_ write: MapWrite, in state: BrokerChannel, at time: BrokerTime) throws(ClientError) -> KeyChange? {
     guard let map = state.map else {
       throw .badRequest.saying("\"\(state.name)\" is not a map channel; publish without a key")
     }
@@ -33,18 +33,20 @@ extension BrokerCore {
     return KeyChange(key: write.key, score: score, expires: ttl > 0 ? time.wall + ttl : .max)
   }
 
-  /// - Parameter stored: what a persistent channel holds.
-  func openMap(of state: ChannelState, _ stored: [Publication], at time: BrokerTime) {
+  /// Makes the map of a channel that was opened, if it is a map channel.
+  ///
+  /// - Parameter stored: the entries that the store keeps of a persistent map.
+  func openMap(of state: BrokerChannel, _ stored: [Publication], at time: BrokerTime) {
     guard state.options.kind == .map else { return }
     var stored = stored
     if let host = hosts.host(of: state) {
       for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
     }
-    state.map = MapState(order: state.options.mapOrder, entries: stored)
+    state.map = MapEntries(order: state.options.mapOrder, entries: stored)
     state.map?.lastWrite = time.monotonic
   }
 
-  /// Removes the entries whose time has come. Bounded: the rest goes with the next turn.
+  /// Removes the entries whose time has come, up to ``expiriesPerTurn``; the rest goes with the next turn.
   func expireEntries(in turn: inout Turn) {
     var left = Self.expiriesPerTurn
     while left > 0, let (state, map) = channels.nextEnded(at: turn.time.wall) {
@@ -57,38 +59,38 @@ extension BrokerCore {
   }
 
   private func expire(
-    _ key: String, of map: MapState, in state: ChannelState, in turn: inout Turn
+    _ key: String, of map: MapEntries, in state: BrokerChannel, in turn: inout Turn
   ) {
-    // What is on its way to the disk takes the entry's place, or leaves it as it is and says so (`changeFailed`).
+    // A change of the key that is on its way to the disk replaces the entry; if it fails, `changeFailed` looks again.
     guard let entry = map.entry(key), map.latest(key)?.offset == entry.offset else { return }
     let removal = BrokerRequest.PublishRequest(
       channel: state.name, data: Self.noData, write: MapWrite(key: key, removed: true))
     do throws(ClientError) {
       try publish(removal, for: .broker, in: &turn)
     } catch {
-      // The disk is full, for example. A second later it may not be.
+      // The disk may be full, for example: the removal is tried again a second later.
       map.end(key, at: turn.time.wall + 1000)
     }
   }
 
   static let expiriesPerTurn = 256
-  /// What stands where a publication says only that something is gone.
+  /// The payload of publications that say only that something is gone.
   static let noData = Array("null".utf8)
 
   // MARK: Reading
 
-  /// What a subscriber of a map channel reads along with its subscription. A page that is not the last leaves the
-  /// client where it is: it asks again from there.
+  /// What a subscriber of a map channel gets for a subscribe request. Until the last page the client is not subscribed:
+  /// it asks for the next page with another request.
   enum MapAnswer {
     case page(MapPage)
-    /// The client is up to date, and gets what comes from now on.
+    /// The last page: the client is up to date, and is subscribed from now on.
     case live(BrokerResponse.Subscribed)
-    /// More than the first try may hold.
+    /// The page is more than the first try of an answer may hold (``AnswerLimit/isTry``).
     case tooLarge
   }
 
   func read(
-    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState, in turn: inout Turn
+    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let since = request.since
     guard let map = state.map else {
@@ -101,13 +103,13 @@ extension BrokerCore {
       if page.isCut && request.answer.isTry { return .tooLarge }
       page.entries = withheld(page.entries, of: state.name, state.options, at: turn.time)
       if read.cursor.isEmpty && page.cursor.isEmpty { return .live(.init(position: top, entries: page.entries)) }
-      // Every page goes by the position of the first: what changed since then comes with the stream.
+      // All pages have the position of the first one: the client reads what changed since then from the stream.
       let position = read.cursor.isEmpty ? top : since ?? top
       guard position.epoch.hasSameBytes(as: top.epoch) else { throw .unrecoverablePosition }
       return .page(MapPage(phase: .state, position: position, entries: page.entries, cursor: page.cursor))
     case .stream:
       guard let since else { throw .badRequest.saying("the stream of a map is read from a position; send one") }
-      // It may have been worked out anew since, without a change that somebody was told of.
+      // After a restart the app works such a map out anew, without publications that tell of what changed.
       if state.options.app != nil, state.options.mapMode == .ephemeral {
         throw .unrecoverablePosition.saying("this map is kept in memory alone; read it from its start")
       }
@@ -116,9 +118,9 @@ extension BrokerCore {
   }
 
   func page(
-    _ read: MapRead, of map: MapState, _ name: ChannelName, _ options: ChannelOptions, within answer: AnswerLimit
-  ) throws(ClientError) -> MapState.Page {
-    // Without a stream nobody could catch up on what changes between two pages: one page it is.
+    _ read: MapRead, of map: MapEntries, _ name: ChannelName, _ options: ChannelOptions, within answer: AnswerLimit
+  ) throws(ClientError) -> MapEntries.Page {
+    // An ephemeral map has no stream to catch up from on what changes between two pages, so it comes in one page.
     let isWhole = options.mapMode == .ephemeral
     let most = configuration.maximumPageSize
     let limit = isWhole ? UInt32.max : read.limit == 0 ? most : min(read.limit, most)
@@ -133,7 +135,7 @@ extension BrokerCore {
   }
 
   private func stream(
-    since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState,
+    since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: BrokerChannel,
     in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let top = state.sequencer.top
@@ -180,7 +182,8 @@ extension BrokerCore {
     return .mapPage(MapPage(phase: .state, position: position, entries: entries, cursor: page.cursor))
   }
 
-  /// Without what may have ended, while nobody knows for certain what time it is: nearly always what was found.
+  /// The entries without what may have ended, while the machine's clock is not confirmed; nearly always the entries as
+  /// they are.
   private func withheld(
     _ entries: [Publication], of name: ChannelName, _ options: ChannelOptions, at time: BrokerTime
   ) -> [Publication] {
@@ -192,36 +195,36 @@ extension BrokerCore {
     }
   }
 
-  /// One entry of a map on disk that is not in use: the others stay there, and the map stays closed.
+  /// Reads one entry of a map on disk that is not in use, without opening the map.
   ///
-  /// - Returns: a map that holds nothing else; nil where the channel has to be looked at as a whole.
+  /// - Returns: a map that holds only this entry; nil where the channel has to be read as a whole.
   private func entry(
     _ key: String, of name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
-  ) throws(ClientError) -> (map: MapState, top: StreamPosition)? {
+  ) throws(ClientError) -> (map: MapEntries, top: StreamPosition)? {
     guard options.mapMode == .persistent, options.durability == .durable, channels[name] == nil,
       case .entry(var entry, let top?) = try stores.ask(.entry(name, IdentifierKey(key)), of: stores.disk, in: &turn)
     else { return nil }
     if let host = hosts.host(of: options), let data = entry?.data { entry?.data = host.app.shown(data, of: name) }
-    return (MapState(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
+    return (MapEntries(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
   }
 
-  /// A map for somebody who only looks.
+  /// A map for a request that only looks.
   ///
-  /// What is not in use is not opened: an app works out from its records what such a map in memory would show, as it does
-  /// when the map is opened; every other map in memory holds nothing then.
+  /// A map in memory alone that is not in use is not opened. If it belongs to an app, the app works out from its
+  /// records what the map would show, as it does when the map is opened; otherwise it is empty.
   ///
   /// - Parameter only: the one key that is looked for; nil: all.
   func map(
     _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, in turn: inout Turn
-  ) throws(ClientError) -> (map: MapState, top: StreamPosition) {
+  ) throws(ClientError) -> (map: MapEntries, top: StreamPosition) {
     if let wanted, let found = try entry(wanted, of: name, options, in: &turn) { return found }
     let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
-    let map = MapState(order: options.mapOrder, entries: [])
+    let map = MapEntries(order: options.mapOrder, entries: [])
     guard options.mapMode != .persistent, let host = hosts.host(of: options) else { return (map, top) }
     try consult(host, in: &turn) { (lens) throws(ClientError) in
       for key in try host.app.keys(of: name, lens) where wanted?.hasSameBytes(as: key) ?? true {
-        // Whatever else is missing is asked for together.
+        // The other keys are looked at even if this one needs the store, which is then asked for all together.
         guard let entry = try lens.unlessMissing({ () throws(ClientError) in try host.app.entry(key, of: name, lens) })
         else { continue }
         let change = KeyChange(key: key, score: entry.score, expires: entry.expires)

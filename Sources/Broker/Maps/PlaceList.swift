@@ -2,7 +2,8 @@ import Wire
 
 /// The keys of a map in their order: found, added and removed by bisection.
 ///
-/// An array in pieces, so that one more key in a map of 100,000 moves some hundreds of its neighbours and never sorts.
+/// An array in pieces, so that adding a key to a map of 100,000 moves some hundreds of its neighbours and sorts
+/// nothing.
 struct PlaceList {
   struct Place: Comparable {
     var score: Int64
@@ -18,7 +19,7 @@ struct PlaceList {
   /// A piece that would be longer is cut in two.
   private static let pieceLimit = 256
 
-  /// None is empty.
+  /// The places in order, in pieces of which none is empty.
   private var pieces: [[Place]] = []
   private(set) var count = 0
 
@@ -48,10 +49,10 @@ struct PlaceList {
     if pieces[piece].isEmpty { pieces.remove(at: piece) }
   }
 
-  /// Calls `body` for each place after another in the direction of reading, until it returns false.
+  /// Calls `body` for one place after another in the direction of reading, until it returns false.
   ///
-  /// - Parameter start: exclusive, and there or not: a key that is gone meanwhile leaves its place behind. Nil: from the
-  ///   beginning.
+  /// - Parameter start: the place after which to begin; it need not be in the list, as its key may be gone meanwhile.
+  ///   Nil: from the beginning.
   func forEach(after start: Place?, isDescending: Bool, _ body: (Place) -> Bool) {
     isDescending ? forEachDown(from: start, body) : forEachUp(from: start, body)
   }

@@ -1,9 +1,9 @@
 import Wire
 
-/// What services want done to people's connections, which the gateways have.
+/// Orders: what services want done to clients' connections, which the gateways carry out.
 extension BrokerCore {
-  /// Tells every gateway. The requester is answered when all of them have carried it out: what is published from then on
-  /// reaches nobody whom the order meant.
+  /// Gives an order to every gateway. The requester is answered when all of them have carried it out: what is published
+  /// from then on reaches none of the clients that the order was about.
   func issue(
     _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
@@ -22,23 +22,26 @@ extension BrokerCore {
       deadline: turn.time.monotonic + configuration.gatewayTimeout)
     let open = links.open.map(\.gateway)
     if !open.isEmpty { links.broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
-    settleOrders(id, in: &turn)
+    answerOrders(id, in: &turn)
   }
 
   func obeyed(_ id: UInt64, by gateway: UInt64, in turn: inout Turn) {
     orders.confirm(id, by: gateway)
-    settleOrders(id, in: &turn)
+    answerOrders(id, in: &turn)
   }
 
-  /// The gateway has a new session: whatever it had not confirmed may have been lost with the old one.
+  /// Sends orders again that a gateway has not confirmed. Its link has a new session, and the orders may have been lost
+  /// with the old one.
   func repeatOrders(to gateway: UInt64, in turn: inout Turn) {
     for order in orders.waiting(for: gateway) {
       links.send(.order(LinkOrder(id: order.id, order: order.order)), to: gateway, in: &turn)
     }
   }
 
-  /// - Parameter only: the one of which something has changed; nil: all of them.
-  func settleOrders(_ only: UInt64? = nil, in turn: inout Turn) {
+  /// Answers the requesters of orders that all gateways have carried out.
+  ///
+  /// - Parameter only: the id of the one order to look at; nil: all.
+  func answerOrders(_ only: UInt64? = nil, in turn: inout Turn) {
     if orders.isEmpty { return }
     let carriedOut = orders.takeCarriedOut(only) { gateway in
       switch links[gateway]?.state {

@@ -1,10 +1,10 @@
 import Log
 import Wire
 
-/// Tokens that are revoked: kept on disk, told to every gateway when they are made and after each welcome.
+/// Revocations of tokens: kept on disk, and sent to every gateway when they are made and after each welcome.
 extension BrokerCore {
-  /// Switches revocations on: what was revoked before is loaded (``isStarting``). Call it before anything else; without it
-  /// nothing can be revoked.
+  /// Switches revocations on and loads those that were made before; until they are loaded, ``isStarting`` is true. To
+  /// be called before the first input. Without this call no token can be revoked.
   public func openRevocations(in turn: inout Turn) {
     revocations = RevocationLog(store: stores.disk)
     run(.loadRevocations, in: &turn)
@@ -28,8 +28,8 @@ extension BrokerCore {
     }
   }
 
-  /// In force from here on, whatever becomes of it on disk; acknowledged when it is there and no gateway lets such a
-  /// token in any more.
+  /// Revokes tokens. The revocation is in force from here on, whether or not it gets to the disk. It is acknowledged
+  /// when it is on disk and every gateway has confirmed that it lets such tokens in no more.
   func revoke(
     _ request: BrokerRequest.RevokeRequest, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
@@ -54,7 +54,7 @@ extension BrokerCore {
     write(publication, keeping: revocation, in: &turn)
   }
 
-  /// The end in milliseconds since 1970, as the log counts.
+  /// The revocation's end in milliseconds since 1970, the unit of the log.
   private static func milliseconds(ofEnd revocation: Revocation) -> Int64 {
     let (milliseconds, overflow) = revocation.expiresAt.multipliedReportingOverflow(by: 1000)
     return overflow ? .max : milliseconds
@@ -71,7 +71,10 @@ extension BrokerCore {
     }
   }
 
-  /// - Parameter error: why it is not on disk. A full disk is no reason to let somebody stay.
+  /// Sends a revocation to the gateways once the log has answered for it, also where it failed: a full disk is no
+  /// reason to let somebody stay.
+  ///
+  /// - Parameter error: why the revocation is not on disk; nil: it is.
   func enforce(
     _ pending: PendingRevocation, error: ClientError?, in turn: inout Turn
   ) {
@@ -104,12 +107,12 @@ extension BrokerCore {
     case .user(let user, let issuedBefore, let channel):
       try check(user, "user")
       if let channel { try check(channel, "channel") }
-      // The second that has begun is part of it: a token that was made in it before now says no more than the second.
+      // Tokens say in seconds when they were issued, so all tokens of the current second are revoked.
       return Revocation(.user(user, issuedBefore: issuedBefore ?? now + 1, channel: channel), expiresAt: end)
     }
   }
 
-  /// Bytes of a name in a revocation.
+  /// Most bytes of a token id, a user or a channel in a revocation.
   private static let longestName = 1024
 
   private func check(_ name: String, _ field: String) throws(ClientError) {
@@ -120,10 +123,10 @@ extension BrokerCore {
 
   // MARK: Gateways
 
-  /// What one message of all revocations holds.
+  /// Most revocations in one message.
   static let revocationsPerMessage = 2000
 
-  /// All that is in force, in as many messages as it takes.
+  /// Sends a gateway all revocations that are in force, in as many messages as it takes.
   func tellRevocations(to gateway: UInt64, in turn: inout Turn) {
     guard let table = revocations?.table else { return }
     var rest = table.all.sorted { $0.key < $1.key }[...]
@@ -137,7 +140,8 @@ extension BrokerCore {
     } while !rest.isEmpty
   }
 
-  /// Gateways drop those whose end has come by themselves; here they are taken off the disk, too, some at a time.
+  /// Removes revocations whose end has come from memory and from the disk, some at a time. Gateways drop them by
+  /// themselves.
   func forgetRevocations(in turn: inout Turn) {
     guard let log = revocations, log.isLoaded, log.lastSweep.map({ turn.time.monotonic - $0 >= 10_000 }) ?? true else {
       return

@@ -2,16 +2,16 @@ import Wire
 
 /// Orders about connections, until every gateway has carried them out.
 ///
-/// An order is answered when each gateway that has a link has confirmed it. One whose link is broken has to open another
-/// and hears it then; one that has departed is not waited for any more, but hears it should it come back before it is
-/// forgotten.
+/// An order is answered when each gateway that has a link has confirmed it. A gateway whose link has overflowed gets
+/// the order again with its new session. A gateway that has departed is not waited for, but gets the order if it comes
+/// back before it is forgotten.
 struct PendingOrders {
   struct Order {
     let id: UInt64
     let order: SessionOrder
-    /// Nil: was answered.
+    /// Who asked for the order; nil: has been answered.
     var requester: Requester?
-    /// What it is answered with once it is carried out.
+    /// The requester's answer once the order is carried out.
     let response: BrokerResponse
     /// Gateways that have not confirmed it.
     var waiting: Set<UInt64>
@@ -19,12 +19,12 @@ struct PendingOrders {
     let deadline: Int64
   }
 
-  /// So many at a time; one more is refused.
+  /// Most orders at a time; one more is refused.
   static let limit = 10_000
 
   private var byID: [UInt64: Order] = [:]
   private var nextID: UInt64 = 1
-  /// Those before it were looked at when they were late, or are gone.
+  /// The first order whose deadline has not been dealt with; those before it were late or are gone.
   private var oldestInTime: UInt64 = 1
 
   var isEmpty: Bool { byID.isEmpty }
@@ -41,15 +41,15 @@ struct PendingOrders {
     return id
   }
 
-  /// What a gateway has not confirmed, in the order in which it was to be done.
+  /// The orders that a gateway has not confirmed, oldest first.
   func waiting(for gateway: UInt64) -> [Order] {
     byID.values.filter { $0.waiting.contains(gateway) }.sorted { $0.id < $1.id }
   }
 
-  /// A gateway has carried an order out.
+  /// Notes that a gateway has carried an order out.
   mutating func confirm(_ id: UInt64, by gateway: UInt64) { byID[id]?.waiting.remove(gateway) }
 
-  /// The gateway will not come back.
+  /// Stops waiting for a gateway that is forgotten.
   mutating func forget(_ gateway: UInt64) {
     for id in byID.keys.sorted() {
       byID[id]?.waiting.remove(gateway)
@@ -57,10 +57,10 @@ struct PendingOrders {
     }
   }
 
-  /// Orders whose requesters can be answered: nobody who has a link is waited for. They stay only while a gateway that
-  /// departed may still come back for them.
+  /// Takes the requesters off orders that every gateway with a link has confirmed, and returns these orders to be
+  /// answered. An order itself stays only while a gateway that departed may still come back for it.
   ///
-  /// - Parameter only: the one to look at; nil: all of them.
+  /// - Parameter only: the id of the one order to look at; nil: all.
   mutating func takeCarriedOut(_ only: UInt64? = nil, isLinked: (UInt64) -> Bool) -> [Order] {
     var carriedOut: [Order] = []
     for id in only.map({ [$0] }) ?? byID.keys.sorted() {
@@ -72,8 +72,8 @@ struct PendingOrders {
     return carriedOut
   }
 
-  /// Those who asked for what was not carried out in time. The orders stay: the gateway that is late has still to hear
-  /// them.
+  /// Takes the requesters off orders that were not carried out in time, and returns them. The orders stay, because the
+  /// gateway that is late still has to carry them out.
   mutating func takeLate(at now: Int64) -> [Requester] {
     var late: [Requester] = []
     while oldestInTime < nextID {

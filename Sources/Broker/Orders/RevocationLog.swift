@@ -3,7 +3,7 @@ import Wire
 
 /// Revocations that are in force: in memory, and on disk as entries of a channel that nobody can name.
 final class RevocationLog {
-  /// In a namespace that no configuration may have.
+  /// The channel of the revocations, in a namespace that no configuration may have.
   static let channel: ChannelName = {
     guard let name = try? ChannelName("fanfare.revocations:all") else {
       preconditionFailure("the name of the revocations' channel is a valid one")
@@ -11,13 +11,13 @@ final class RevocationLog {
     return name
   }()
 
-  private(set) var state: ChannelState
+  private(set) var state: BrokerChannel
   var table = RevocationTable()
-  /// What is on disk is in the table. Before that no gateway is taken in.
+  /// The revocations on disk are in the table. Until then the broker reads no requests.
   private(set) var isLoaded = false
   /// Revocations that wait for the disk.
   var underWay = 0
-  /// When expired ones were last looked for, in monotonic milliseconds.
+  /// When expired revocations were last looked for, in monotonic milliseconds.
   var lastSweep: Int64?
 
   init(store: any LogStore) {
@@ -32,11 +32,11 @@ final class RevocationLog {
     isLoaded = true
   }
 
-  /// Somebody else has them; those in the table are in force here all the same.
+  /// Notes that another broker keeps the channel now. The revocations in the table stay in force here.
   func lost() { isLoaded = false }
 
-  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
-    ChannelState(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
+  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
+    BrokerChannel(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
   }
 }
 

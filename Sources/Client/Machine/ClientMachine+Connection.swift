@@ -145,7 +145,8 @@ extension ClientMachine {
     }
   }
 
-  /// 5xx and the like come from a proxy whose server restarts; another 4xx will be the same next time.
+  /// The server answered the WebSocket request with an HTTP status. 408, 425, 429 and 5xx may pass, for example when a
+  /// proxy's server restarts, so the client tries again; any other 4xx would be the same next time.
   mutating func refused(status: UInt) {
     let code = LocalCode.refused.saying("the server answered the WebSocket request with HTTP status \(status)")
     if (400..<500).contains(status), ![408, 425, 429].contains(status) { end(code) } else { lose(code) }

@@ -24,7 +24,7 @@ extension ClientMachine {
     case (.subscribe(let id, let session), .subscribe(_, let result)): subscribed(id, session: session, result)
     case (.subscribe(let id, let session), .error(_, let error)): subscribeFailed(id, session: session, error)
     case (.unsubscribe, .unsubscribe): break
-    // What the server still has of the subscription is not known: a new connection has nothing.
+    // Whether the server still has the subscription is not known: the client connects anew, and begins with none.
     case (.unsubscribe, .error(_, let error)): lose(LocalCode.connectionLost.saying(error.message))
     case (.subscriptionRefresh(let id, let session), .subRefresh(_, let expires, let ttl)):
       if subscriptions[id]?.session == session { scheduleSubscriptionRefresh(id, expires: expires, ttl: ttl) }
@@ -40,7 +40,7 @@ extension ClientMachine {
     case .refresh: retryRefresh()
     case .subscriptionRefresh(let id, let session):
       if subscriptions[id]?.session == session { retrySubscriptionRefresh(id) }
-    case .connect, .call, nil: break  // They have timers of their own.
+    case .connect, .call, nil: break  // Connecting and calls have timers of their own.
     }
   }
 
@@ -75,7 +75,7 @@ extension ClientMachine {
   private mutating func published(on string: String, _ publication: Publication) {
     guard let channel = try? ChannelName(string, limit: .max) else { return }
     if let id = subscriptionsByChannel[channel] {
-      // Of a subscription that was left before this one was asked for.
+      // A publication before the answer to our subscribe belongs to an earlier subscription to the channel.
       guard subscriptions[id]?.phase == .subscribed else { return }
       if publication.offset > 0 { subscriptions[id]?.position?.offset = publication.offset }
       effects.append(.event(id, .publication(publication)))

@@ -46,7 +46,7 @@ extension ClientMachine {
       result.recoverable || result.positioned ? StreamPosition(epoch: result.epoch, offset: result.offset) : nil
     subscriptions[id]?.phase = .subscribed
     subscriptions[id]?.failures = 0
-    // A position without recovery is not to be recovered from: the server would refuse or answer with nothing.
+    // Without recovery, the position is not kept to recover from: the server would refuse or answer with nothing.
     subscriptions[id]?.position = result.recoverable ? position : nil
     scheduleSubscriptionRefresh(id, expires: result.expires, ttl: result.ttl)
     effects.append(
@@ -80,7 +80,7 @@ extension ClientMachine {
   mutating func unsubscribedByServer(_ id: SubscriptionID, _ code: UnsubscribeCode) {
     guard let record = subscriptions[id] else { return }
     guard code.code >= UnsubscribeCode.insufficient.code else { return remove(id, code) }
-    // Before the answer to our command came: that answer decides.
+    // Before the answer to our subscribe, the server's unsubscribe changes nothing: that answer decides.
     guard record.phase == .subscribed else { return }
     if code.code == UnsubscribeCode.invalidated.code { subscriptions[id]?.invalidate() }
     if code.code == UnsubscribeCode.expired.code, record.options.tokenProvider != nil {

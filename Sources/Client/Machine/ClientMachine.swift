@@ -3,7 +3,7 @@ internal import Wire
 /// Every decision of ``RealtimeClient``: input → new state and effects. It does no I/O, knows no clock, and gets its
 /// randomness from outside.
 ///
-/// Source of the rules: protocol facts, "Rules the SDKs rely on" and "Codes".
+/// Source of the rules: docs/PROTOCOL.md, and what the SDKs of the Centrifuge client protocol do.
 struct ClientMachine {
   struct Configuration {
     var name = "fanfare-swift"
@@ -12,7 +12,7 @@ struct ClientMachine {
     var token = ""
     var hasTokenProvider = false
     var timeout = Duration.seconds(5)
-    /// Beyond the server's own interval.
+    /// How much later than the server's ping interval a ping may come.
     var maximumPingDelay = Duration.seconds(10)
     var backoff = Backoff()
     /// Failures in a row after which the client gives up; nil: never.
@@ -49,7 +49,7 @@ struct ClientMachine {
 
   struct Call {
     var body: ClientCommand.Body
-    /// Nil until it was sent.
+    /// The id of the command that carries the call; nil until it was sent.
     var commandID: UInt32?
   }
 
@@ -143,7 +143,7 @@ struct ClientMachine {
     }
   }
 
-  /// Sends a command; the timer runs for those that no caller of ours times.
+  /// Sends a command. With `timed`, a timer runs for its answer; connecting and calls have timers of their own.
   mutating func send(_ body: ClientCommand.Body, for waiting: Pending, timed: Bool = true) {
     lastCommandID = lastCommandID == .max ? 1 : lastCommandID + 1
     pending[lastCommandID] = waiting
@@ -152,7 +152,7 @@ struct ClientMachine {
     if timed { effects.append(.start(.command(lastCommandID), configuration.timeout)) }
   }
 
-  /// Spread, so that clients whose provider failed together do not ask again together.
+  /// A random time within a range of seconds, so that clients whose provider failed together do not ask again together.
   func spread(_ range: ClosedRange<Double>) -> Duration {
     .seconds(range.lowerBound + (range.upperBound - range.lowerBound) * configuration.random())
   }

@@ -7,7 +7,7 @@ typealias CallID = UInt64
 enum Input {
   case connect
   case disconnect
-  /// From the transport of that attempt; one from an older attempt changes nothing.
+  /// What the transport of that attempt tells; an event from an older attempt changes nothing.
   case transport(attempt: UInt64, TransportEvent)
   case elapsed(ClientTimer)
   case token(TokenRequest, TokenOutcome)
@@ -22,11 +22,11 @@ enum Input {
 enum TransportEvent: Equatable {
   case opened
   case received(ClientReply)
-  /// It could not be opened, for a reason that may pass.
+  /// The connection could not be opened, or broke, for a reason that may pass.
   case failed(String)
   /// The server answered the upgrade with something else.
   case refused(status: UInt)
-  /// What came is not the protocol.
+  /// The server sent something that is not the protocol.
   case malformed(String)
   case tooLarge
   /// The code is nil where no Close frame came.
@@ -34,19 +34,19 @@ enum TransportEvent: Equatable {
 }
 
 enum ClientTimer: Hashable {
-  /// To open the transport and authenticate.
+  /// Limits opening the transport and authenticating together.
   case connect
   case reconnect
   case ping
   case refresh
-  /// For the answer to a command that the machine sent for itself.
+  /// Limits the wait for the answer to a command that the machine sent for itself.
   case command(UInt32)
   case call(CallID)
   case resubscribe(SubscriptionID)
   case subscriptionRefresh(SubscriptionID)
 }
 
-/// Whom a token is for. The attempt and the session tell a late answer from the one that is waited for.
+/// What a token is for. The attempt and the session tell a late answer of the provider from the one that is waited for.
 enum TokenRequest: Hashable {
   case connect(attempt: UInt64)
   case refresh(attempt: UInt64)
@@ -70,7 +70,7 @@ enum Effect: Equatable {
   case stop(ClientTimer)
   case fetchToken(TokenRequest)
   case state(ConnectionState)
-  /// `unsubscribed` is the subscription's last.
+  /// `unsubscribed` is the subscription's last event.
   case event(SubscriptionID, SubscriptionEvent)
   case serverEvent(ServerEvent)
   case complete(CallID, Result<ClientReply, RealtimeError>)

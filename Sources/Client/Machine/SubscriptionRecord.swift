@@ -38,7 +38,8 @@ struct SubscriptionRecord {
     session &+= 1
   }
 
-  /// What was cached of the state and the token is worth nothing any more (code 2502, or 3014 of the connection).
+  /// Gives up the position and a token that can be had anew: the server declared both invalid (code 2502, or 3014 of
+  /// the connection).
   mutating func invalidate() {
     if options.tokenProvider != nil { options.token = "" }
     if position != nil { position = StreamPosition(epoch: Self.invalidatedEpoch, offset: 0) }

@@ -1,6 +1,6 @@
 internal import Wire
 
-/// Carries commands and replies. One is made for each attempt, and used on one event loop only.
+/// Carries commands and replies. A transport is made for each attempt, and used on one event loop only.
 protocol Transport: AnyObject {
   /// Begins to open the connection. What happens is told to `receive`, on the event loop, until ``close()``.
   func open(_ receive: @escaping (TransportEvent) -> Void)

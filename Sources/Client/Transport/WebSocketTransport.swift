@@ -43,7 +43,7 @@ final class WebSocketTransport: Transport {
     self.eventLoop = eventLoop
   }
 
-  /// A client that nobody holds any more takes its connection with it.
+  /// Closes the connection of a client that nobody holds any more.
   deinit {
     if case .open(let channel) = state { channel.close(promise: nil) }
   }
@@ -187,7 +187,7 @@ private final class RefusalHandler: ChannelInboundHandler {
 }
 
 extension WebSocketTransport {
-  /// What a person can use of a connection error: NIO's own description names its types, not the trouble.
+  /// A sentence for people about a connection error: NIO's own description names its types, not the trouble.
   static func sentence(for error: any Error) -> String {
     guard let failure = error as? NIOConnectionError else { return "\(error)" }
     let place = "\(failure.host):\(failure.port)"

@@ -1,11 +1,13 @@
 import Wire
 
-/// What makes a message of a low lane take the place of an older one: whoever lags is kept only the newest of a key.
+/// What makes a message of a low lane take the place of an older one: for a subscriber that lags, only the newest
+/// message of each key is kept.
 ///
 /// Compared byte by byte, as ``ChannelName`` is and for the same reason: two users whose names differ only in how an
 /// "é" is composed must not push each other's messages out.
 struct ConflationKey: Hashable, Sendable {
-  /// What the text is. Keeps a user `7` apart from a tag `7`, and a join apart from the same client's publication.
+  /// What the key's text names. Keeps a user `7` apart from a tag `7`, and a join apart from the same client's
+  /// publication.
   private enum Kind: UInt8 {
     case channel
     case tag
@@ -31,8 +33,8 @@ struct ConflationKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// On a map channel the key; else the publication's tag `key` if it has one, an empty one too; else its publisher's user, else its publisher's
-  /// client, else one key for the whole channel.
+  /// On a map channel the key of the entry; else the publication's tag `key` if it has one, an empty one too; else its
+  /// publisher's user, else its publisher's client, else one key for the whole channel.
   init(_ publication: Publication) {
     if let tag = publication.change?.key ?? publication.tags[Self.tag] {
       self.init(.tag, tag)
@@ -45,7 +47,7 @@ struct ConflationKey: Hashable, Sendable {
     }
   }
 
-  /// Of a join or a leave: of a client that came and went, only that it went is kept.
+  /// The key of a join or a leave: of a client that came and went, only that it went is kept.
   init(presenceOf member: ClientInfo) { self.init(.presence, member.client) }
 
   var byteCount: Int { bytes.count }

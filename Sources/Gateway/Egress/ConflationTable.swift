@@ -20,7 +20,7 @@ struct ConflationTable {
 
   private struct Slot {
     let version: UInt64
-    /// Nil where a newer frame of the same key stands further on, or it was dropped.
+    /// Nil where a newer frame of the same key stands further on, or this one was dropped.
     var held: Held?
   }
 
@@ -34,11 +34,11 @@ struct ConflationTable {
   let limitBytes: Int
   /// Bytes held, with what entries cost beside their frames; at most ``limitBytes``.
   private(set) var byteCount = 0
-  /// Of the newest frame that was ever put; 0 before the first. Who begins to lag goes on after it.
+  /// Version of the newest frame that was ever put; 0 before the first. A reader that begins to lag goes on after it.
   private(set) var latestVersion: UInt64 = 0
-  /// In order of versions.
+  /// All entries and the gaps between them, in order of versions.
   private var slots: [Slot] = []
-  /// Everything before it is empty.
+  /// Every slot before this place is empty.
   private var first = 0
   private var places: [ConflationKey: Int] = [:]
 
@@ -69,13 +69,7 @@ struct ConflationTable {
     return latestVersion
   }
 
-  /// Forgets what every lagging reader has been sent.
-  mutating func removeAll(upTo version: UInt64) {
-    while let oldest = oldestPlace(), slots[oldest].version <= version { clear(oldest) }
-    compactIfWorthwhile()
-  }
-
-  /// Nobody lags any more. Versions go on rising.
+  /// Forgets everything, because nobody lags any more. Versions go on rising.
   mutating func removeAll() {
     slots = []
     first = 0

@@ -5,24 +5,24 @@ import ZeroMQ
 
 /// Carries what stands on an event loop's tapes to the subscribers' connections, in slices.
 ///
-/// **Slices.** After at most about 0.3 ms of sends the event loop gets to look at its sockets. A tape is visited until its
-/// quota is used up and then queues behind the others, so that a two-person channel's message waits for a part of one
-/// slice at most, however many subscribers somebody else's channel has.
+/// **Slices.** After at most about 0.3 ms of sends the event loop gets to look at its sockets. A tape is visited until
+/// its quota is used up and then queues behind the others, so that a two-person channel's message waits for a part of
+/// one slice at most, however many subscribers somebody else's channel has.
 ///
 /// **Lanes.** Publications go first, receipts only when none of them waits, typing and presence last. Replies and pings
 /// do not come here at all: they go out at once.
 final class FanOut {
   struct Limits {
-    /// Bytes that nobody asked for and that may wait for one connection, on tapes and behind them together; beyond it the
-    /// reader is too slow.
+    /// Bytes that nobody asked for and that may wait for one connection, on tapes and behind them together; beyond it
+    /// the reader is too slow.
     var queueBytes: Int
     /// Nanoseconds of sends before other work gets its turn.
     var slice: UInt64 = 250_000
-    /// Slices that may follow one another where no other work waits: timers are not seen to wait.
+    /// Slices that may follow one another where no other work is seen to wait: a timer that is due is not seen.
     var slicesInARow = 8
     /// Seats with something to send that are visited before another tape gets its turn.
     var quota = 32
-    /// Of what waits for a connection that encrypts, so many bytes and the rest of a frame are handed to it at once.
+    /// Bytes that are handed at once to a connection that encrypts, rounded up to whole frames.
     var pieceBytes: UInt64 = 65_536
     /// Tapes with at most so many seats go before larger ones, for half of a slice.
     var smallTape = 32
@@ -106,7 +106,7 @@ final class FanOut {
     var now = start
     while let tape = nextTape(past: now &- start) {
       tape.isQueued = false
-      if !visit(tape) { enqueue(tape) }
+      if !runLap(of: tape) { enqueue(tape) }
       now = clock()
       if now &- start >= limits.slice { break }
     }
@@ -125,7 +125,7 @@ final class FanOut {
   /// Visits seats until the lap is over, or the quota used up.
   ///
   /// - Returns: whether the tape is done for now.
-  private func visit(_ tape: Tape) -> Bool {
+  private func runLap(of tape: Tape) -> Bool {
     var quota = limits.quota
     while quota > 0 {
       guard let place = tape.next() else {
@@ -140,7 +140,7 @@ final class FanOut {
   private func finish(_ tape: Tape) {
     if let ring, !ring.entries.isEmpty {
       finished.append(tape)
-      // It stays in the queue's eyes until the batch is through: nothing may free its bytes.
+      // The tape counts as queued until the batch is through, so that nothing frees its bytes before.
       tape.isQueued = true
     } else {
       endLap(tape)
@@ -169,6 +169,8 @@ final class FanOut {
 
   // MARK: One seat
 
+  /// Sends a seat what stands on the tape for it: at once, with the batch, or by the slow way.
+  ///
   /// - Returns: whether there was anything to send.
   @inline(__always)
   private func visit(_ place: Int, of tape: Tape) -> Bool {
@@ -176,7 +178,7 @@ final class FanOut {
     guard seat.cursor < tape.end else { return false }
     var descriptor = directory.descriptor(seat.outlet)
     if descriptor <= OutletDirectory.inBatch {
-      // What is in the batch for it may turn out not to fit.
+      // The batch has bytes for this connection that may turn out not to fit: they are sent first.
       submit()
       descriptor = directory.descriptor(seat.outlet)
     }
@@ -200,7 +202,8 @@ final class FanOut {
     return true
   }
 
-  /// Held, lagging, not to be written to directly, or past what a conflated tape keeps.
+  /// Visits a seat that is held, lags, cannot be written to directly, or stands before what a conflated tape still
+  /// keeps.
   private func visitSlowly(_ place: Int, of tape: Tape) -> Bool {
     let outlet = directory.outlet(tape.seats[place].outlet)
     guard outlet.isOpen else {
@@ -223,7 +226,7 @@ final class FanOut {
     }
   }
 
-  /// The kernel took a part of it, nothing, or failed.
+  /// A send was not taken whole: the kernel took `result` bytes of it, or failed (`result` is negative).
   private func incomplete(_ outlet: Outlet, _ tape: Tape, start: UInt64, count: Int, result: Int) {
     guard let place = tape.place(of: outlet.id) else { return }
     guard result >= 0 else {
@@ -245,10 +248,10 @@ final class FanOut {
     if outlet.isClear { sendPending(place, of: tape, outlet) } else { tape.lag(place, outlet) }
   }
 
-  /// Everything that waits for a clear connection.
+  /// Sends everything that waits on the tape for a clear connection.
   private func sendPending(_ place: Int, of tape: Tape, _ outlet: Outlet) {
     let seat = tape.seats[place]
-    tape.settleLag(at: place, outlet)
+    tape.endLag(at: place, outlet)
     if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
       let frames = tape.conflated.newest(after: tape.version(place)).flatMap(\.frame)
       conflations += 1
@@ -257,16 +260,16 @@ final class FanOut {
       return
     }
     guard seat.cursor < tape.end else { return }
-    guard outlet.descriptor >= 0 else { return handOver(place, of: tape, outlet) }
+    guard outlet.descriptor >= 0 else { return sendPieces(place, of: tape, outlet) }
     let count = Int(tape.end - seat.cursor)
     tape.advance(place, to: tape.end)
     let sent = unsafe linuxio_send(outlet.descriptor, tape.bytes(seat.cursor, count).baseAddress, count)
     if sent != count { incomplete(outlet, tape, start: seat.cursor, count: count, result: sent) }
   }
 
-  /// To a connection that encrypts, and so keeps all that it is handed: whole frames, a piece at a time, as long as it is
-  /// clear. The rest stays on the tape.
-  private func handOver(_ place: Int, of tape: Tape, _ outlet: Outlet) {
+  /// Hands frames to a connection that encrypts, and so keeps all that it is handed: whole frames, a piece at a time,
+  /// as long as the connection is clear. The rest stays on the tape.
+  private func sendPieces(_ place: Int, of tape: Tape, _ outlet: Outlet) {
     var place = place
     while outlet.isClear {
       let start = tape.seats[place].cursor
@@ -282,7 +285,7 @@ final class FanOut {
 
   // MARK: After a pause
 
-  /// The connection took what had waited in its own queue.
+  /// Sends what waits on tapes for a connection whose own queue has gone out, higher lanes first.
   func catchUp(_ outlet: Outlet) {
     #if MUTATIONS
       if mutation == .forgetsLaggards { return }
@@ -296,10 +299,11 @@ final class FanOut {
     }
   }
 
-  /// What waited for the session's connect result goes out, in front of what comes.
+  /// Ends the hold on a seat: what waited on the tape for the session's connect result goes out, in front of what
+  /// comes.
   func release(_ outlet: Outlet, on tape: Tape) {
     guard let place = tape.place(of: outlet.id) else { return }
-    tape.hold(place, false)
+    tape.setHeld(place, false)
     if outlet.isClear {
       sendPending(place, of: tape, outlet)
     } else if tape.seats[place].cursor < tape.end {
@@ -308,9 +312,9 @@ final class FanOut {
     tape.trimAfterCatchUp()
   }
 
-  /// The subscriber goes over to another tape of its channel.
+  /// Gives the subscriber a seat on another tape of its channel, in place of the one that it has.
   ///
-  /// - Returns: what waits for it on the first, to be handed to it before anything that comes from the second.
+  /// - Returns: what waits for it on the first tape, to be handed to it before anything that comes from the second.
   func move(_ session: SessionDriver, from tape: Tape, to next: Tape) -> [UInt8] {
     let outlet = session.outlet
     guard tape !== next, let place = tape.place(of: outlet.id) else { return [] }
@@ -321,19 +325,19 @@ final class FanOut {
     return pending
   }
 
-  /// Whole frames that go out behind all that waits in the connection's own queue.
-  func hand(_ frames: [UInt8], to outlet: Outlet) {
+  /// Sends whole frames behind all that waits in the connection's own queue.
+  func send(_ frames: [UInt8], to outlet: Outlet) {
     unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) }
     checkSpeed(of: outlet)
   }
 
-  /// A reader for whom too much waits is too slow. Answers that it asked for do not count, however large they are: it
-  /// would come back, ask for the same, and be too slow again.
+  /// Closes a connection for which too much waits: its reader is too slow. Answers that the client asked for do not
+  /// count, however large they are: it would come back, ask for the same, and be too slow again.
   func checkSpeed(of outlet: Outlet) {
     if outlet.isOpen && outlet.unaskedBytes > limits.queueBytes { closeSlow(outlet) }
   }
 
-  /// The subscriber gets no more; what waits for it is dropped.
+  /// Takes the subscriber off the tape: it gets no more from there, and what waits for it is dropped.
   func leave(_ outlet: Outlet, _ tape: Tape) {
     tape.leave(outlet)
     tape.trimAfterCatchUp()

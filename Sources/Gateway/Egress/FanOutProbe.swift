@@ -10,8 +10,8 @@ import Wire
 
 /// Hub and fan-out with subscribers and without connections, so that what a delivery costs can be counted.
 ///
-/// Every send goes to a datagram socket whose reader never reads: the kernel takes each datagram and drops it, so that a
-/// send neither waits nor falls short, however many there are.
+/// Every send goes to a datagram socket whose reader never reads: the kernel takes each datagram and drops it, so that
+/// a send neither waits nor falls short, however many there are.
 package final class FanOutProbe {
   package struct NoSocket: Error, CustomStringConvertible {
     package let description = "the kernel gave no datagram socket on the loopback address; allow one and count again"
@@ -57,7 +57,7 @@ package final class FanOutProbe {
 
   deinit { group.shutdownGracefully { _ in } }
 
-  /// A frame to each of so many channels, one after the other.
+  /// Delivers a frame to each of so many channels, one after the other.
   package func deliver(_ count: Int) {
     for _ in 0..<count {
       hub.deliver(frames, on: channels[next])

@@ -1,12 +1,12 @@
 /// A client's connection as the fan-out sees it: what it may write to, and what the connection is behind with.
 ///
-/// Bound to its event loop, and deliberately not Sendable. What stands above ``Connection``, and above what tests put in
+/// Bound to its event loop, and deliberately not Sendable. The superclass of ``Connection``, and of what tests put in
 /// its place: the fan-out knows no more of a connection than this, and a connection needs no second object for it.
 class Outlet {
   /// Unique in this process.
   final let id: UInt64
-  /// Where to write straight to; -1: not now (something waits before it), or never (TLS, where the connection encrypts, or
-  /// it has ended).
+  /// Where to write straight to; -1: not now (something waits in the connection's queue), or never (TLS, where the
+  /// connection encrypts, or it has ended).
   final private(set) var descriptor: Int32 {
     didSet { directory?.set(place, descriptor) }
   }
@@ -14,15 +14,15 @@ class Outlet {
   final private(set) var isOpen = true
   /// Bytes that the connection accepted and the kernel has not. At most the answer limit and one frame.
   final private(set) var queuedBytes = 0
-  /// Of ``queuedBytes``, what the client asked for, pings among it. It does not make the client slow.
+  /// Of ``queuedBytes``, those of answers that the client asked for, and of pings. They do not make the client slow.
   final private(set) var askedBytes = 0
   /// So much of ``askedBytes`` waits that the client should ask for more only later. Set by the connection.
   final var isFull = false
   /// Bytes that wait on tapes for this connection to take more.
   final var laggingBytes = 0
-  /// The tapes on which it lags.
+  /// The tapes on which the connection lags.
   final var lags: [Lag] = []
-  /// Seats on tapes.
+  /// How many seats on tapes the connection has.
   final private(set) var seats = 0
   private unowned var directory: OutletDirectory?
   final private(set) var place: UInt32 = 0
@@ -37,11 +37,11 @@ class Outlet {
 
   // MARK: What a connection does for the fan-out
 
-  /// Sends the bytes behind everything that was sent before, in whatever way; keeps what the kernel does not take. Does
-  /// nothing once it is not open any more.
+  /// Sends the bytes behind everything that was sent before, in whatever way, and keeps what the kernel does not take.
+  /// Does nothing once the connection is not open any more.
   func transmit(_ bytes: UnsafeRawBufferPointer) { preconditionFailure("a connection says how it sends") }
 
-  /// The reader is too slow: it is told 3008. Calls nobody back before it returns.
+  /// Closes the connection with 3008, because its reader is too slow. Calls nobody back before it returns.
   func closeSlow() { preconditionFailure("a connection says how it closes") }
 
   /// A write failed: the connection is gone. Calls nobody back before it returns.
@@ -49,7 +49,7 @@ class Outlet {
 
   // MARK: What waits
 
-  /// What waits here and on tapes that nobody asked for: beyond a limit the reader is too slow.
+  /// Bytes that wait here and on tapes and that the client did not ask for: beyond a limit its reader is too slow.
   final var unaskedBytes: Int { laggingBytes + queuedBytes - askedBytes }
 
   /// Whether the next byte would go out at once.
@@ -67,7 +67,7 @@ class Outlet {
     if isClear { descriptor = directDescriptor }
   }
 
-  /// Nothing is sent from here on but what closes it.
+  /// From here on nothing is sent but what closes the connection.
   final func end() {
     isOpen = false
     descriptor = -1
@@ -93,12 +93,12 @@ class Outlet {
 /// What a connection is behind with on one tape.
 struct Lag {
   let tape: Tape
-  /// Up to where it has been counted.
+  /// The position on the tape up to which the lag stands in ``Outlet/laggingBytes``.
   var counted: UInt64
 }
 
-/// Bytes that the tapes of an event loop hold only because some readers lag: what is there for all of them alike goes out
-/// with the next lap.
+/// Bytes that the tapes of an event loop hold only because some readers lag. What stands there for all readers alike
+/// goes out with the next lap, and is not counted.
 final class KeptBytes {
   private(set) var count = 0
 
@@ -110,14 +110,15 @@ final class KeptBytes {
 /// The fan-out looks at this for every delivery. The kernel's work for one send turns over most of a core's cache, so
 /// that to look at an object for each would cost a miss or two each time; here sixteen stand in one line of it.
 @safe final class OutletDirectory {
-  /// In a batch, not sent yet: the descriptor is `inBatch - value`.
+  /// Values from here down say that bytes for the connection are in a batch, not sent yet: its descriptor is `inBatch -
+  /// value`.
   static let inBatch: Int32 = -2
 
   private var descriptors: UnsafeMutablePointer<Int32>
   private var outlets: ContiguousArray<Outlet?> = []
   private var free: [UInt32] = []
   private var capacity = 64
-  /// Of the tapes on which they sit.
+  /// What the tapes on which these connections sit keep for those that lag.
   let kept = KeptBytes()
 
   init() { unsafe descriptors = .allocate(capacity: capacity) }
@@ -144,7 +145,7 @@ final class KeptBytes {
 
   func set(_ place: UInt32, _ descriptor: Int32) { unsafe descriptors[Int(place)] = descriptor }
 
-  /// - Parameter place: of an outlet that sits on a tape.
+  /// - Parameter place: the place of an outlet that sits on a tape.
   @inline(__always)
   func descriptor(_ place: UInt32) -> Int32 { unsafe descriptors[Int(place)] }
 

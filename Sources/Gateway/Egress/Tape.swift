@@ -9,57 +9,58 @@ import Wire
 ///     ---+-------+-------+------+-------+------+-------+
 ///         \ kept for those who lag     / \ for this lap /
 ///
-/// What waits for a subscriber goes out in one send from here: no copy and no queue of its own, however many frames came
-/// meanwhile. A lap visits every seat once; the next begins one seat further, so that nobody is always last.
+/// What waits for a subscriber goes out in one send from here: no copy and no queue of its own, however many frames
+/// came meanwhile. A lap visits every seat once; the next begins one seat further, so that nobody is always last.
 ///
-/// One tape belongs to an event loop, a channel, a wire format and a lane. Bytes that all have had are dropped, and so is
-/// the memory when nothing is left: a channel at rest costs its seats only. Positions count bytes since the tape began.
+/// One tape belongs to an event loop, a channel, a wire format and a lane. Bytes that all subscribers have had are
+/// dropped, and so is the memory when nothing is left: a channel at rest costs its seats only. Positions count bytes
+/// since the tape began.
 @safe final class Tape {
   /// One subscriber.
   struct Seat {
     /// Everything before it was handed to the subscriber's connection.
     var cursor: UInt64
-    /// Of the connection, in the ``OutletDirectory``.
+    /// The connection's place in the ``OutletDirectory``.
     let outlet: UInt32
     var state: SeatState
   }
 
   struct SeatState: OptionSet {
     let rawValue: UInt8
-    /// Waits for its session's connect result.
+    /// The seat's session still waits for its connect result: nothing may go out before that.
     static let held = SeatState(rawValue: 1)
-    /// Stands in its outlet's list of tapes that it lags on.
+    /// The seat stands in its outlet's list of tapes that it lags on.
     static let lagging = SeatState(rawValue: 2)
-    /// Is told where the channel loses a publication.
+    /// The seat's session is told where the channel loses a publication.
     static let positioned = SeatState(rawValue: 4)
 
-    /// What keeps it from the short way.
+    /// States that keep a seat from being sent to without a closer look.
     static let detained: SeatState = [.held, .lagging]
   }
 
   let lane: Lane
   private(set) var seats: ContiguousArray<Seat> = []
-  /// Who sits there; holds the outlet too.
+  /// The sessions on the seats, place by place; each keeps its outlet alive.
   private(set) var sessions: ContiguousArray<SessionDriver> = []
   private var places: [UInt64: Int] = [:]
   /// On a conflated tape, which version of the table each seat has had.
   private var versions: ContiguousArray<UInt64> = []
   private unowned let directory: OutletDirectory
   private let kept: KeptBytes
-  /// What ``kept`` knows of this tape.
+  /// What this tape has added to ``kept``.
   private var keptBytes = 0
 
   /// Position of the first byte that is kept.
   private(set) var base: UInt64 = 0
   private(set) var end: UInt64 = 0
-  /// Everybody who does not lag has had everything before it.
+  /// Every subscriber that does not lag has had everything before this position.
   private(set) var flushed: UInt64 = 0
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   private(set) var laggards = 0
-  /// Bytes at which it is worth looking whether the slowest has moved on.
+  /// When so many bytes stand on the tape, it is worth looking whether the slowest subscriber has moved on.
   private var trimThreshold = Tape.smallestTrim
-  /// The newest per key, on a conflated tape.
+  /// The newest frame of each key, on a conflated tape.
   var conflated: ConflationTable
 
   // The lap.
@@ -87,14 +88,11 @@ import Wire
 
   var isEmpty: Bool { seats.isEmpty }
 
-  /// Bytes that some subscribers are still to be visited for.
-  var unflushed: Int { Int(end - flushed) }
-
   // MARK: Seats
 
   func place(of id: UInt64) -> Int? { places[id] }
 
-  /// From now on, in a place of its own at the end.
+  /// Gives the session a seat at the end, which gets what is appended from now on.
   func sit(_ session: SessionDriver, held: Bool, positioned: Bool) {
     let outlet = session.outlet
     precondition(places[outlet.id] == nil, "a session sits once on a tape")
@@ -108,10 +106,10 @@ import Wire
     if isDirty { left += 1 }
   }
 
-  /// The last takes the place of whoever leaves.
+  /// Takes the connection's seat away. The last seat takes its place.
   func leave(_ outlet: Outlet) {
     guard let place = places.removeValue(forKey: outlet.id) else { return }
-    settleLag(at: place, outlet)
+    endLag(at: place, outlet)
     let last = seats.count - 1
     if place < last {
       seats.swapAt(place, last)
@@ -123,11 +121,11 @@ import Wire
     sessions.removeLast()
     if isConflated { versions.removeLast() }
     outlet.stoodUp()
-    // The one that moved may have been ahead of the lap: visit everybody.
+    // The seat that moved may have been ahead of the lap and be behind it now: visit everybody.
     if isDirty { left = seats.count }
   }
 
-  func hold(_ place: Int, _ isHeld: Bool) {
+  func setHeld(_ place: Int, _ isHeld: Bool) {
     if isHeld { seats[place].state.insert(.held) } else { seats[place].state.remove(.held) }
   }
 
@@ -137,11 +135,11 @@ import Wire
 
   // MARK: Bytes
 
-  /// - Parameter key: what it replaces, for those who lag on a conflated tape.
+  /// - Parameter key: what the frame replaces, for those who lag on a conflated tape.
   func append(_ frame: [UInt8], key: ConflationKey) {
     if isConflated {
       conflated.put(key, frame)
-      // Nobody has come by for long: whoever does gets the newest of each key instead.
+      // Laps are too slow for these bytes: a seat that is visited later gets the newest frame of each key instead.
       if Int(end - base) > conflated.limitBytes { dropBytes(before: end) }
     }
     reserve(frame.count)
@@ -153,7 +151,7 @@ import Wire
     if !isDirty { beginLap() }
   }
 
-  /// - Parameter range: must lie between base and end.
+  /// `count` bytes from `start`, all of which must lie between base and end.
   func bytes(_ start: UInt64, _ count: Int) -> UnsafeRawBufferPointer {
     precondition(start >= base && start + UInt64(count) <= end)
     guard let memory = unsafe memory else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -216,8 +214,8 @@ import Wire
     return position
   }
 
-  /// All seats were visited, and nothing of it is in a batch any more. Drops what all have had, and begins the next lap
-  /// where something came meanwhile.
+  /// All seats were visited, and nothing of the lap is in a batch any more. Drops what all have had, and begins the
+  /// next lap where something came meanwhile.
   ///
   /// - Returns: how many bytes are flushed that were not before.
   func endLap() -> Int {
@@ -237,7 +235,7 @@ import Wire
     return Int(flushed - before)
   }
 
-  /// A laggard has caught up, or left.
+  /// A laggard has caught up, or left: where it was the last, everything on the tape is dropped.
   func trimAfterCatchUp() {
     guard laggards == 0, !isDirty else { return }
     dropBytes(before: end)
@@ -288,7 +286,7 @@ import Wire
       laggards += 1
     }
     if isConflated {
-      // Nothing waits here for it: the table keeps the newest of each key since its version.
+      // Nothing waits on the tape for this seat: the table keeps the newest of each key since its version.
       seats[place].cursor = end
     } else if let index = outlet.lags.firstIndex(where: { $0.tape === self }) {
       outlet.laggingBytes += Int(end - outlet.lags[index].counted)
@@ -297,7 +295,7 @@ import Wire
   }
 
   /// The seat lags no more, or what it lags by no longer counts.
-  func settleLag(at place: Int, _ outlet: Outlet) {
+  func endLag(at place: Int, _ outlet: Outlet) {
     guard seats[place].state.contains(.lagging) else { return }
     seats[place].state.remove(.lagging)
     laggards -= 1
@@ -306,9 +304,9 @@ import Wire
     outlet.lags.remove(at: index)
   }
 
-  /// What it is behind with is dropped.
+  /// Drops what the seat's connection is behind with.
   func skip(_ place: Int, _ outlet: Outlet) {
-    settleLag(at: place, outlet)
+    endLag(at: place, outlet)
     advance(place, to: end)
   }
 }

@@ -3,8 +3,8 @@ import Wire
 /// The different filters that clients of one event loop have on each channel, or are about to have.
 ///
 /// Every publication of a channel is held against each of them, so their number is bounded, and that of all their
-/// conditions; a client with one that is there already, as most of an app's clients, is always let in. What the server lets somebody see is not counted: no
-/// client makes that.
+/// conditions; a client with a filter that is there already, as most of an app's clients have, is always let in. What
+/// the server lets somebody see (the audience) is not counted: no client makes that.
 struct ChannelFilters {
   private struct UnderWay: Hashable {
     let connection: UInt64
@@ -17,21 +17,21 @@ struct ChannelFilters {
   }
 
   private struct OfChannel {
-    /// How many have each filter.
+    /// How many clients have each filter.
     var counts: [FilterKey: Int] = [:]
     var conditions = 0
   }
 
   let most: Int
-  /// As many conditions as a filter may have on average before they are what is limited.
+  /// Conditions that the channel's filters may have on average, before the conditions limit it and not the filters.
   static let conditionsPerFilter = 16
   private var channels: [ChannelName: OfChannel] = [:]
-  /// Of subscribes that are not answered yet.
+  /// Filters of subscribes that are not answered yet.
   private var underWay: [UnderWay: Place] = [:]
 
   init(most: Int) { self.most = most }
 
-  /// On channels that have any.
+  /// How many channels have filters.
   var channelCount: Int { channels.count }
 
   var refusal: ClientError {
@@ -40,7 +40,7 @@ struct ChannelFilters {
         + "others use, with a shorter one, or with none")
   }
 
-  /// A subscribe is on its way to the broker. Followed by ``end(connection:tag:)``, once.
+  /// Counts the filter of a subscribe that goes to the broker. Followed by ``end(connection:tag:)``, once.
   ///
   /// - Returns: false where the filter would be one too many.
   mutating func begin(_ source: RequestSource, _ channel: ChannelName, _ asked: TagFilter) -> Bool {
@@ -61,7 +61,7 @@ struct ChannelFilters {
     remove(place.filter, from: place.channel)
   }
 
-  /// A subscriber sits on the channel.
+  /// Counts the filter of a subscriber that sits on the channel.
   mutating func add(_ filter: FilterKey, to channel: ChannelName) {
     if channels[channel]?.counts[filter] == nil {
       channels[channel, default: OfChannel()].conditions += filter.conditions

@@ -2,12 +2,12 @@ import Wire
 
 /// A filter as a key of tables, which is hashed once and not at each look.
 ///
-/// A client's filter may have a hundred conditions, and where a subscriber comes and goes it is looked up in several tables:
-/// a thousand clients that come and go with filters of their own would keep their event loop hashing.
+/// A client's filter may have a hundred conditions, and where a subscriber comes and goes it is looked up in several
+/// tables: a thousand clients that come and go with filters of their own would keep their event loop hashing.
 struct FilterKey: Hashable {
   let filter: TagFilter
   private let digest: Int
-  /// How many conditions it holds a publication against, and how many values those name.
+  /// How many conditions the filter holds a publication against, and how many values those name, together.
   let conditions: Int
 
   init(_ filter: TagFilter) {

@@ -3,7 +3,7 @@ import Wire
 /// The tapes of those on a channel of one event loop who get only a part of it. Subscribers with equal filters and the
 /// same encoding share one.
 final class FilteredTapes {
-  /// Those of one filter, by encoding.
+  /// The tapes of one filter, by encoding.
   struct Tapes {
     var json: Tape?
     var protobuf: Tape?
@@ -19,11 +19,11 @@ final class FilteredTapes {
 
   /// A subscriber who has a filter.
   struct Seat {
-    /// What the client asked for.
+    /// The filter that the client asked for.
     let own: FilterKey?
-    /// What the server lets it see.
+    /// What the server lets the client see.
     let audience: TagFilter?
-    /// What both let through.
+    /// The filter that lets through what both let through.
     let filter: FilterKey?
 
     init(own: FilterKey? = nil, audience: TagFilter? = nil) {
@@ -34,7 +34,7 @@ final class FilteredTapes {
   }
 
   private var tapes: [FilterKey: Tapes] = [:]
-  /// Joins and leaves, by what the server lets see.
+  /// Tapes of joins and leaves, by audience: what the server lets the subscribers see.
   private var presenceTapes: [TagFilter: Tapes] = [:]
   var seats: [UInt64: Seat] = [:]
 
@@ -68,12 +68,12 @@ final class FilteredTapes {
 
   // MARK: Frames
 
-  /// Hands on the tapes of those whose filter the publication passes.
+  /// Calls `body` with the tapes of each filter that the publication passes.
   func forEachTapes(passing publication: Publication, _ body: (Tapes) -> Void) {
     for (key, tapes) in tapes where key.filter.matches(publication) { body(tapes) }
   }
 
-  /// Hands on the tapes of those who may see a member come and go.
+  /// Calls `body` with the tapes of those who may see a member come and go.
   func forEachPresenceTape(seeing member: ClientInfo, _ body: (Tape, WireFormat) -> Void) {
     for (filter, tapes) in presenceTapes where filter.matches(member: member) {
       for format in WireFormat.allCases {

@@ -3,25 +3,26 @@ import Wire
 /// What the backbone thread gives an event loop: one batch per loop and round, in order.
 enum Handover: Sendable {
   case answer(connection: UInt64, tag: UInt64, BrokerResponse)
-  /// An answer that the link gave itself, because of a limit. Apart, so that answers stay small.
+  /// An answer that the link gave itself, because of a limit. Not a form of `answer`, and indirect, so that answers
+  /// stay small.
   indirect case refusal(connection: UInt64, tag: UInt64, RefusalCause, ClientError)
   /// Frames that every subscriber of the channel on this loop gets, encoded once for all loops.
   case frames(ChannelName, EncodedFrames)
-  /// The same on a channel of which some subscribers get only a part: those without a filter get them, and those whose
-  /// filter the publication passes. Apart, so that the others stay small.
+  /// Frames of a publication on a channel of which some subscribers get only a part: those without a filter get them,
+  /// and those whose filter the publication passes. Not a form of `frames`, and indirect, so that those stay small.
   indirect case filteredFrames(ChannelName, EncodedFrames, of: Publication)
-  /// Frames for those subscribers only that asked for joins and leaves. Apart, so that publications stay small.
+  /// Frames for those subscribers only that asked for joins and leaves. Indirect, so that publications stay small.
   indirect case presenceFrames(ChannelName, EncodedFrames, of: ClientInfo)
   case lost(ChannelName)
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)
-  /// Something to be done to connections, and to be confirmed.
+  /// Something to be done to connections, and to be confirmed under this number.
   indirect case sessionOrder(UInt64, SessionOrder)
-  /// Tokens that count no more: the same.
+  /// Tokens that count no more: connections are held against them, and that is confirmed under this number.
   case revoked(UInt64, RevocationTable)
   /// The broker is behind: read client sockets later, or again.
   case holdClients(Bool)
-  /// What the event loop had posted before its mark is with the link.
+  /// The link has everything that the event loop posted before its mark (``RequestAccount``).
   case requestsTaken
 }
 
@@ -30,11 +31,11 @@ struct EncodedFrames: Sendable {
   var json: [UInt8]?
   var protobuf: [UInt8]?
   var lane = Lane.publications
-  /// What it replaces for those who lag, in the lanes that conflate.
+  /// What the message replaces for those who lag, in the lanes that conflate.
   var key = ConflationKey.channel
 
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
 
-  /// Of the message, whose two encodings are one to the link's window.
+  /// Bytes that the message counts for in the link's window, which sees one message and not its two encodings.
   var byteCount: Int { max(json?.count ?? 0, protobuf?.count ?? 0) }
 }

@@ -4,7 +4,7 @@ import Wire
 ///
 /// The hub knows channels and who is on them; how frames get to their sockets is the ``FanOut``'s business.
 final class Hub {
-  /// What waited for a session on a tape that it left for another before its connect result was out.
+  /// Bytes that waited for a session on a tape, when it left that tape for another before its connect result was out.
   private struct Carried {
     let channel: ChannelName
     let bytes: [UInt8]
@@ -14,7 +14,7 @@ final class Hub {
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
-  /// What the clients here filter by.
+  /// The filters of this event loop's clients.
   var filters: ChannelFilters
   private let fanOut: FanOut
   private let namespaces: NamespaceTable
@@ -91,14 +91,14 @@ final class Hub {
 
   func releaseHeld(for session: SessionDriver) {
     // What was published before a subscriber's filter changed goes before what came after.
-    for carried in takeCarried(for: session) { fanOut.hand(carried.bytes, to: session.outlet) }
+    for carried in takeCarried(for: session) { fanOut.send(carried.bytes, to: session.outlet) }
     for channel in held.removeValue(forKey: session.id) ?? [] {
       guard let entry = channels[channel] else { continue }
       for tape in entry.tapes(of: session) { fanOut.release(session.outlet, on: tape) }
     }
   }
 
-  /// The session ends before its connect result: it gets nothing, and leaves its channels next.
+  /// The session ends before its connect result: what was held for it is dropped. It leaves its channels next.
   func discardHeld(for session: SessionDriver) {
     held[session.id] = nil
     dropCarried(for: session) { _ in true }
@@ -106,8 +106,8 @@ final class Hub {
 
   // MARK: Filters
 
-  /// What some may see of a channel has changed. Each moves to another tape, with all that waits for it on the present
-  /// one: nothing is missed, and nothing comes twice.
+  /// What some sessions may see of a channel has changed. Each of them moves to another tape, with all that waits for
+  /// it on the present one: nothing is missed, and nothing comes twice.
   func refilter(on channel: ChannelName, audience: TagFilter?, where isMeant: (SessionDriver) -> Bool) {
     guard var entry = channels[channel] else { return }
     var pending: [(SessionDriver, [UInt8])] = []
@@ -116,17 +116,17 @@ final class Hub {
       if !bytes.isEmpty { pending.append((session, bytes)) }
     }
     channels[channel] = entry
-    // Last: whoever writes may find that a connection is gone, and that ends what it is subscribed to.
+    // Written last: a write may find that its connection is gone, and that ends the session's subscriptions.
     for (session, bytes) in pending {
       if held[session.id]?.contains(channel) == true {
         carry(bytes, for: session, on: channel)
       } else {
-        fanOut.hand(bytes, to: session.outlet)
+        fanOut.send(bytes, to: session.outlet)
       }
     }
   }
 
-  /// - Returns: what waited for the session.
+  /// - Returns: what waited for the session on its tapes.
   private func move(
     _ session: SessionDriver, to audience: TagFilter?, in entry: inout HubChannel, of channel: ChannelName
   ) -> [UInt8] {
@@ -174,14 +174,15 @@ final class Hub {
 
   // MARK: Frames
 
-  /// They go out with the fan-out's next slice, to those without a filter.
+  /// Puts frames on the tapes of subscribers without a filter. They go out with the fan-out's next slice.
   func deliver(_ frames: EncodedFrames, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
     if let frame = frames.json, let tape = entry.tape(.json) { fanOut.append(frame, key: frames.key, to: tape) }
     if let frame = frames.protobuf, let tape = entry.tape(.protobuf) { fanOut.append(frame, key: frames.key, to: tape) }
   }
 
-  /// The same, and to those whose filter it passes. Each filter is asked once, however many share it.
+  /// Puts frames on the tapes of subscribers without a filter, and of those whose filter the publication passes. Each
+  /// filter is asked once, however many share it.
   func deliver(_ frames: EncodedFrames, of publication: Publication, on channel: ChannelName) {
     deliver(frames, on: channel)
     #if MUTATIONS
@@ -202,7 +203,7 @@ final class Hub {
     }
   #endif
 
-  /// - Parameter member: who came or went. Those who may not see it do not hear of it.
+  /// - Parameter member: who came or went. Subscribers who may not see this member do not hear of it.
   func deliverPresence(_ frames: EncodedFrames, of member: ClientInfo, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
     for format in WireFormat.allCases {
@@ -214,7 +215,7 @@ final class Hub {
     }
   }
 
-  /// Tells those who were promised every publication.
+  /// The channel has lost publications: tells the sessions that were promised every one.
   func lose(_ channel: ChannelName) {
     guard let entry = channels[channel] else { return }
     for session in entry.positionedSessions { session.channelLost(channel) }

@@ -64,7 +64,8 @@ struct HubChannel {
     filtered.seats[session.id] = seat
   }
 
-  /// Where a subscriber's publications stand, and its joins and leaves where it gets them.
+  /// The tapes on which a subscriber sits: that of its publications first, then that of joins and leaves if it gets
+  /// them.
   func tapes(of session: SessionDriver) -> [Tape] {
     let seat = seat(of: session)
     let (tape, presence): (Tape?, Tape?)

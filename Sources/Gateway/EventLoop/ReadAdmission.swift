@@ -7,13 +7,13 @@ import Wire
 /// broker and that client's socket at once, and everybody else's publications behind them.
 ///
 /// - **By connection**: only a few bytes of answers are under way to one, and none while it leaves unread what it has
-///   got. What it asks for meanwhile waits in order, so that nothing overtakes: a publish does not go before the subscribe
-///   that stands before it.
-/// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the few
-///   large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
+///   got. What it asks for meanwhile waits in order, so that nothing overtakes: a publish does not go before the
+///   subscribe that stands before it.
+/// - **By event loop**: small reads and large ones have a budget each, so that the many small ones never wait for the
+///   few large ones. Connections take turns: one that asks for much costs the others one of its reads at a time.
 ///
-/// A read is first tried as a small one (``AnswerLimit/isTry``). Only where the broker says that the answer is larger it
-/// is asked again among the large ones.
+/// A read is first tried as a small one (``AnswerLimit/isTry``). Only where the broker says that the answer is larger
+/// it is asked again among the large ones.
 struct ReadAdmission {
   /// All in bytes of answers.
   struct Limits: Equatable, Sendable {
@@ -29,15 +29,16 @@ struct ReadAdmission {
     var request: BrokerRequest
     var tag: UInt64
     var filter: TagFilter?
-    /// The most that it may be answered with; 0 for what only waits because something before it does.
+    /// The most bytes that the request may be answered with; 0 for one that only waits because something before it
+    /// does.
     var cost: Int
-    /// What it is charged when it is asked again without ``AnswerLimit/isTry``; nil: it is not a try.
+    /// What the read is charged when it is asked again without ``AnswerLimit/isTry``; nil: it is not a try.
     var wholeCost: Int?
     /// Milliseconds that never go back.
     var askedAt: Int64
   }
 
-  /// Waiting on one event loop; more are refused. Each connection is bounded long before.
+  /// Requests that may wait on one event loop; more are refused. Each connection is bounded long before.
   static let mostWaiting = 65_536
 
   private struct Queue {
@@ -45,7 +46,7 @@ struct ReadAdmission {
     var head = 0
     var underWay: [UInt64: Ask] = [:]
     var charged = 0
-    /// Its place in one of the lines for the event loop's budgets; nil: it stands in none.
+    /// The connection's place in one of the lines for the event loop's budgets; nil: it stands in none.
     var ticket: UInt64?
     /// The connection has not taken yet what was sent to it.
     var isBehind = false
@@ -55,18 +56,18 @@ struct ReadAdmission {
     var first: Ask? { head < waiting.count ? waiting[head] : nil }
     var isEmpty: Bool { first == nil && underWay.isEmpty }
 
-    /// As far as the connection itself is concerned.
+    /// Whether the connection's own limits let the read go; the event loop's budget is not asked here.
     func mayAsk(_ ask: Ask, limit: Int) -> Bool {
       ask.cost == 0 || !isBehind && (charged == 0 || charged + ask.cost <= limit)
     }
 
-    /// The next, where the ticket is still the connection's.
+    /// The first read, where the ticket is still the connection's and its own limits let the read go.
     func next(_ ticket: UInt64, limit: Int) -> Ask? {
       guard ticket == self.ticket, let ask = first, mayAsk(ask, limit: limit) else { return nil }
       return ask
     }
 
-    /// The first is under way now.
+    /// The first read is under way now: it does not wait any more, and is charged.
     mutating func asked(_ ask: Ask) {
       removeFirst()
       ticket = nil
@@ -89,7 +90,7 @@ struct ReadAdmission {
     /// Tickets that are not their connection's any more are passed over.
     var places: [(connection: UInt64, ticket: UInt64)] = []
     var head = 0
-    /// Of reads under way.
+    /// What the reads of this line that are under way are charged together.
     var charged = 0
 
     var first: (connection: UInt64, ticket: UInt64)? { head < places.count ? places[head] : nil }
@@ -117,7 +118,7 @@ struct ReadAdmission {
   /// Nothing waits, and nothing is charged.
   var isIdle: Bool { queues.isEmpty }
 
-  /// Something of the connection's waits, so what it asks for now has to stand behind it.
+  /// Whether a request of the connection waits here: then what it asks for now has to stand behind that.
   func isWaiting(_ connection: UInt64) -> Bool {
     waitingCount > 0 && queues[connection]?.first != nil
   }
@@ -146,9 +147,10 @@ struct ReadAdmission {
     tidy(connection)
   }
 
-  /// The broker says that the answer to a try is larger than that. It is asked again, before everything that waits.
+  /// The broker says that the answer to a try is larger than the try allowed. The read is asked again as a large one,
+  /// before everything of its connection that waits.
   ///
-  /// - Returns: false where nobody waits for it any more.
+  /// - Returns: false where nobody waits for the answer any more.
   mutating func isTooLarge(_ tag: UInt64, of connection: UInt64) -> Bool {
     guard var ask = release(tag, of: connection) else { return false }
     guard let wholeCost = ask.wholeCost, var queue = queues[connection], !queue.hasEnded else {
@@ -161,7 +163,7 @@ struct ReadAdmission {
     ask.wholeCost = nil
     waitingCount += 1
     queue.waiting.insert(ask, at: queue.head)
-    // It may have stood in the line of small reads, with one that is second now.
+    // The connection's ticket may stand in the line of small reads, for a read that is second now.
     queue.ticket = nil
     queues[connection] = queue
     lineUp(connection)
@@ -177,7 +179,7 @@ struct ReadAdmission {
 
   /// The connection is gone.
   ///
-  /// - Returns: what waited for it and is not asked any more.
+  /// - Returns: its requests that waited and are not asked any more.
   mutating func ended(_ connection: UInt64) -> [Ask] {
     guard !queues.isEmpty, var queue = queues[connection] else { return [] }
     let waiting = Array(queue.waiting[queue.head...])
@@ -191,7 +193,7 @@ struct ReadAdmission {
     return waiting
   }
 
-  /// What has waited since before a time, and is not asked any more.
+  /// Takes out the requests that have waited since before `time`: they are not asked any more.
   mutating func expired(before time: Int64) -> [(connection: UInt64, ask: Ask)] {
     guard waitingCount > 0 else { return [] }
     var expired: [(UInt64, Ask)] = []
@@ -212,7 +214,8 @@ struct ReadAdmission {
 
   // MARK: Out
 
-  /// The next to be asked; nil: the others wait. Call it until then.
+  /// The next request that is to go to the broker, which counts as under way from here on; nil: all that are left wait.
+  /// Call it until it says nil.
   mutating func next() -> (connection: UInt64, ask: Ask)? {
     guard waitingCount > 0 else { return nil }
     return next(in: \.small) ?? next(in: \.large)
@@ -231,7 +234,7 @@ struct ReadAdmission {
       self[keyPath: line].charged += ask.cost
       waitingCount -= 1
       queues[connection]?.asked(ask)
-      // Behind all the others, if it has more.
+      // A connection that has more to ask for stands behind all the others.
       lineUp(connection)
       tidy(connection)
       return (connection, ask)
@@ -243,8 +246,8 @@ struct ReadAdmission {
 
   private func line(of ask: Ask) -> WritableKeyPath<Self, Line> { ask.cost <= limits.small ? \.small : \.large }
 
-  /// A connection that may not ask now lines up when one of its answers has come, or when its socket has taken what it
-  /// got.
+  /// Gives the connection a place in line for its first read. One whose own limits do not let the read go lines up
+  /// later: when one of its answers has come, or when its socket has taken what it got.
   private mutating func lineUp(_ connection: UInt64) {
     guard let queue = queues[connection], queue.ticket == nil, let ask = queue.first,
       queue.mayAsk(ask, limit: limits.connection)

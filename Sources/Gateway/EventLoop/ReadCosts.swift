@@ -12,14 +12,15 @@ struct ReadCosts {
     namespaces = rules.namespaces
   }
 
-  /// Bytes; nil: the answer is small whatever there is.
+  /// The most bytes that the request may be answered with; nil: the answer is small, whatever is stored.
   func most(for request: BrokerRequest) -> Int? {
     if case .call(let call) = request { return call.command.isSearch ? Self.searchBytes : nil }
     guard request.answerLimit != nil else { return nil }
     return comesInPages(request) ? pageBytes : wholeBytes
   }
 
-  /// A page that ends early is asked for again from there; other answers are whole, or none at all.
+  /// Whether the answer may be a page that ends early, and the client asks again from there; other answers are whole,
+  /// or none at all.
   private func comesInPages(_ request: BrokerRequest) -> Bool {
     switch request {
     case .history: true
@@ -33,6 +34,7 @@ struct ReadCosts {
     namespaces.options(for: channel)?.mapMode == .ephemeral
   }
 
-  /// What an app finds for somebody: what it answers with ends there, and its last message goes beyond.
+  /// What a search may be answered with: the broker ends such an answer at 256 KiB, and the last message that it finds
+  /// may go beyond that by its own size.
   private static let searchBytes = 320 << 10
 }

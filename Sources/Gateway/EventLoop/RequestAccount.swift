@@ -1,12 +1,12 @@
 /// How many bytes of requests an event loop posted that the backbone thread is not known to have taken.
 ///
-/// Where both share a processor, the event loop may read sockets for a long time before the other gets its turn. The
-/// mailbox between them is bounded and would refuse; clients wait instead.
+/// Where both threads share a processor, the event loop may read sockets for a long time before the backbone thread
+/// gets to run. The mailbox between them is bounded and would refuse; clients wait instead.
 struct RequestAccount {
-  /// Beyond it, who asks is read later; at half of it they are read again.
+  /// Bytes. Beyond it, clients that ask are read later; at half of it they are read again.
   let window: Int
   private var untaken = 0
-  /// Of ``untaken``, what was posted before the mark that is under way; nil: none is.
+  /// Of ``untaken``, what was posted before the mark that is under way; nil: no mark is.
   private var marked: Int?
 
   init(window: Int) { self.window = window }
@@ -22,7 +22,8 @@ struct RequestAccount {
     return true
   }
 
-  /// The mailbox is full, through others perhaps: who asks is held, and only a mark tells when it goes on.
+  /// The mailbox is full, perhaps through other event loops: the client that asks is held, and only a mark that comes
+  /// back tells when it goes on.
   ///
   /// - Returns: true where a mark is to be posted now.
   mutating func refused() -> Bool {
@@ -33,7 +34,7 @@ struct RequestAccount {
 
   /// The mark has come back.
   ///
-  /// - Returns: true where another one is to be posted: those who are held post nothing that would bring it.
+  /// - Returns: true where another mark is to be posted: clients that are held post nothing that would bring one.
   mutating func taken() -> Bool {
     untaken -= marked ?? 0
     marked = nil

@@ -10,7 +10,7 @@ final class Shard: SessionHost {
   let verifier: any TokenVerifier
   let revocations: Revocations
   let otherVerifier: any TokenVerifier
-  /// What it shares with the other event loops; nil: nobody counts.
+  /// The accounts of users, shared with the other event loops; nil: users are not counted.
   private let accounts: UserAccounts?
   private let refusals: Refusals?
   let checkExecutor: (any TaskExecutor)?
@@ -20,11 +20,11 @@ final class Shard: SessionHost {
   private let fanOut: FanOut
   private let load: ShardLoad
   /// The budget of all that waits; nil where a test needs none.
-  private let egress: LoopEgress?
+  private let egress: EgressShare?
   private let clock: @Sendable () -> SessionTime
   private var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
-  /// What may be answered with much, and so waits for its turn.
+  /// Reads that may be answered with much, and so wait until there is room for the answer.
   private(set) var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
@@ -33,19 +33,19 @@ final class Shard: SessionHost {
   private var heldDrivers: [UInt64: SessionDriver] = [:]
   private var isHolding = false
   private var account: RequestAccount
-  /// What the backbone hands over. Nil until the gateway is put together, and where a test does without.
+  /// Where the backbone hands over. Nil until the gateway is put together, and where a test does without.
   var inbox: ShardMailbox?
-  /// Of the gateway itself; on the first event loop alone.
+  /// The gateway's own requests, whose answers come here; set on the first event loop alone.
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
   private var onEmpty: (() -> Void)?
-  /// Posted since the backbone thread was last woken.
+  /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
   /// Runs its argument when the event loop has worked off the sockets that it found ready.
   private let atTurnsEnd: (@escaping () -> Void) -> Void
-  /// A long burst of requests is begun before it is all read.
+  /// After so many requests the backbone thread is woken: a long burst is begun before it is all read.
   private static let mostQuietRequests = 64
   #if MUTATIONS
     var mutation: GatewayMutation? {
@@ -64,7 +64,7 @@ final class Shard: SessionHost {
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
     rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
-    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
@@ -135,7 +135,7 @@ final class Shard: SessionHost {
     for driver in Array(sessions.values) { driver.shutDown() }
   }
 
-  /// Whoever still waits for an answer is told 3001 without it.
+  /// Ends the sessions that still wait for answers: they are told 3001 without them.
   func shutDownNow() {
     for driver in Array(sessions.values) { driver.shutDownNow() }
   }
@@ -165,7 +165,7 @@ final class Shard: SessionHost {
     driver.holdInput(true)
   }
 
-  /// The reads for which there is room go to the broker.
+  /// Sends the reads for which there is room to the broker.
   private func askNext() {
     while let (connection, ask) = reads.next() {
       guard let driver = sessions[connection], driver.phase != .closed else {
@@ -178,7 +178,8 @@ final class Shard: SessionHost {
     }
   }
 
-  /// What nobody can wait for any longer. Looked for when answers come: whatever waits, waits for one.
+  /// Answers reads that have waited here longer than `requestTimeout` with an error. They are looked for when answers
+  /// come, because a read that waits, waits for the answer to another.
   private func giveUpReads() {
     guard reads.waitingCount > 0 else { return }
     for (connection, ask) in reads.expired(before: time.monotonic - requestTimeout) {
@@ -191,7 +192,7 @@ final class Shard: SessionHost {
 
   private func answer(_ connection: UInt64, _ tag: UInt64, _ response: BrokerResponse) {
     if connection == GatewayCalls.connection {
-      calls?.take(tag: tag, response)
+      calls?.answered(tag: tag, response)
       return
     }
     if case .tooLarge = response, reads.isTooLarge(tag, of: connection) {
@@ -200,7 +201,7 @@ final class Shard: SessionHost {
     }
     let driver = sessions[connection]
     if let driver, driver.takeAnswer(tag: tag, response) { answered.append(driver) }
-    // Behind the session, which has taken its place on the channel by now or never will.
+    // After the session took the answer: by now it has its seat on the channel, or never will.
     hub.filters.end(connection: connection, tag: tag)
     reads.answered(tag, of: connection, isBehind: driver?.isBehind ?? false)
   }
@@ -218,10 +219,10 @@ final class Shard: SessionHost {
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
     if case .unsubscribe = request {
-      // Always taken: a broker that is never told believes in a subscriber who is gone.
+      // An unsubscribe is always taken: a broker that is never told believes in a subscriber who is gone.
       cost = 0
     } else if isHolding || account.isOverdrawn {
-      hold(driver)
+      pauseInput(of: driver)
     }
     if uplink.post(message, cost: cost, wakes: false) {
       if account.post(cost) { mark(wakes: false) }
@@ -233,14 +234,15 @@ final class Shard: SessionHost {
         reads.answered(tag, of: driver.id, isBehind: false)
         return driver.brokerAnswered(tag: tag, .failed(.internalError.saying("the server ends; connect again")))
       }
-      hold(driver)
+      pauseInput(of: driver)
       if account.refused() { mark(wakes: true) }
     }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
 
-  /// Without cost it is refused only where the backbone thread has ended, and with it all that is held.
+  /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
+  /// that is held ends as well.
   private func mark(wakes: Bool) { _ = uplink.post(.mark(loop: loopIndex), cost: 0, wakes: wakes) }
 
   /// Sockets that became readable together are all read first: where the backbone thread has to share a processor with
@@ -254,8 +256,8 @@ final class Shard: SessionHost {
     }
   }
 
-  /// What was posted goes to the broker and comes back, on this very thread where the broker is in this process and at
-  /// rest.
+  /// Runs what was posted: where the broker is in this process and its turn is free, requests go there and answers come
+  /// back on this very thread.
   private func runBackbone() {
     guard quietRequests > 0 else { return }
     quietRequests = 0
@@ -270,16 +272,16 @@ final class Shard: SessionHost {
     uplink.wake()
   }
 
-  /// Backpressure reaches who asks: its socket is read later, so its own sends begin to wait.
-  private func hold(_ driver: SessionDriver) {
+  /// Backpressure reaches the client that asks: its socket is read later, so its own sends begin to wait.
+  private func pauseInput(of driver: SessionDriver) {
     guard heldDrivers.updateValue(driver, forKey: driver.id) == nil else { return }
     driver.holdInput(true)
   }
 
   // MARK: From the broker
 
-  /// What the backbone thread hands over, in order.
-  func take(_ batch: [Handover]) {
+  /// Carries out what the backbone thread has handed over, in order.
+  func carryOut(_ batch: [Handover]) {
     for handover in batch {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)
@@ -303,7 +305,7 @@ final class Shard: SessionHost {
         isHolding = hold
         releaseClients()
       case .requestsTaken:
-        // Nobody else may wake it: all are held.
+        // The mark wakes the backbone thread: all clients may be held, so that nothing else would.
         if account.taken() { mark(wakes: true) }
         releaseClients()
       }
@@ -318,7 +320,7 @@ final class Shard: SessionHost {
     answered.removeAll(keepingCapacity: true)
   }
 
-  /// What stands on the tapes goes out, for as long as a slice lasts.
+  /// Sends what stands on the tapes, for as long as a slice lasts.
   func runSlice() {
     wakeBackbone()
     fanOut.runSlice()
@@ -333,14 +335,15 @@ final class Shard: SessionHost {
     relieved(driver)
   }
 
-  /// The connection has taken most of the answers that it got: it may have more.
+  /// The connection has taken most of the answers that it got, so it may have more: its reads that wait may go.
   func relieved(_ driver: SessionDriver) {
     reads.drained(driver.id)
     askNext()
     wakeBackbone()
   }
 
-  /// Nobody waits any longer for what the connection asked for.
+  /// The connection is gone: its requests that still wait here are answered with an error, because nobody waits for
+  /// them.
   func closed(_ driver: SessionDriver) {
     for ask in reads.ended(driver.id) { driver.brokerAnswered(tag: ask.tag, .failed(.internalError)) }
   }
@@ -355,14 +358,15 @@ final class Shard: SessionHost {
 
   // MARK: Orders
 
-  /// Looks at every session: whom an order means is not worth an index that each connection would have to pay for.
+  /// Looks at every session: finding whom an order means is not worth an index that each connection would have to pay
+  /// for.
   private func carryOut(_ order: SessionOrder) {
     switch order {
     case .disconnect(let target, let code):
       for driver in sessions(target) { driver.disconnect(code) }
     case .unsubscribe(let target, let channel, let code):
       for driver in sessions(target) { driver.removeSubscription(channel, code) }
-    case .revoke: break  // Comes as a table.
+    case .revoke: break  // Revocations come as a table (`Handover.revoked`).
     }
   }
 
@@ -370,7 +374,8 @@ final class Shard: SessionHost {
     sessions.values.filter { target.includes(user: $0.user, client: $0.client, session: $0.sessionID) }
   }
 
-  /// Without cost it is refused only where the backbone thread has ended, and with it whoever waits.
+  /// Confirms an order, without cost: the mailbox refuses it only where the backbone thread has ended, and whoever
+  /// waits for it as well.
   private func confirm(_ order: UInt64) {
     if order != 0 { _ = uplink.post(.obeyed(order), cost: 0, wakes: true) }
   }
@@ -417,12 +422,12 @@ final class Shard: SessionHost {
 }
 
 extension BrokerRequest {
-  /// Never waits: a broker that is not told believes in a subscriber who is gone. Nothing of the same subscription can be
-  /// waiting, for a session ends none before its answer.
+  /// Whether this is an unsubscribe, which never waits: a broker that is not told believes in a subscriber who is gone.
+  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer.
   fileprivate var endsSubscription: Bool { if case .unsubscribe = self { true } else { false } }
 }
 
 extension SessionDriver {
-  /// So much of what the client asked for waits for its socket that it gets no more answers for now.
+  /// Whether so much of what the client asked for waits for its socket that it gets no more answers for now.
   fileprivate var isBehind: Bool { outlet.isFull }
 }

@@ -11,11 +11,11 @@ final class ShardMailbox: Sendable {
     var batch: [Handover] = []
     var bytes = 0
     var isClosed = false
-    /// The event loop is about to take what is handed over, without being told.
+    /// The event loop is about to call ``take()`` by itself, and need not be told.
     var isTakenSoon = false
   }
 
-  /// Handed over, and not taken by the event loop yet: what comes meanwhile is taken along.
+  /// What was handed over and not taken by the event loop yet; what comes before it does is taken along.
   private let waiting = Mutex(Waiting())
 
   init(eventLoop: any EventLoop, shard: NIOLoopBound<Shard>, load: ShardLoad) {
@@ -39,7 +39,8 @@ final class ShardMailbox: Sendable {
     }
   }
 
-  /// The event loop ends: what comes from here on has no reader. It must not be told to an event loop that is gone.
+  /// The event loop ends: what is handed over from here on is dropped, because an event loop that is gone must be given
+  /// no task.
   func close() { waiting.withLock { $0.isClosed = true } }
 
   /// On the event loop: it will call ``take()`` now, and need not be told.
@@ -56,7 +57,7 @@ final class ShardMailbox: Sendable {
       return waiting
     }
     if taken.batch.isEmpty { return }
-    shard.value.take(taken.batch)
+    shard.value.carryOut(taken.batch)
     load.taken(taken.bytes)
   }
 }
@@ -64,13 +65,13 @@ final class ShardMailbox: Sendable {
 /// How much of what the backbone thread handed over an event loop has still to work off: what the broker is told, so
 /// that it sends no more than there is room for.
 final class ShardLoad: Sendable {
-  /// Worked off since the broker was last told, this is worth telling before the next heartbeat.
+  /// So many bytes worked off since the broker was last told are worth telling it before the next heartbeat.
   private static let worthTelling = 256 << 10
 
   private let uplink: Mailbox<UplinkMessage>
-  /// Handed over, and not looked at yet.
+  /// Bytes handed over, and not looked at yet.
   private let waiting = Atomic<Int>(0)
-  /// On tapes, for subscribers that are still to be visited.
+  /// Bytes on tapes, for subscribers that are still to be visited.
   private let backlog = Atomic<Int>(0)
   private let untold = Atomic<Int>(0)
 
@@ -80,8 +81,8 @@ final class ShardLoad: Sendable {
     UInt64(max(0, waiting.load(ordering: .relaxed)) + max(0, backlog.load(ordering: .relaxed)))
   }
 
-  /// Something was handed over that the event loop has not looked at. Its descriptors do not show that: a loop that works
-  /// is not woken for a task.
+  /// Whether something was handed over that the event loop has not looked at. The loop's descriptors do not show that:
+  /// a loop that works is not woken for a task.
   var isHandoverWaiting: Bool { waiting.load(ordering: .relaxed) > 0 }
 
   func handOver(_ bytes: Int) { waiting.add(bytes, ordering: .relaxed) }
@@ -92,7 +93,7 @@ final class ShardLoad: Sendable {
     tell()
   }
 
-  /// From the event loop, after each slice.
+  /// The event loop says after each slice how many bytes stand on its tapes for subscribers still to be visited.
   func report(backlogBytes: Int) {
     backlog.store(backlogBytes, ordering: .relaxed)
     tell()

@@ -21,8 +21,9 @@ final class BackboneDealer {
     try socket.connect(endpoint.address)
   }
 
-  /// Where no broker is there, it waits in the pipe for the next one, which answers what it does not know with a reset.
-  /// One that is refused is no loss: it stays in the account, and the next session asks again.
+  /// Sends a message to the broker. Where no broker is there, it waits in the pipe for the next one, which answers what
+  /// it does not know with a reset. A message that the socket refuses is no loss: its request stays among those without
+  /// an answer, and the link's next session asks again.
   func send(_ message: LinkMessage) { try? socket.send(multipart: [message.header.bytes, message.body.bytes]) }
 
   /// Reads what waits, up to `limit` messages.

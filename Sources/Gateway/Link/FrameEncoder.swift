@@ -14,7 +14,7 @@ struct FrameEncoder {
     of publication: Publication, on channel: ChannelName, for audience: Audience
   ) -> EncodedFrames? {
     guard let options = namespaces.options(for: channel) else { return nil }
-    // Whom a publication is for has been decided by now.
+    // The tags that say whom a publication is for have done their work by now, and are not for clients.
     var publication = options.app == nil ? publication : publication.withoutAudienceTags
     // Without history there is nothing to recover, and an SDK that is told an offset would believe that there is.
     if !options.keepsHistory { publication.offset = 0 }

@@ -2,37 +2,39 @@ import Wire
 
 /// What the broker's answers mean for sessions, channels and members.
 extension GatewayLink {
-  func settle(
+  func answered(
     _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     // Unknown ids are answers to requests that were asked twice, or given up.
     if let subscribe = pending.sessionSubscribe(reply.id) {
-      // Checked while the request still stands: the next session asks it again, and its session is answered then.
+      // Checked before the request is removed: where the check throws, the link's next session asks it again, and the
+      // client's session is answered then.
       try checkOrder(of: reply.response, to: subscribe)
     }
     guard let request = pending.remove(reply.id) else { return }
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
-        settle(
+        answered(
           subscribe, reply.response, for: source, format, isFiltered: filteredUnderWay.remove(request.id) != nil,
           at: now, into: &effects)
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
-    case .resync: settleResync(request, reply.response, into: &effects)
+    case .resync: resynced(request, reply.response, into: &effects)
     }
     releaseClients(into: &effects)
   }
 
-  /// Half the window, so that sockets are not stopped and started for every message.
+  /// Lets clients be read again at half the window, so that sockets are not stopped and started for every message.
   func releaseClients(into effects: inout [GatewayLinkEffect]) {
     guard isHolding && pending.bytes <= configuration.uplinkWindowBytes / 2 else { return }
     isHolding = false
     effects.append(.holdClients(false))
   }
 
-  /// One ordered pipe: whoever subscribes later must find the stream exactly where the others are.
+  /// Throws where a subscriber is answered with another position than the channel's: the pipe is ordered, so whoever
+  /// subscribes later must find the stream exactly where the others are.
   func checkOrder(
     of response: BrokerResponse, to subscribe: BrokerRequest.SubscribeRequest
   ) throws(MalformedMessage) {
@@ -42,7 +44,7 @@ extension GatewayLink {
     if position != subscribed.position { throw MalformedMessage() }
   }
 
-  func settle(
+  func answered(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
     _ format: WireFormat, isFiltered: Bool, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
@@ -83,7 +85,8 @@ extension GatewayLink {
     if channel.hasSubscribers { effects.append(.lost(name, audience: channel.audience)) }
   }
 
-  /// The same client's earlier, late subscribe was left standing for the sake of this one, which failed.
+  /// Undoes an earlier subscribe of the same client that came too late, and was left standing for the sake of this one,
+  /// which has failed.
   func endLateMember(
     of subscribe: BrokerRequest.SubscribeRequest, on channel: LinkChannel, at now: Int64,
     into effects: inout [GatewayLinkEffect]
@@ -121,7 +124,7 @@ extension GatewayLink {
     }
   }
 
-  func settleResync(
+  func resynced(
     _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
   ) {
     guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }
@@ -143,7 +146,7 @@ extension GatewayLink {
     channel.position = subscribed.position
     if subscribed.recovered {
       counters.channelsRefilled += 1
-      // What came live since it was asked for has been handed on already.
+      // Publications that came live since the channel was asked for have been handed on already.
       for publication in subscribed.publications where channel.hasSubscribers && publication.offset > position.offset {
         handOn(publication, on: subscribe.channel, channel, into: &effects)
       }
@@ -152,7 +155,8 @@ extension GatewayLink {
     }
   }
 
-  /// What a member may see can have changed while the link was down, and nobody could be told.
+  /// Takes over what a user may see of the channel: it can have changed while the link was down, and nobody could be
+  /// told.
   func readmit(
     _ user: String, to channel: ChannelName, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
   ) {
@@ -163,7 +167,7 @@ extension GatewayLink {
     case .failed(let error) where error.code == ClientError.permissionDenied.code:
       changeAudience(LinkAudience(channel: channel, user: user, .refused, audience: nil), into: &effects)
     default:
-      // Nobody knows what they may see now: what was missed has to wait until somebody does.
+      // It is not known what the user may see now: what was missed has to wait until it is.
       noteBehind(channel)
     }
   }

@@ -12,7 +12,8 @@ extension GatewayLink {
         let news = RevocationTable(revocations)
         return effects.append(.revoked(order.id, news: news, all: self.revocations))
       }
-      // What a new session begins with. Until all of it is here, what was known before counts.
+      // The whole table, with which a new session of the link begins: it comes in parts, and until all of them are
+      // here, the table known before counts.
       var incoming = replacesAll ? RevocationTable() : open.incomingRevocations ?? RevocationTable()
       for revocation in revocations { incoming.insert(revocation) }
       whileOpen { $0.incomingRevocations = isComplete ? nil : incoming }
@@ -28,7 +29,7 @@ extension GatewayLink {
     send(.obeyed(LinkObeyed(id: id)), at: now, into: &effects)
   }
 
-  /// Those whose end has come are of no use: no such token holds any more.
+  /// Forgets revocations that have expired: every token that they could hit has expired as well.
   ///
   /// - Parameter wall: seconds since 1970.
   func forgetRevocations(expiredBy wall: Int64) { revocations.removeExpired(at: wall) }

@@ -45,7 +45,7 @@ extension GatewayLink {
     for member in channel.members.values.sorted(by: { $0.client < $1.client }) {
       add(.subscribe(.init(channel: name, member: member)), .resync, at: now, into: &effects)
     }
-    // Whom the broker shows to nobody: what they may see can have changed as well.
+    // Users whom the broker knows to subscribe and shows to nobody: what they may see can have changed as well.
     for user in channel.unseenUsers {
       let ask = BrokerRequest.SubscribeRequest(
         channel: name, member: ClientInfo(user: user, client: ""), isPresent: false)
@@ -53,8 +53,8 @@ extension GatewayLink {
     }
   }
 
-  /// Members first: what a member may see can have changed, and must be known before anything is handed on that was
-  /// missed.
+  /// Asks for one channel anew. Members first: what a member may see can have changed, and must be known before
+  /// anything is handed on that was missed.
   func resync(
     _ name: ChannelName, _ channel: LinkChannel, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {

@@ -10,9 +10,9 @@ public struct GatewayLinkConfiguration: Sendable {
   /// Silence after which the broker is taken for gone.
   public var brokerTimeout: Int64 = 5000
   public var requestTimeout: Int64 = 10_000
-  /// What may be under way to the broker before client sockets are read later.
+  /// Bytes of requests that may be under way to the broker before client sockets are read later.
   public var uplinkWindowBytes = 1 << 20
-  /// The broker is told of so many bytes worked off at the latest.
+  /// Bytes that the event loops have worked off after which the broker is told at the latest.
   public var acknowledgeBytes: UInt64 = 1 << 20
   /// Subscribers of one channel on this gateway, on all its event loops: error 106. 0: any number.
   public var maximumSubscribers = 0
@@ -46,7 +46,7 @@ public final class GatewayLink {
 
   /// What counts between a welcome and the end of its session.
   struct OpenLink {
-    /// So much is worth a message: often enough for the broker's window never to wait for it.
+    /// Bytes worked off that are worth a message to the broker: so few that its window never waits for one.
     let acknowledgeBytes: UInt64
     var acknowledgedBytes: UInt64 = 0
     /// All revoked tokens, while they come in parts.
@@ -85,13 +85,13 @@ public final class GatewayLink {
   @discardableResult
   func whileOpen<Result>(_ body: (inout OpenLink) -> Result) -> Result? {
     guard case .open(var open) = state else { return nil }
-    // What it holds has one owner meanwhile, so that changing it copies nothing.
+    // What `open` holds has one owner meanwhile, so that changing it copies nothing.
     state = .opening(patience: 0)
     defer { state = .open(open) }
     return body(&open)
   }
 
-  /// No session holds any more. Whoever waited for a welcome goes on waiting as patiently.
+  /// Ends the session, if there is one. A link that waits for a welcome goes on waiting as patiently.
   func close() {
     if isOpen { state = .opening(patience: configuration.heartbeatInterval) }
   }
@@ -133,7 +133,8 @@ public final class GatewayLink {
     }
   }
 
-  /// Counted here, since the broker sees a gateway once for each channel, however many of its clients are on it.
+  /// Whether the channel has as many subscribers as are allowed. They are counted here, since the broker sees a gateway
+  /// once for each channel, however many of its clients are on it.
   private func isFull(_ name: ChannelName) -> Bool {
     configuration.maximumSubscribers > 0
       && (channels[name]?.subscriberCount ?? 0) >= configuration.maximumSubscribers
@@ -213,7 +214,7 @@ public final class GatewayLink {
         OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1
       resync(at: now, into: &effects)
-    case .reply(let reply): try settle(reply, at: now, into: &effects)
+    case .reply(let reply): try answered(reply, at: now, into: &effects)
     case .publication(let live): try deliver(live, into: &effects)
     case .join(let event):
       guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }
@@ -233,7 +234,8 @@ public final class GatewayLink {
   func deliver(
     _ message: LinkPublication, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
-    // Without a position: left over from an interest that ended, or that begins with an answer still to come.
+    // A publication on a channel without a position is left over from an interest that ended, or comes before the
+    // answer with which an interest begins.
     guard let channel = channels[message.channel], let position = channel.position else { return }
     guard position.offset < .max, message.publication.offset == position.offset + 1 else { throw MalformedMessage() }
     channel.position?.offset = message.publication.offset
@@ -309,15 +311,16 @@ public final class GatewayLink {
     send(.gatewayHeartbeat(GatewayHeartbeat(consumedBytes: consumed)), at: now, into: &effects)
   }
 
-  /// The session is told; what the broker makes of the request later is undone or ignored.
+  /// Answers a session's request with an error; what the broker makes of it later is undone or ignored.
   func giveUp(_ request: PendingRequest, into effects: inout [GatewayLinkEffect]) {
     guard case .session(let source, _) = request.purpose else { return }
     filteredUnderWay.remove(request.id)
     switch request.request {
-    case .unsubscribe: return  // Nothing to give up: it is done when the link is back, by itself.
+    case .unsubscribe: return  // Not given up: it is done by itself when the link is back.
     case .subscribe where request.wasSent: pending.abandon(request.id)
     case .subscribe(let subscribe):
-      // The broker never heard of it. Through a long outage, clients try again and again.
+      // The broker never heard of it, so nothing has to be undone, and nothing kept: through a long outage, clients try
+      // again and again.
       _ = pending.remove(request.id)
       if let channel = channels[subscribe.channel] {
         channel.underWay -= 1

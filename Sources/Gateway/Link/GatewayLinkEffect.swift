@@ -19,7 +19,7 @@ public struct GatewayRequest: Sendable {
   /// In what encoding a subscriber wants its publications.
   public var format: WireFormat
   public var request: BrokerRequest
-  /// Of a subscribe: whether the subscriber wants only a part of the channel. Which part, its event loop knows.
+  /// For a subscribe, whether the subscriber wants only a part of the channel. Which part, its event loop knows.
   public var isFiltered: Bool
 
   public init(source: RequestSource, format: WireFormat, request: BrokerRequest, isFiltered: Bool = false) {
@@ -30,16 +30,17 @@ public struct GatewayRequest: Sendable {
   }
 }
 
-/// What the gateway's end of the link wants done. Those for event loops must reach each loop in this order: an answer
+/// What the gateway's end of the link wants done. Effects for event loops must reach each loop in this order: an answer
 /// to a subscribe stands between what came before it and what comes after.
 public enum GatewayLinkEffect: Sendable, Equatable {
-  /// To the broker.
+  /// Goes to the broker.
   case send(LinkMessage)
   case answer(RequestSource, BrokerResponse)
   /// An answer that the broker was not asked for, since the request meets a limit of this gateway.
   case refusal(RequestSource, RefusalCause, ClientError)
   case publication(ChannelName, Publication, audience: Audience)
-  /// The same on a channel of which some subscribers get only a part: which, their event loops find out.
+  /// A publication on a channel of which some subscribers get only a part: which of them get it, their event loops find
+  /// out.
   case filteredPublication(ChannelName, Publication, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
@@ -47,9 +48,9 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   case audienceChanged(LinkAudience, audience: Audience)
   /// Pictures that nobody may see any more.
   case discard([String])
-  /// For every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have carried it out.
+  /// An order for every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have carried it out.
   case sessionOrder(UInt64, SessionOrder)
-  /// The same for tokens that count no more.
+  /// Tokens that count no more, for every event loop; ``GatewayLink/obeyed(_:at:into:)`` when all of them have looked.
   ///
   /// - Parameters:
   ///   - news: what connections have to be held against.
@@ -81,12 +82,18 @@ public struct Audience: Sendable, Equatable {
   }
 }
 
-/// What an operator watches.
+/// What an operator watches of the link, counted since the start.
 public struct GatewayLinkCounters: Sendable, Equatable {
+  /// Sessions that the broker welcomed.
   public var sessions: UInt64 = 0
+  /// Messages that were not the next of their session: each ends it.
   public var gaps: UInt64 = 0
+  /// Resets that the broker sent.
   public var resets: UInt64 = 0
+  /// Channels brought up to date in a new session with all that was missed.
   public var channelsRefilled: UInt64 = 0
+  /// Channels on which something was missed that cannot be had any more.
   public var channelsLost: UInt64 = 0
+  /// Requests answered with an error because the broker took too long.
   public var requestsTimedOut: UInt64 = 0
 }

@@ -15,14 +15,14 @@ final class LinkChannel {
     let isPresent: Bool
     /// The client asked for a part of the channel.
     let isFiltered: Bool
-    /// What the broker lets it see; nil: everything.
+    /// What the broker lets the subscriber see; nil: everything.
     var allowed: TagFilter?
 
     var getsPart: Bool { isFiltered || allowed != nil }
   }
 
-  /// What was handed on last; nil until the first subscribe is answered, and whatever comes before that is left over
-  /// from an interest that ended.
+  /// Position of what was handed on last; nil until the first subscribe is answered, and whatever comes before that is
+  /// left over from an interest that ended.
   var position: StreamPosition?
   /// Subscribes that the broker has not answered yet.
   var underWay = 0
@@ -30,7 +30,7 @@ final class LinkChannel {
   private var known: [SubscriberKey: KnownSubscriber] = [:]
   /// Subscribers who get only a part of the channel: their event loops hold each publication against their filters.
   private var partial = 0
-  /// Those whom the broker holds in the channel's presence on our behalf.
+  /// Clients whom the broker holds in the channel's presence on this gateway's behalf, by their ids.
   var members: [String: ClientInfo] = [:]
 
   /// Members of a subscribe that was given up and done after all, whose client had asked again by then.
@@ -38,10 +38,10 @@ final class LinkChannel {
 
   init(loops: Int) { counts = SubscriberCounts(loops: loops) }
 
-  /// Of everybody, with a filter or without.
+  /// The event loops and encodings of all subscribers, with a filter or without.
   var audience: Audience { counts.audience }
   var hasSubscribers: Bool { audience.loops != 0 }
-  /// On this gateway, those who are about to be included.
+  /// Subscribers on this gateway, with those whose subscribe is under way.
   var subscriberCount: Int { counts.total + underWay }
   var isInUse: Bool { hasSubscribers || underWay > 0 }
   var isFiltered: Bool { partial > 0 }
@@ -78,9 +78,9 @@ final class LinkChannel {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// What a user may see has changed.
+  /// Notes what a user may see of the channel from now on.
   ///
-  /// - Returns: whether this changes anything here.
+  /// - Returns: whether that changes anything for a subscriber here.
   func allow(_ user: String, to allowed: TagFilter?) -> Bool {
     var hasChanged = false
     for (key, subscriber) in known where subscriber.user.hasSameBytes(as: user) && subscriber.allowed != allowed {

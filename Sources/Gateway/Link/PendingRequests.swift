@@ -18,7 +18,7 @@ struct PendingRequest {
   /// True once it was given to the pipe: the broker may have done it.
   var wasSent = false
 
-  /// What it takes of the uplink's window.
+  /// How many bytes the request takes of the uplink's window.
   var byteCount: Int { 128 + request.payloadBytes }
 }
 
@@ -36,14 +36,14 @@ struct PendingRequests {
   private(set) var bytes = 0
   private(set) var nextID: UInt64 = 1
 
-  /// Some megabytes, which are not given back: a busy gateway would ask for them again at once.
+  /// Places whose memory, some megabytes, is not given back: a busy gateway would ask for it again at once.
   private static let placesKept = 16_384
 
   var isEmpty: Bool { count == 0 }
   /// Places that the order takes, those of answered requests included.
   var places: Int { ids.count }
 
-  /// The oldest without an answer; where there is none, the next to be made.
+  /// Id of the oldest request without an answer; where there is none, of the next to be made.
   var oldest: UInt64 { head < ids.count ? ids[head] : nextID }
 
   /// - Returns: the id of the request, which is ``nextID`` before.
@@ -90,7 +90,7 @@ struct PendingRequests {
   /// All of them, oldest first.
   var all: [PendingRequest] { requests[head...].compactMap { $0 } }
 
-  /// The oldest whose deadline has passed, in order. Deadlines rise with ids.
+  /// Requests of sessions whose deadline has passed, oldest first. Deadlines rise with ids.
   func expired(at now: Int64) -> [PendingRequest] {
     var expired: [PendingRequest] = []
     for pending in requests[head...] {
@@ -103,7 +103,7 @@ struct PendingRequests {
 
   private func place(of id: UInt64) -> Int? {
     guard id < nextID else { return nil }
-    // Right where no id is missing behind it, as nearly always.
+    // This guess is right where no later id has been taken out, as nearly always.
     let back = nextID - id
     if back <= UInt64(ids.count) {
       let place = ids.count - Int(back)
@@ -124,7 +124,7 @@ struct PendingRequests {
       requests.removeAll(keepingCapacity: requests.capacity <= Self.placesKept)
       head = 0
     } else if ids.count > 1024 && ids.count > 2 * count {
-      // Also where the oldest stays unanswered: its successors must not keep their places for ever.
+      // Needed where the oldest stays unanswered: the answered ones after it must not keep their places for ever.
       ids = ids.indices[head...].filter { requests[$0] != nil }.map { ids[$0] }
       requests = requests[head...].filter { $0 != nil }
       head = 0

@@ -4,7 +4,7 @@ import Wire
 struct SubscriberCounts {
   /// `counts[loop * 2 + format]`
   private var counts: [Int]
-  /// On all event loops, in both encodings.
+  /// Subscribers on all event loops, in both encodings.
   private(set) var total = 0
   private(set) var audience = Audience()
 

@@ -1,4 +1,3 @@
-import Foundation
 public import Wire
 
 extension PictureBroker {
@@ -26,10 +25,8 @@ extension PictureBroker {
         call(.uploadKey(id: id, upload: upload), user) { result in
           answer(
             result.flatMap { reply in
-              guard let reply = try? JSONDecoder().decode(UploadKeyReply.self, from: Data(reply)),
-                let key = Data(base64Encoded: reply.key)
-              else { return .failure(.internalError) }
-              return .success(Array(key))
+              guard let key = Self.key(in: Self.fields(reply)) else { return .failure(.internalError) }
+              return .success(key)
             })
         }
       },
@@ -37,10 +34,11 @@ extension PictureBroker {
         call(.pictureKey(id: id), user) { result in
           answer(
             result.flatMap { reply in
-              guard let reply = try? JSONDecoder().decode(KeyReply.self, from: Data(reply)),
-                let key = Data(base64Encoded: reply.key)
-              else { return .failure(.internalError) }
-              return .success(PictureKey(type: reply.type, key: Array(key)))
+              let fields = Self.fields(reply)
+              guard let type = fields?["type"]?.string, let key = Self.key(in: fields) else {
+                return .failure(.internalError)
+              }
+              return .success(PictureKey(type: type, key: key))
             })
         }
       },
@@ -48,24 +46,19 @@ extension PictureBroker {
         call(.gonePictures(ids), Self.nobody) { result in
           answer(
             result.flatMap { reply in
-              guard let reply = try? JSONDecoder().decode([String: [String]].self, from: Data(reply)),
-                let gone = reply["gone"]
-              else { return .failure(.internalError) }
-              return .success(gone)
+              guard let gone = Self.fields(reply)?["gone"]?.array else { return .failure(.internalError) }
+              return .success(gone.compactMap(\.string))
             })
         }
       })
   }
 
-  /// The gateway asks for itself; the app does not look at who it is.
+  /// The user of a question that the gateway asks for itself; the app does not look at it.
   private static let nobody = "-"
 
-  private struct UploadKeyReply: Decodable {
-    var key: String
-  }
+  private static func fields(_ reply: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: reply))?.object }
 
-  private struct KeyReply: Decodable {
-    var type: String
-    var key: String
+  private static func key(in fields: JSONObject?) -> [UInt8]? {
+    fields?["key"]?.string.flatMap { Base64.standard.bytes($0.utf8) }
   }
 }

@@ -1,12 +1,12 @@
 import Metrics
 import Synchronization
 
-/// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the disk
-/// now and then, and of an upload a chunk and what waits behind it.
+/// How many requests for pictures are under way, in all and for each user: each holds a connection, a thread of the
+/// disk now and then, and of an upload a chunk and what waits behind it.
 final class PictureBudget: Sendable {
   private struct State {
     var total = 0
-    /// No number is 0.
+    /// Requests under way of each user who has any.
     var users: [String: Int] = [:]
     var bytesWaiting = 0
   }
@@ -53,7 +53,7 @@ final class PictureBudget: Sendable {
   var underWay: Int { state.withLock(\.total) }
   func underWay(of user: String) -> Int { state.withLock { $0.users[user] ?? 0 } }
   var users: Int { state.withLock(\.users.count) }
-  /// Of uploads, come and not written yet.
+  /// Bytes of uploads that have come and are not written yet.
   var bytesWaiting: Int { state.withLock(\.bytesWaiting) }
 }
 

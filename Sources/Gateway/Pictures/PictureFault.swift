@@ -1,6 +1,6 @@
 /// Why the store does not take or give a picture.
 enum PictureFault: Error, Sendable, Equatable {
-  /// What comes does not continue what is here, which ends at the offset.
+  /// The request's bytes do not continue what is stored of the picture, which ends at this offset.
   case offset(Int)
   /// The size is another than that of the upload that is under way, or ended.
   case otherSize(Int)

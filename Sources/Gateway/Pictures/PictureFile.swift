@@ -43,8 +43,8 @@ enum PictureFile {
   /// How chunks stand in a file.
   enum Layout: Sendable, Equatable {
     case current
-    /// As before, for pictures that were taken in then: no upload and size in the header, and the nonce is the chunk's
-    /// number.
+    /// The layout before the current one, for pictures that were taken in then: no upload and size in the header, and
+    /// the nonce is the chunk's number.
     case old
 
     var headerBytes: Int { self == .current ? 4 + ownerBytes + uploadBytes + 8 : 4 + ownerBytes }
@@ -57,8 +57,8 @@ enum PictureFile {
 
   static let longestHeader = Layout.current.headerBytes
 
-  /// - Parameter fileBytes: of the whole file.
-  /// - Throws: where no file of ours begins so.
+  /// - Parameter fileBytes: size of the whole file.
+  /// - Throws: ``PictureFault/damaged`` where no picture's file begins so.
   static func header(_ bytes: [UInt8], fileBytes: Int) throws -> Header {
     if bytes.count >= Layout.current.headerBytes, bytes.starts(with: magic) {
       let size = bytes[(4 + ownerBytes + uploadBytes)..<longestHeader].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -75,7 +75,8 @@ enum PictureFile {
     return Header(owner: Array(bytes[4..<(4 + ownerBytes)]), upload: [], total: total, layout: .old)
   }
 
-  /// Whose it is, without saying so: ids are random, so that the sum cannot be looked up.
+  /// Says whose the picture is without naming the user: ids are random, so that the hash cannot be looked up in a
+  /// table.
   private static func ownerTag(id: String, user: String) -> [UInt8] {
     Digest.sha256.hash(Array("fanfare picture of \(id)\u{0}\(user)".utf8))
   }
@@ -113,7 +114,8 @@ enum PictureFile {
 
   static func chunkCount(ofPicture bytes: Int) -> Int { (bytes + chunkBytes - 1) / chunkBytes }
 
-  /// How much of a picture is in a file of that size: whole chunks, or all of it. What is half there counts for nothing.
+  /// How many bytes of a picture are in a file of that size: whole chunks, or all of it. A chunk that is half there
+  /// counts for nothing.
   static func offset(inFile bytes: Int, _ header: Header) -> Int {
     if bytes >= header.layout.fileBytes(ofPicture: header.total) { return header.total }
     let chunks = max(0, bytes - header.layout.headerBytes) / (chunkBytes + header.layout.overheadBytes)

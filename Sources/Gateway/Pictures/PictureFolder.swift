@@ -18,7 +18,7 @@ struct OpenPicture: ~Copyable {
     close(descriptor)
   }
 
-  /// To read.
+  /// Opens the file to read.
   static func reading(_ path: String) throws -> OpenPicture {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -28,9 +28,10 @@ struct OpenPicture: ~Copyable {
     return OpenPicture(descriptor)
   }
 
-  /// To write, alone among all gateways that use the folder: a lock that ends with this, or with the process.
+  /// Opens the file to write, alone among all gateways that use the folder: the lock ends with this value, or with the
+  /// process.
   ///
-  /// - Throws: ``PictureFault/busy`` where another writes.
+  /// - Throws: ``PictureFault/busy`` where another writes, ``PictureFault/superseded`` where the file is gone.
   static func writing(_ path: String, creates: Bool = false) throws -> OpenPicture {
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (creates ? O_CREAT : 0), 0o600)
     guard descriptor >= 0 else {
@@ -89,16 +90,16 @@ struct OpenPicture: ~Copyable {
     guard ftruncate(descriptor, off_t(offset + bytes.count)) == 0 else { throw PictureFolder.failure() }
   }
 
-  /// Makes it durable.
+  /// Makes what was written durable.
   func sync() throws { guard fsync(descriptor) == 0 else { throw PictureFolder.failure() } }
 
-  /// When it was written last, in a unit of its own: to be compared, not read.
+  /// When the file was written last, in a unit of its own: to be compared, not read.
   var lastWrite: Int64 { Int64(linuxio_last_write(descriptor)) }
 }
 
 /// The folder of pictures, which several gateways may use at a time.
 enum PictureFolder {
-  /// For its owner alone, whatever the process's mask says.
+  /// Makes the folder, for its owner alone, whatever the process's mask says.
   static func make(_ path: String) throws {
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST, unsafe chmod(path, 0o700) == 0 else { throw failure() }
   }

@@ -1,14 +1,11 @@
-/// What a picture is, told by its first bytes: what a request says of it is not asked.
+/// The format of a picture, told by its first bytes: what a request says of it counts for nothing.
 enum PictureFormat: String, Sendable, CaseIterable {
   case jpeg = "image/jpeg"
   case png = "image/png"
   case webP = "image/webp"
   case heic = "image/heic"
 
-  /// That many bytes tell, or the picture is none.
-  static let sniffedBytes = 12
-
-  /// Nil where it is none of these.
+  /// Nil where the bytes begin none of these formats.
   init?(firstBytes bytes: some RandomAccessCollection<UInt8>) {
     func has(_ text: String, at offset: Int) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
     if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {

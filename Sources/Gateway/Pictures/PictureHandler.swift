@@ -6,9 +6,9 @@ import Wire
 
 /// One request for pictures, from behind its head to the end of the connection.
 ///
-/// Bounded: of an upload, one chunk is with the disk and one burst waits (``mostWaiting``), while the socket is not read; of
-/// a download, one chunk is on its way. Requests are counted, in all and for each user (``PictureBudget``). Whatever does
-/// not move for a while ends.
+/// Bounded: of an upload, one chunk is with the disk and one burst waits (``mostWaiting``), while the socket is not
+/// read; of a download, one chunk is on its way. Requests are counted, in all and for each user (``PictureBudget``).
+/// Whatever does not move for a while ends.
 final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
 
@@ -38,19 +38,19 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// The disk has a chunk to write, or is asked for one: nobody waits for the client.
   private var isWithDisk = false
   private var place: PicturePlace?
-  /// Nothing has moved since.
+  /// When something moved last.
   private var lastMove = NIODeadline.now()
-  /// Of what goes at the client's pace.
+  /// When the phase began that goes at the client's pace.
   private var start = NIODeadline.now()
 
-  /// The broker gave its key for somebody who may see it.
+  /// The broker gave the picture's key, so the user may see it.
   private var wasGranted = false
 
   // Of an upload.
   private var ticket: PictureStore.Ticket?
   private var offset = 0
   private var waiting = ByteBuffer()
-  /// All of this request's bytes are here.
+  /// All bytes of this request's body are here.
   private var hasEnded = false
 
   /// Bytes of a burst that wait for the disk. A socket's reading stops after a few reads of at most 64 KiB each.
@@ -134,7 +134,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   // MARK: Time
 
-  /// When this is over if nothing moves before. The client answers for its own pace alone.
+  /// When the request is given up if nothing moves before. The client's limits hold only while the client is waited
+  /// for; while the disk or the broker is, another does.
   private var deadline: NIODeadline {
     let limits = service.configuration
     switch phase {
@@ -147,7 +148,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  /// From now on the client is waited for, or nobody is.
+  /// Goes over to a phase, whose times begin now.
   private func enter(_ phase: Phase) {
     self.phase = phase
     if phase != .finishing { start = .now() }
@@ -156,7 +157,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     armTimer()
   }
 
-  /// From now on the client is waited for again, not the disk: the timer may stand too late.
+  /// From now on the client is waited for again, not the disk: the timer may be set too late for that.
   private func returnToClient() {
     if deadline >= timerDeadline { return }
     timer?.cancel()
@@ -219,7 +220,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     answer(HTTPReply(fault))
   }
 
-  /// Waits for the disk, elsewhere; `done` is called here, also where the client has gone.
+  /// Runs `body` on a thread that may wait for the disk; `done` is called on the event loop, also where the client has
+  /// gone.
   private func work<Value: Sendable>(
     _ body: @escaping @Sendable (PictureStore) throws -> Value, then done: @escaping (Value) -> Void
   ) {
@@ -258,11 +260,11 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         refuse(.pictureRequestsOfUser, from: claims.user)
         return answer(.pictureBusy)
       }
-      perform(for: claims.user)
+      begin(for: claims.user)
     }
   }
 
-  private func perform(for user: String) {
+  private func begin(for user: String) {
     switch request.action {
     case .preflight: answer(.picturePreflight)
     case .progress(let id):
@@ -278,14 +280,14 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   // MARK: Taking in
 
-  /// - Parameter anew: what there is of it cannot be gone on with.
+  /// - Parameter anew: begin from nothing, because nobody can go on with what there is of the picture.
   private func begin(_ id: String, _ total: Int, _ start: Int?, _ user: String, anew: Bool = false) {
     work {
       try $0.begin(id: id, user: user, total: total, start: start, anew: anew)
     } then: { [self] beginning in
       guard phase == .opening else { return }
       switch beginning {
-      // The client did not hear it the first time.
+      // The picture is here already: the client did not hear the answer the first time.
       case .finished: answer(.pictureTaken(id: id, total))
       case .receives(let ticket, let offset, let isNew):
         if isNew { announce(ticket) }
@@ -307,8 +309,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     takeChunk()
   }
 
-  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not wait
-  /// for that. A picture of one chunk cannot be gone on with anyway.
+  /// Tells the broker the key of an upload that has begun, so that any gateway can go on with it. The client does not
+  /// wait for that. A picture of one chunk cannot be gone on with anyway.
   private func announce(_ ticket: PictureStore.Ticket) {
     guard ticket.total > PictureFile.chunkBytes, let key = service.store.key(of: ticket) else { return }
     let picture = BegunPicture(
@@ -331,7 +333,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  /// Another gateway began the upload.
+  /// Asks the broker for the key of an upload that another gateway began.
   private func askForUploadKey(_ ticket: PictureStore.Ticket, _ offset: Int, _ start: Int?) {
     let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
     service.broker.uploadKey(ticket.id, ticket.upload, ticket.user) { result in
@@ -352,7 +354,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
       }
     case .failure(let error) where error.temporary: answer(.pictureUnavailable)
     case .failure:
-      // Nobody has its key any more.
+      // Nobody has the upload's key any more, so nobody can go on with it.
       if start ?? 0 == 0 { return begin(ticket.id, ticket.total, start, ticket.user, anew: true) }
       work {
         $0.drop(ticket)
@@ -387,8 +389,8 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  /// Disk, then broker, then the picture's name: whoever is told that it is here can send it, whatever fails after.
-  /// It goes on where the client has gone.
+  /// Disk, then broker, then the picture's name: a client that is told that its picture is here can send it, whatever
+  /// fails after. The steps go on where the client has gone.
   private func finish() {
     guard let ticket else { return }
     enter(.finishing)
@@ -411,7 +413,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         answer(.pictureTaken(id: ticket.id, ticket.total))
       }
     case .failure(let error):
-      // What may work another time is kept for it.
+      // After an error that may pass, the upload is kept for another try.
       if error.temporary { return answer(HTTPReply(picture: error)) }
       work {
         $0.drop(ticket)
@@ -448,7 +450,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func head(of type: String, _ total: Int) -> [UInt8] {
-    // Not of our making: it must not break out of its line.
+    // The type comes from the broker: it must not break out of its header line.
     let type = PictureFormat(rawValue: type)?.rawValue ?? "application/octet-stream"
     var text = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(total)\r\n"
     text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"

@@ -2,9 +2,9 @@ import Auth
 import NIOHTTP1
 import Wire
 
-/// What a client may read of an answer where it is a page in a browser, and what its requests may hold.
+/// The answers to requests for pictures, and the headers with which a browser shows them to a web page (CORS).
 extension HTTPReply {
-  /// The same for a web page, which the browser otherwise would not show it to.
+  /// This answer with the headers without which a browser would not show it to the web page that asked.
   func readable(from origin: String?) -> HTTPReply {
     guard let origin else { return self }
     var reply = self
@@ -28,7 +28,7 @@ extension HTTPReply {
     HTTPReply(status: .ok, headers: [uploadOffset(offset), ("Cache-Control", "no-store")], body: "")
   }
 
-  /// What came is kept; more is to come.
+  /// The bytes that came are kept; more are to come.
   static func pictureContinues(_ offset: Int) -> HTTPReply {
     HTTPReply(
       status: .accepted, contentType: "application/json", headers: [uploadOffset(offset)],
@@ -112,7 +112,7 @@ extension HTTPReply {
     }
   }
 
-  /// - Parameter error: of the broker.
+  /// - Parameter error: the broker's.
   init(picture error: ClientError) {
     switch error.code {
     case ClientError.limitExceeded.code: self = HTTPReply(status: .tooManyRequests, body: error.message + "\n")

@@ -3,11 +3,12 @@ import NIOHTTP1
 /// What a request to `/state/pictures` asks, checked as far as its head goes: a decision without I/O.
 struct PictureRequest: Equatable {
   enum Action: Equatable {
-    /// A browser asks whether its page may.
+    /// A browser asks whether its page may send such requests.
     case preflight
-    /// - start: where what comes begins in the picture (RFC 9110, sections 14.4 and 14.5); nil: it is all of it.
+    /// - start: where the body begins in the picture (RFC 9110, sections 14.4 and 14.5); nil: the body is the whole
+    ///   picture.
     case put(id: String, start: Int?, count: Int, total: Int)
-    /// How far an upload has come.
+    /// Asks how far an upload has come.
     case progress(id: String)
     case get(id: String)
   }
@@ -15,7 +16,7 @@ struct PictureRequest: Equatable {
   var action: Action
   /// The client's connection token; empty for a preflight.
   var token = ""
-  /// Of the web page that asks, which may; nil: no browser.
+  /// Origin of the web page that asks, and that may; nil: no browser asks.
   var origin: String?
   /// The client waits for our word before it sends the picture (RFC 9110, section 10.1.1).
   var expectsContinue = false
@@ -97,7 +98,7 @@ extension PictureRequest {
     if headers.contains(name: "content-encoding") {
       throw PictureRefusal(reply: .unsupportedPicture("send the picture as it is, without Content-Encoding"))
     }
-    // More digits than any number of ours has: it is too large, whatever it is.
+    // More digits than any length that is taken: the picture is too large, whatever the number is.
     guard let count = number(length) else { throw PictureRefusal(reply: .pictureTooLarge(maximumBytes)) }
     guard count > 0 else { throw PictureRefusal(reply: .badRequest("the picture is empty")) }
     let ranges = headers["content-range"]

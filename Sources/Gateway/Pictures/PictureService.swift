@@ -11,9 +11,9 @@ public struct TakenPicture: Sendable, Equatable {
   /// A media type: `image/jpeg`.
   public var type: String
   public var bytes: Int
-  /// That it is encrypted under. Nobody else has it: it is gone if the broker does not take it.
+  /// The key that the picture is encrypted under. Nobody else has it: it is gone if the broker does not take it.
   public var key: [UInt8]
-  /// Tells it from other uploads under the same id.
+  /// Tells the picture's upload from others under the same id.
   public var upload: [UInt8]
 }
 
@@ -21,7 +21,7 @@ public struct TakenPicture: Sendable, Equatable {
 public struct BegunPicture: Sendable, Equatable {
   public var id: String
   public var user: String
-  /// Of the whole picture.
+  /// Bytes of the whole picture.
   public var bytes: Int
   public var key: [UInt8]
   public var upload: [UInt8]
@@ -47,14 +47,14 @@ public struct PictureBroker: Sendable {
 
   /// `state.picture.added` in the name of the picture's user.
   public var register: @Sendable (_ picture: TakenPicture, _ answer: @escaping Registered) -> Void
-  /// The same without a type, of a picture that has only begun to come: other gateways can go on with it.
+  /// `state.picture.added` without a type, for a picture that has only begun to come: other gateways can go on with it.
   public var begin: @Sendable (_ picture: BegunPicture, _ answer: @escaping Registered) -> Void
   /// `state.picture.upload`: the key of an upload that another gateway began.
   public var uploadKey:
     @Sendable (_ id: String, _ upload: [UInt8], _ user: String, _ answer: @escaping UploadKeyed) -> Void
   /// `state.picture.key` in the name of the user.
   public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
-  /// `state.picture.gone`: which of these nobody can ever see again.
+  /// `state.picture.gone`: which of these pictures nobody can ever see again.
   public var gone: @Sendable (_ ids: [String], _ answer: @escaping Sorted) -> Void
 
   public init(
@@ -76,13 +76,13 @@ public struct PictureConfiguration: Sendable {
   /// Made where it does not exist; its parent must. All gateways of a broker need the same one.
   public var folder: String
   public var maximumBytes = 8 << 20
-  /// An upload, or a download, that does not move for so long ends.
+  /// An upload or a download in which nothing moves for so long ends.
   public var idleTimeoutMilliseconds: Int64 = 15_000
   /// The longest that one request may take; an upload goes on with another.
   public var requestTimeoutMilliseconds: Int64 = 300_000
-  /// For the token check, the disk and the broker.
+  /// How long the token check, the disk and the broker may take before the request is given up.
   public var answerTimeoutMilliseconds: Int64 = 60_000
-  /// After which an upload that nobody goes on with is deleted.
+  /// Seconds after which an upload that nobody goes on with is deleted.
   public var partialLifetimeSeconds: Int64 = 3_600
   /// Requests under way, in all and of one user.
   public var maximumRequests = 256
@@ -130,7 +130,8 @@ public final class PictureService: Sendable {
     }
   }
 
-  /// Deletes what the broker wanted deleted while there was no link to it: it says so once. Returns at once.
+  /// Deletes what the broker wanted deleted while there was no link to it, because the broker says so only once.
+  /// Returns at once.
   public func reconcile() {
     pool.submit { [self] state in
       if case .active = state { reconcile((try? store.finished()) ?? []) }
@@ -139,7 +140,7 @@ public final class PictureService: Sendable {
 
   private func reconcile(_ ids: [String]) {
     if ids.isEmpty { return }
-    // One question after the other: the broker has more to do.
+    // One question after the other, because the broker has more to do.
     broker.gone(Array(ids.prefix(Self.picturesPerQuestion))) { [weak self] answer in
       guard let self, case .success(let gone) = answer else { return }
       discard(gone)
@@ -159,10 +160,10 @@ public final class PictureService: Sendable {
   /// Ends the threads, after the listener.
   public func stop() async { try? await pool.shutdownGracefully() }
 
-  /// The same for a thread that may wait.
+  /// Ends the threads, and blocks until they have ended.
   func stopWaiting() { try? pool.syncShutdownGracefully() }
 
-  /// Does something that waits for the disk.
+  /// Runs `body` on a thread that may wait for the disk. Fails where the threads have ended.
   func work<Value: Sendable>(
     on eventLoop: any EventLoop, _ body: @escaping @Sendable (PictureStore) throws -> Value
   ) -> EventLoopFuture<Value> {

@@ -16,7 +16,7 @@ final class PictureStore: Sendable {
     var partialLifetimeSeconds: Int64 = 3_600
     /// Uploads under way of one user through this gateway; one more ends the oldest.
     var partialsPerUser = 4
-    /// Of all users: of each, some hundred bytes of memory and at most a picture on disk.
+    /// Uploads under way of all users: each costs some hundred bytes of memory and at most a picture on disk.
     var partials = 10_000
   }
 
@@ -27,16 +27,17 @@ final class PictureStore: Sendable {
     let total: Int
     /// Which upload of this id.
     let upload: [UInt8]
-    /// Of this gateway's connections the one that took it over last.
+    /// Rises each time a connection of this gateway takes the upload over: a ticket with an older one counts for
+    /// nothing.
     let generation: UInt64
   }
 
   enum Beginning: Sendable, Equatable {
     /// - isNew: nothing is there yet. The broker is to know the key, so that other gateways can go on.
     case receives(Ticket, offset: Int, isNew: Bool)
-    /// Another gateway began it, or this one before it was started anew: the broker has its key.
+    /// Another gateway began the upload, or this one before it was started anew: the broker has the upload's key.
     case needsKey(Ticket, offset: Int)
-    /// It was taken in already.
+    /// The picture was taken in already.
     case finished
   }
 
@@ -45,7 +46,7 @@ final class PictureStore: Sendable {
     let ticket: Ticket
     var key: SecretKey?
     var format: PictureFormat?
-    /// What is in the file, in whole chunks or up to the end, as far as this gateway has written.
+    /// Bytes of the picture in the file, in whole chunks or up to the end, as far as this gateway knows.
     var offset: Int
     var isWriting = false
     var touched: Int64
@@ -88,7 +89,7 @@ final class PictureStore: Sendable {
   ///
   /// - Parameters:
   ///   - id: checked by ``PictureRequest``: it names a file.
-  ///   - start: where what comes begins; nil: it is the whole picture.
+  ///   - start: where the request's bytes begin in the picture; nil: they are the whole picture.
   ///   - anew: nobody can go on with what is there: its key is lost.
   func begin(id: String, user: String, total: Int, start: Int?, anew: Bool = false) throws -> Beginning {
     if let size = try finishedSize(id, user) {
@@ -98,7 +99,8 @@ final class PictureStore: Sendable {
     if let (header, offset) = try partial(id) {
       guard header.isOf(user, id: id) else { throw PictureFault.taken }
       if anew { return try beginAnew(id, user, total) }
-      // Whole, but its end was not told, or not possible: whatever comes, nothing more is needed.
+      // The upload is whole, but it could not be finished, or the client was not told: whatever comes, nothing more is
+      // needed.
       let isWhole = offset == header.total && header.total == total
       if isWhole || start ?? 0 > 0 && header.total == total {
         guard isWhole || start == offset else { throw PictureFault.offset(offset) }
@@ -126,7 +128,7 @@ final class PictureStore: Sendable {
     }
   }
 
-  /// Goes on with an upload.
+  /// Goes on with an upload, in place of the connection that wrote to it before.
   private func takeOver(_ id: String, _ user: String, _ header: PictureFile.Header, _ offset: Int) throws -> Beginning {
     let now = clock()
     let (ticket, hasKey) = try contents.withLock { contents in
@@ -257,13 +259,13 @@ final class PictureStore: Sendable {
 
   /// Makes a whole upload durable.
   ///
-  /// - Returns: what the broker must know before anybody is told that it is here.
+  /// - Returns: what the broker must know before anybody is told that the picture is here.
   func finish(_ ticket: Ticket) throws -> TakenPicture {
     let (partial, key) = try claim(ticket)
     defer { release(ticket) }
     guard partial.offset == ticket.total else { throw PictureFault.offset(partial.offset) }
     let file = try openPartial(ticket)
-    // Whoever wrote the first chunk told the format by it.
+    // The gateway that wrote the first chunk knows the format by it; another reads that chunk again.
     guard let format = try partial.format ?? PictureFormat(firstBytes: Self.chunk(0, of: file, id: ticket.id, key: key))
     else { throw PictureFault.unsupportedType }
     try file.sync()
@@ -272,7 +274,7 @@ final class PictureStore: Sendable {
       key: key.bytes, upload: ticket.upload)
   }
 
-  /// The broker has the key: the picture is here.
+  /// Gives the file the picture's name, now that the broker has the key: from here on the picture counts as taken in.
   func keep(_ ticket: Ticket) throws {
     _ = try claim(ticket)
     defer { forget(ticket) }
@@ -287,14 +289,15 @@ final class PictureStore: Sendable {
     if forget(ticket) { removeFile(of: ticket) }
   }
 
-  /// The file of this upload, not of another under the same id. One that is being written is left to who writes.
+  /// Deletes the file of this upload, not of another under the same id. A file that is being written is left to the
+  /// writer.
   private func removeFile(of ticket: Ticket) {
     guard let file = try? openPartial(ticket) else { return }
     PictureFolder.remove(partialPath(ticket.id))
     _ = consume file
   }
 
-  /// - Returns: whether this connection was the one to write to it.
+  /// - Returns: whether this ticket was the one to write with.
   @discardableResult
   private func forget(_ ticket: Ticket) -> Bool {
     contents.withLock { contents in
@@ -348,7 +351,7 @@ final class PictureStore: Sendable {
   func size(id: String) throws -> Int {
     let file = try OpenPicture.reading(path(id))
     let header = try file.header()
-    // Who cut it off is found out before the first byte is given out, not in the middle.
+    // A file that was cut off is found out before the first byte is given out, not in the middle.
     guard try file.size == header.layout.fileBytes(ofPicture: header.total) else { throw PictureFault.damaged }
     return header.total
   }
@@ -388,8 +391,8 @@ final class PictureStore: Sendable {
 
   /// Deletes uploads that nobody goes on with, at whichever gateway.
   ///
-  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this gateway
-  /// watched for the lifetime of an upload is old, and no other.
+  /// Their age is not asked of the machine's clock, nor of the folder's: a file that was not written to while this
+  /// gateway watched for the lifetime of an upload is old, and no other.
   func sweep() {
     guard let names = try? PictureFolder.names(in: folder).filter({ $0.hasSuffix(Self.partialSuffix) }) else { return }
     let now = clock()

@@ -12,7 +12,8 @@ struct ChannelAccess {
   /// Whether the connection has a live subscription to the channel, from whichever side.
   let isSubscribed: Bool
   let personalChannelPrefix: String?
-  /// To the channel that this one belongs to (``ChannelOptions/followsChannel``); nil: it belongs to none.
+  /// What the user may do with the channel that this one belongs to (``ChannelOptions/followsChannel``); nil: it
+  /// belongs to none.
   var subject: Subject?
 
   /// What the user may do with the channel that another belongs to.

@@ -6,13 +6,13 @@ public enum RateKind: Int, CaseIterable, Sendable {
   case commands
   /// Publications, writes of maps, edits and receipts.
   case publications
-  /// Of messages, as they come.
+  /// Bytes of messages, as they come.
   case bytes
   case subscribes
   case cliqueCalls
   case stateCalls
 
-  /// As in `client.limits.commands_per_second`, and in the metrics.
+  /// The name as in `client.limits.commands_per_second`, and in the metrics.
   public var name: String {
     switch self {
     case .commands: "commands"

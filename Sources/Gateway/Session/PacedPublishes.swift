@@ -8,7 +8,8 @@ import Wire
 struct PacedPublishes {
   private struct Place: Hashable {
     let channel: ChannelName
-    /// Of a map; empty for a stream. As bytes, because two keys whose "é" is composed otherwise are two keys.
+    /// Key of an entry of a map; empty for a stream. As bytes, because two keys whose "é" is composed otherwise are two
+    /// keys.
     let key: [UInt8]
   }
 
@@ -16,7 +17,7 @@ struct PacedPublishes {
     let interval: Int64
     /// Monotonic milliseconds.
     var endsAt: Int64
-    /// What is published then.
+    /// The value that is published at ``endsAt``; nil: none waits.
     var latest: BrokerRequest.PublishRequest?
   }
 
@@ -37,7 +38,7 @@ struct PacedPublishes {
   ) -> Bool {
     let place = Place(channel: request.channel, key: Array((request.write?.key ?? "").utf8))
     guard var pace = paces[place], pace.endsAt > now else {
-      // Its interval is over: what may still wait from it is older than this.
+      // The interval is over: a value that may still wait from it is older than this one.
       forget(place)
       begin(place, interval, capacity: capacity, at: now)
       return true
@@ -73,12 +74,13 @@ struct PacedPublishes {
   /// The key is removed: nothing of it is published later, and the next value is published at once.
   mutating func forget(_ channel: ChannelName, key: String) { forget(Place(channel: channel, key: Array(key.utf8))) }
 
-  /// The client may no longer publish there.
+  /// The client may no longer publish on the channel: what waits for it is dropped.
   mutating func forget(_ channel: ChannelName) {
     for place in paces.keys where place.channel == channel { forget(place) }
   }
 
-  /// The client leaves: what it was told is published is published.
+  /// Takes out all values that wait, because the client leaves: it was told that they are published, so they have to
+  /// be.
   mutating func takeAll() -> [BrokerRequest.PublishRequest] {
     defer { self = PacedPublishes() }
     return take { _ in true }.compactMap(\.pace.latest)
@@ -109,12 +111,13 @@ struct PacedPublishes {
 }
 
 extension Session {
-  /// - Returns: false where the value waits until the channel's `publish_interval` is over, and is acknowledged already.
+  /// - Returns: false where the value waits until the channel's `publish_interval` is over, and is acknowledged
+  ///   already.
   mutating func publishesNow(_ request: BrokerRequest.PublishRequest, _ options: ChannelOptions) -> Bool {
     let interval = options.publishIntervalMilliseconds
     guard interval > 0 else { return true }
     if let write = request.write, write.removed {
-      // That something is over is always said, and at once.
+      // A removal is always published, and at once.
       paced.forget(request.channel, key: write.key)
       return true
     }
@@ -122,13 +125,13 @@ extension Session {
       request, interval: interval, capacity: configuration.maximumChannels, at: time.monotonic)
   }
 
-  /// Intervals are over. Nobody waits for the broker's answer: the client has had its own.
+  /// Publishes the values whose intervals are over. Nobody waits for the broker's answer: the client has had its own.
   mutating func publishDue() {
     for request in paced.due(at: time.monotonic) { publishUnasked(request) }
   }
 
-  /// - Parameter code: why the session ends. Whoever lost its right to be here publishes nothing any more; whoever just
-  ///   leaves, or is not heard of any more, was told that its last value is published.
+  /// - Parameter code: why the session ends. A client that lost its right to be here publishes nothing any more; one
+  ///   that just leaves, or is not heard of any more, was told that its last value is published.
   mutating func publishPaced(endingWith code: DisconnectCode?) {
     let requests = paced.takeAll()
     guard code == nil || code == .shutdown || code == .noPong || code == .insufficientState else { return }

@@ -1,7 +1,7 @@
 /// The operations that wait for an answer, in the order of their tags.
 ///
 /// Tags rise, and answers come mostly in the order of the requests: so this is a queue in which an answer finds its
-/// operation at the front. One that comes out of turn is searched for, and leaves a gap.
+/// operation at the front. The operation of an answer that comes out of turn is searched for, and leaves a gap.
 struct PendingOperations {
   private struct Entry {
     let tag: UInt64
@@ -10,7 +10,7 @@ struct PendingOperations {
   }
 
   private var entries: [Entry] = []
-  /// All before it were answered.
+  /// Every entry before this place was answered.
   private var front = 0
   private(set) var count = 0
 
@@ -32,7 +32,7 @@ struct PendingOperations {
     return operation
   }
 
-  /// - Parameter tag: of an operation under way, where it is set.
+  /// - Parameter tag: for setting, that of an operation under way, or one higher than all before.
   subscript(tag: UInt64) -> PendingOperation? {
     get { place(of: tag).flatMap { entries[$0].operation } }
     set {

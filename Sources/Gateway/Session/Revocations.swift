@@ -4,9 +4,9 @@ import Wire
 
 /// Which tokens are revoked, as the broker said it last: for all sign-ins of a gateway, on whatever thread.
 ///
-/// The backbone thread writes it before the event loops hear what was added, and each of them looks again when a check
-/// of its own comes back. So a token either finds the revocation here, or its connection is there already when the loop
-/// walks through its connections: there is no moment between the two.
+/// The link writes the table before the event loops hear what was added, and each event loop looks here again when a
+/// token check of its own comes back. So a token either finds the revocation here, or its connection is there already
+/// when the event loop walks through its connections: there is no moment between the two.
 final class Revocations: Sendable {
   private let table = Mutex(RevocationTable())
 

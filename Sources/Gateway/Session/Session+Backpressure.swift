@@ -3,13 +3,13 @@ import Wire
 
 /// What a client has read later instead of refused: commands wait in their order until there is room for them.
 extension Session {
-  /// Reads of many publications that one connection may have asked for and got no answer to: what comes behind them waits
-  /// here, where it costs nobody anything.
+  /// Reads of many publications that one connection may have asked for and got no answer to: what comes behind them
+  /// waits here, where it costs nobody anything.
   ///
-  /// ``ReadAdmission`` bounds the bytes that are under way, and what does not fit stands in its line, which all connections
-  /// of an event loop share and which has an end. The input is held as soon as one read waits there; but when it is
-  /// released, all commands that waited for it are begun in one step, before anybody can hold it again. Without this
-  /// bound, each of a few hundred connections could then have as many reads in that line as
+  /// ``ReadAdmission`` bounds the bytes that are under way, and what does not fit stands in its line, which all
+  /// connections of an event loop share and which has an end. The input is held as soon as one read waits there; but
+  /// when it is released, all commands that waited for it are begun in one step, before anybody can hold it again.
+  /// Without this bound, each of a few hundred connections could then have as many reads in that line as
   /// `client.max_pending_requests` allows, and fill it for everybody.
   static let maximumReads = 8
 
@@ -25,29 +25,29 @@ extension Session {
   /// A command of a client that is connected. One that finds others waiting goes behind them.
   mutating func receivedLive(_ command: ClientCommand) {
     switch command.body {
-    // They are no requests: a pong that waited behind others would come too late.
-    case .pong, .send: perform(command)
+    // A pong and a `send` are no requests, and never wait: a pong that waited behind others would come too late.
+    case .pong, .send: begin(command)
     default:
       if !hasWaiting && !isOutputFull && !isInputHeld && !isResting {
-        perform(command)
+        begin(command)
       } else {
         waiting.append(command)
       }
     }
   }
 
-  /// Begins what there is room for now.
+  /// Begins the commands that wait, as far as there is room for them now.
   mutating func beginWaiting() {
     while phase == .live, let command = waiting.first, mayBegin(command) {
       waiting.removeFirst()
-      perform(command)
+      begin(command)
     }
     // An idle connection holds no memory for what it does not do.
     if !hasWaiting { waiting = [] }
   }
 
-  /// The server takes nothing from the client just now, and that is not the client's fault. Where it does not take its
-  /// answers, it is.
+  /// Whether the server reads nothing from the client just now for reasons that are not the client's fault. A client
+  /// that does not take its answers has itself to blame.
   var isUnread: Bool { isInputHeld || isDraining || isResting || (hasWaiting && !isOutputFull) }
 
   // MARK: What the peer takes
@@ -67,7 +67,7 @@ extension Session {
 }
 
 extension ClientCommand {
-  /// May be answered by many publications.
+  /// Whether the command may be answered by many publications.
   fileprivate var isRead: Bool {
     switch body {
     case .history: true

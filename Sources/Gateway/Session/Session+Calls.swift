@@ -9,7 +9,7 @@ enum CallAnswer {
   /// What the app said.
   case result
   case mapPage(binaryData: Bool)
-  /// By channel.
+  /// Counts of unread publications, by channel.
   case unread([String])
 }
 
@@ -26,7 +26,7 @@ extension Session {
       return PlaceCall.isOne(method) ? enterPlace(id, data) : callApp(id, method, data)
     }
     do throws(ClientError) {
-      try perform(call, id, CallParameters(data))
+      try begin(call, id, CallParameters(data))
     } catch {
       fail(id, error)
     }
@@ -37,7 +37,7 @@ extension Session {
     return method.starts(with: app.utf8) && method.dropFirst(app.utf8.count).first == UInt8(ascii: ".")
   }
 
-  /// What the command alone makes wrong is refused here.
+  /// Reads a command for an app, and asks the broker. What is wrong with the command by itself is refused here.
   mutating func callApp(_ id: UInt32, _ method: String, _ data: [UInt8], attestedPlace: String? = nil) {
     do throws(ClientError) {
       let command = try AppCommand(method, data, by: user)
@@ -53,7 +53,7 @@ extension Session {
     case (.nothing, .done), (.nothing, .published): send(.rpc(id: id, data: Array("{}".utf8)))
     case (.offset, .published(let position)):
       send(.rpc(id: id, data: Array("{\"offset\":\(position.offset)}".utf8)))
-    // An app has answered for the edit, with the offset.
+    // An edit on an app's channel is answered by the app, whose answer has the offset.
     case (.result, .result(let data)), (.offset, .result(let data)): send(.rpc(id: id, data: data))
     case (.mapPage(let binaryData), .mapPage(let page)):
       send(.rpc(id: id, data: MapPageJSON.bytes(of: page, binaryData: binaryData)))
@@ -69,7 +69,7 @@ extension Session {
 
   // MARK: Methods
 
-  private mutating func perform(
+  private mutating func begin(
     _ call: GeneralCall, _ id: UInt32, _ parameters: CallParameters
   ) throws(ClientError) {
     switch call {
@@ -168,7 +168,7 @@ extension Session {
 
   mutating func publishKey(
     _ id: UInt32, _ ask: ClientCommand.Publish, _ channel: ChannelName, _ options: ChannelOptions,
-    _ subscription: Subscription?
+    _ subscription: SessionSubscription?
   ) {
     do throws(ClientError) {
       guard let write = ask.map, options.kind == .map else {
@@ -212,7 +212,7 @@ enum GeneralCall: String {
   case read = "receipt.read"
   case unread = "receipt.unread"
 
-  /// Whether it changes what others see.
+  /// Whether the call changes what others see.
   var writes: Bool {
     switch self {
     case .edit, .delete, .mapSet, .mapRemove, .delivered, .read: true
@@ -238,7 +238,7 @@ struct CallParameters {
     channel = try arguments.string("channel")
     channels = try arguments.strings("channels")
     offset = try arguments.number("offset")
-    self.data = arguments.raw("data")
+    self.data = arguments["data"].map { Array($0.bytes) }
     key = try arguments.string("key")
     score = try arguments.number("score")
     cursor = try arguments.string("cursor")

@@ -13,7 +13,7 @@ extension Session {
       self.connect(command.id, connect)
     case .connecting:
       if case .connect = command.body { return end(.secondConnect) }
-      hold(command)
+      keepUntilConnected(command)
     case .live: receivedLive(command)
     case .refused:
       if case .connect = command.body { end(.secondConnect) }
@@ -21,13 +21,13 @@ extension Session {
     }
   }
 
-  mutating func perform(_ command: ClientCommand) {
+  mutating func begin(_ command: ClientCommand) {
     let id = command.id
     switch command.body {
     case .pong: return ponged()
     case .send:
       _ = charge(command)
-      return  // Nobody listens to it: accepted, so that SDKs may use it, and dropped.
+      return  // `send` has no receiver here: it is accepted, so that SDKs may use it, and dropped.
     case _ where id == 0: return end(.badRequest("a command other than send and pong needs an id above 0"))
     case .connect: return end(.secondConnect)
     case .ping:
@@ -41,7 +41,8 @@ extension Session {
       return
     case .subscribe, .publish, .presence, .presenceStats, .history, .refresh, .subRefresh, .rpc: break
     }
-    // Read later rather than refused: whoever sends a thousand at once has them all done, in their order.
+    // A command without room waits rather than being refused: a client that sends a thousand at once has them all done,
+    // in their order.
     guard mayBegin(command) else { return waiting.append(command) }
     guard charge(command) else { return }
     switch command.body {
@@ -60,7 +61,7 @@ extension Session {
   mutating func brokerAnswered(_ tag: UInt64, _ response: BrokerResponse) {
     guard let operation = pending.removeValue(forKey: tag) else { return }
     if !reads.isEmpty { reads.remove(tag) }
-    // What comes most, and the tuple below would copy the answer.
+    // Answers to publishes come most often, and the tuple below would copy the answer.
     if case .publish(let id) = operation {
       if case .published = response { return send(.publish(id: id)) }
       return fail(id, response.error)
@@ -110,7 +111,8 @@ extension Session {
     access(to: channel, options, subscriptions[channel])
   }
 
-  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: Subscription?) -> ChannelAccess {
+  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: SessionSubscription?) -> ChannelAccess
+  {
     var access = ChannelAccess(
       channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)
@@ -118,11 +120,12 @@ extension Session {
     return access
   }
 
-  /// Not followed further: the channel that one belongs to belongs to none itself.
+  /// What the user may do with the channel that this one belongs to. That channel belongs to none itself, so this goes
+  /// no further.
   private func subject(of channel: ChannelName) -> ChannelAccess.Subject? {
     guard case .success((let name, let options)) = parse(channel.rest), !options.followsChannel else { return nil }
     let access = access(to: name, options, subscriptions[name])
-    // Of an app's channel only the broker knows who may: here it is who is on it.
+    // Who may subscribe to an app's channel only the broker knows: here, those may who are on it.
     return .init(
       isSubscribed: access.isSubscribed,
       maySubscribeWithoutToken: options.app == nil && access.maySubscribeWithoutToken)

@@ -9,9 +9,9 @@ struct ConnectAttempt {
   var expiresAt: Int64?
   /// Server-side subscriptions that the broker has still to answer.
   var unanswered = 0
-  /// Those it has answered, by channel name.
+  /// Server-side subscriptions that the broker has answered, by channel name.
   var subs: [String: ClientReply.SubscribeResult] = [:]
-  /// Commands that came meanwhile.
+  /// Commands that came while the connect was under way.
   var held: [ClientCommand] = []
 }
 
@@ -26,9 +26,9 @@ extension Session {
     out.append(.checkConnectionToken(tag: tag, ask.token))
   }
 
-  /// SDKs send their subscribes along with the connect. Bounded by what one message may hold, for no other is read
-  /// meanwhile.
-  mutating func hold(_ command: ClientCommand) {
+  /// Keeps a command until the connect is answered, because SDKs send their subscribes along with it. Bounded by what
+  /// one message may hold, for no other message is read meanwhile.
+  mutating func keepUntilConnected(_ command: ClientCommand) {
     guard let count = attempt?.held.count, count < configuration.maximumCommandsPerMessage else {
       return end(.badRequest("too many commands before the answer to connect"))
     }
@@ -56,8 +56,8 @@ extension Session {
     }
   }
 
-  /// Asks the broker for all server-side subscriptions at once. What a client wants to recover counts only for channels
-  /// that it is granted.
+  /// Asks the broker for all server-side subscriptions at once. A position that the client wants to recover from counts
+  /// only for channels that it is granted.
   private mutating func accept(_ claims: ConnectionClaims, recovering subs: [String: ClientCommand.Subscribe]) {
     user = claims.user
     connectionInfo = claims.info

@@ -25,7 +25,7 @@ extension Session {
       unsubscribeAtBroker(channel, member(of: subscription))
     }
     subscriptions = [:]
-    // Not within the closure: it may not look at the session while it changes a part of it.
+    // Read before the closure, which may not look at the session while it changes a part of it.
     let (user, client, connectionInfo) = (user, identity.client, connectionInfo)
     pending.updateValues { operation in
       switch operation {
@@ -41,9 +41,9 @@ extension Session {
     }
   }
 
-  /// Publications of the channel are missing, though they were acknowledged. Whoever was promised all of them is made to
-  /// subscribe anew: with a position to recover, without one to hear of it. A subscription still under way is not
-  /// concerned: its answer brings a fresh position.
+  /// Publications of the channel are missing, though they were acknowledged. A client that was promised all of them is
+  /// made to subscribe anew: with a position to recover, without one to hear of it. A subscription still under way is
+  /// not concerned: its answer brings a fresh position.
   mutating func channelLost(_ channel: ChannelName) {
     guard let subscription = subscriptions[channel], subscription.isLive, subscription.traits.contains(.toldOfLoss)
     else { return }
@@ -52,8 +52,8 @@ extension Session {
     send(.push(.unsubscribe(channel: channel.string, .insufficient)))
   }
 
-  /// The connection ends if its newest token is among them, else the subscriptions that it got by one. A check that is
-  /// still under way finds out by itself.
+  /// Ends the connection if its newest token is revoked, else the subscriptions that it got by revoked tokens. A check
+  /// that is still under way finds out by itself.
   mutating func tokensRevoked(_ tokens: RevocationTable) {
     if let token, tokens.refuses(token, of: user) { return end(.invalidToken) }
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
@@ -69,7 +69,8 @@ extension Session {
   mutating func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
     guard let subscription = subscriptions[channel] else { return }
     if phase == .connecting { return end(.forceReconnect) }
-    // Whoever is to come back at once: what the server subscribed somebody to comes with a connection.
+    // With `insufficient` the client is to come back at once, and a server-side subscription comes back only with a
+    // connection.
     let comesBack = code == .insufficient
     if comesBack, subscription.traits.contains(.serverSide) { return end(.insufficientState) }
     let wasLive = subscription.isLive

@@ -32,8 +32,8 @@ extension Session {
     }
   }
 
-  /// What the server subscribed by an older token, and the newer one does not name, ends. The user's own channel is
-  /// nobody's grant.
+  /// Ends server-side subscriptions that an older token named and the newer one does not. The user's personal channel
+  /// stays: no token grants it.
   private mutating func endUngranted(_ claims: ConnectionClaims) {
     let personal = rules.personalChannelPrefix.map { $0 + user }
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key })
@@ -67,7 +67,7 @@ extension Session {
       guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
       subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
       let info = subscriptions[channel]?.grant?.info
-      subscriptions[channel]?.grant = Subscription.Grant(info: info, token: claims.token)
+      subscriptions[channel]?.grant = SessionSubscription.Grant(info: info, token: claims.token)
       if let expiry = claims.expiresAt { subscriptionExpires(at: expiry) }
       let ttl = claims.expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.subRefresh(id: id, expires: ttl != nil, ttl: ttl ?? 0))
@@ -79,7 +79,7 @@ extension Session {
     return subscription.isLive && !subscription.traits.contains(.serverSide)
   }
 
-  /// Keeps the earliest: after a refresh that may be one that no longer holds, and then the check finds nothing.
+  /// Keeps the earliest expiry: after a refresh that may be one that no longer holds, and then the check finds nothing.
   mutating func subscriptionExpires(at expiry: Int64) {
     timers.subscriptionsExpireAt = min(timers.subscriptionsExpireAt, expiry)
     scheduleExpiry()

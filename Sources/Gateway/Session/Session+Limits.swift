@@ -2,8 +2,8 @@ import Wire
 
 /// How fast one client may go (``SessionConfiguration/rates``).
 ///
-/// Whoever is too fast waits and loses nothing: commands that were read are begun later, in their order
-/// (``waiting``), the socket fills, and the client's own sends begin to wait.
+/// A client that is too fast waits and loses nothing: commands that were read are begun later, in their order
+/// (``Session/waiting``), the socket fills, and the client's own sends begin to wait.
 ///
 /// An object, so that a session pays one pointer for it; nobody but its session has it.
 final class SessionRates {
@@ -11,29 +11,29 @@ final class SessionRates {
   var levels: RateLevels?
   /// Bytes of messages that were read and not charged yet.
   var unchargedBytes = 0
-  /// Of the user, with all other connections on this gateway; nil: nobody counts.
+  /// The user's account, shared with all other connections of the user on this gateway; nil: users are not counted.
   var account: UserAccount?
   /// Until when nothing of the client's is begun, in monotonic milliseconds; `Int64.max`: it does not rest.
   var restUntil = Int64.max
-  /// Refusals of commands: whoever goes on is disconnected.
+  /// Counts refused commands: a client that goes on is disconnected.
   var refusals = TokenLevel(SessionRates.refusalLimit)
 
   /// An SDK waits for longer and longer before it repeats what was refused; a program that does not is refused whenever
   /// it may begin another command.
   static let refusalLimit = RateLimit(perSecond: 1, burst: 100)
-  /// A shorter rest is not worth two system calls: it is added to the next.
+  /// Milliseconds. A shorter rest is not worth two system calls: it is added to the next.
   static let shortestRest: Int64 = 10
 }
 
 extension Session {
-  /// So many bytes were read, and are charged with the next command.
+  /// Notes bytes that were read; they are charged with the next command.
   mutating func read(bytes: Int) {
     if configuration.isRateLimited { counted().unchargedBytes &+= bytes }
   }
 
   mutating func enter(_ account: UserAccount) { counted().account = account }
 
-  /// The connection is over, and counts for its user no more.
+  /// Gives up the user's account, because the connection is over and counts for its user no more.
   mutating func leaveAccount() -> UserAccount? {
     defer { rates?.account = nil }
     return rates?.account
@@ -48,7 +48,7 @@ extension Session {
 
   /// Charges a command to the connection and to its user.
   ///
-  /// - Returns: false where it is answered already, or the connection closed.
+  /// - Returns: false where the command was refused, and so is answered already, or the connection closed.
   mutating func charge(_ command: ClientCommand) -> Bool {
     guard configuration.isRateLimited else { return true }
     let rates = counted()
@@ -94,7 +94,7 @@ extension Session {
     }
   }
 
-  /// Nothing more of the client's is begun for so long. Told once for each rest.
+  /// Begins nothing more of the client's for so long. The cause is noted once for each rest.
   private mutating func rest(_ milliseconds: Int64, _ owner: Owner) {
     let until = saturatingSum(time.monotonic, milliseconds)
     let rates = counted()

@@ -7,7 +7,7 @@ import Wire
 /// compares it with the place that is entered, and refuses a call without one where the rules want one.
 enum PlaceCall {
   static let method = "clique.enter"
-  /// Bytes of a token that are looked at.
+  /// Bytes that a place token may have; a longer one is refused unread.
   static let longestToken = 4096
 
   static func isOne(_ method: String) -> Bool { method.utf8.elementsEqual(Self.method.utf8) }

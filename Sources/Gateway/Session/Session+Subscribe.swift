@@ -23,7 +23,7 @@ extension Session {
     }
     if !ask.token.isEmpty {
       let tag = remember(.subscriptionToken(command, channel))
-      subscriptions[channel] = Subscription(phase: .checkingToken(tag: tag))
+      subscriptions[channel] = SessionSubscription(phase: .checkingToken(tag: tag))
       out.append(.checkSubscriptionToken(tag: tag, ask.token))
       return
     }
@@ -68,7 +68,7 @@ extension Session {
     }
   }
 
-  /// Spares the broker a subscribe that could only be rejected.
+  /// Sends an allowed subscription to the broker, but spares it one that could only be rejected.
   private mutating func order(_ order: SubscribeOrder) {
     if order.map == nil && order.rejectsUnrecovered && order.since == nil {
       return fail(order.id, .unrecoverablePosition)
@@ -131,7 +131,7 @@ extension Session {
   }
 
   /// Ends a subscription in whatever phase it is. A subscribe command that is still unanswered gets `error`.
-  mutating func remove(_ channel: ChannelName, _ subscription: Subscription, telling error: ClientError) {
+  mutating func remove(_ channel: ChannelName, _ subscription: SessionSubscription, telling error: ClientError) {
     switch subscription.phase {
     case .live:
       subscriptions[channel] = nil
@@ -158,14 +158,14 @@ extension Session {
     if let next { subscribe(next) }
   }
 
-  /// Its answer says nothing, so nothing waits for it.
+  /// Tells the broker that a subscription is over. The answer says nothing, so nothing waits for it.
   mutating func unsubscribeAtBroker(_ channel: ChannelName, _ member: ClientInfo?) {
     lastTag &+= 1
     let request = BrokerRequest.UnsubscribeRequest(channel: channel, member: member, keepsInterest: false)
     out.append(.request(tag: lastTag, .unsubscribe(request)))
   }
 
-  func member(of subscription: Subscription) -> ClientInfo? {
+  func member(of subscription: SessionSubscription) -> ClientInfo? {
     subscription.traits.contains(.member) ? memberInfo(subscription.grant?.info) : nil
   }
 
@@ -175,7 +175,7 @@ extension Session {
 }
 
 extension ClientError {
-  /// Temporary: an SDK that has subscribed again meanwhile must not take this for the end of that one.
+  /// Temporary: an SDK that has subscribed again meanwhile must not take this for the end of its new subscription.
   static let endedWhileSubscribing = ClientError.internalError.saying(
     "the subscription was ended before it began")
 }

@@ -8,12 +8,12 @@ struct SessionTimers {
   var pong = Int64.max
   var expiry = Int64.max
   var firstPingDelay: Int64 = 0
-  /// Of the connection. Seconds since 1970 from here on.
+  /// When the connection's token expires. Seconds since 1970 from here on.
   var expiresAt = Int64.max
-  /// Of the subscription that expires first, or earlier.
+  /// When the first subscription expires, or earlier.
   var subscriptionsExpireAt = Int64.max
 
-  /// Monotonic milliseconds; `Int64.max`: never.
+  /// When the first of the deadlines is due, in monotonic milliseconds; `Int64.max`: never.
   var next: Int64 { min(min(authenticate, ping), min(pong, expiry)) }
 }
 
@@ -23,7 +23,8 @@ extension Session {
     case .awaitingConnect, .refused:
       if time.monotonic >= timers.authenticate { end(.stale) }
     case .connecting:
-      // The client has done its part. 3502 is final, and would keep it from coming back.
+      // The client has done its part, and the server is late: 3502 is final, and would keep the client from coming
+      // back.
       if time.monotonic >= timers.authenticate { end(.serverError) }
     case .live:
       endRest()
@@ -52,8 +53,8 @@ extension Session {
     awaitFromClient()
   }
 
-  /// Gives the client its time, counted from now, for what it owes: the connect command or a pong. None runs out while
-  /// nobody reads what it sends.
+  /// Gives the client its time, counted from now, for what it owes: the connect command or a pong. That time does not
+  /// run while nobody reads what the client sends.
   mutating func awaitFromClient() {
     if phase == .awaitingConnect {
       timers.authenticate =

@@ -21,8 +21,8 @@ public import Wire
 ///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
 /// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
 ///
-/// Not copyable: a getter of a copyable one may copy it, with all that it refers to, which its driver paid for twice with
-/// each input.
+/// Not copyable: a getter of a copyable session may copy it, with all that it refers to, which its driver paid for
+/// twice with each input.
 public struct Session: ~Copyable {
   public enum Phase: UInt8, Sendable {
     /// The transport is open, nobody has said who they are.
@@ -51,33 +51,33 @@ public struct Session: ~Copyable {
   var isCheckingPlace = false
   /// Empty: anonymous, or not connected yet.
   public internal(set) var user = ""
-  /// As it was when the client connected: a refresh moves the expiry alone.
+  /// The token's `info` as it was when the client connected: a refresh moves the expiry alone.
   var connectionInfo: [UInt8]?
-  /// Of the newest token that the client is here by; nil: there is none.
+  /// Identity of the newest token that the client is here by; nil: there is none.
   var token: TokenIdentity?
   var attempt: ConnectAttempt?
-  var subscriptions: [ChannelName: Subscription] = [:]
+  var subscriptions: [ChannelName: SessionSubscription] = [:]
   var pending = PendingOperations()
-  /// Tags of those under way whose answers may be large.
+  /// Tags of requests under way whose answers may be large.
   var reads: Set<UInt64> = []
-  /// What `publish_interval` keeps back.
+  /// Publishes that `publish_interval` keeps back.
   var paced = PacedPublishes()
   /// Commands that wait for room, at most those of one message: while some wait, the socket is not read.
   var waiting: Deque<ClientCommand> = []
   var lastTag: UInt64 = 0
   var timers = SessionTimers()
-  /// As it was when the last ping was sent, or when a pong was last due; nil: not known yet.
+  /// How far the peer had come when the last ping was sent, or when a pong was last due; nil: not known yet.
   var peerProgress: PeerProgress?
-  /// The broker is behind.
+  /// The driver has commands read later: the broker is behind, reads wait for room, or many tokens are being checked.
   var isInputHeld = false
   /// So much of what the client asked for waits for it that it may not ask for more yet.
   var isOutputFull = false
   /// The server ends: nothing more is read.
   var isDraining = false
-  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first. It
-  /// stands behind the flags because there it fits into what they leave of a word.
+  /// Pings without a pong. More than one only while input is held, or while the peer works its way towards the first.
+  /// It stands behind the flags because there it fits into what they leave of a word.
   var unansweredPings: UInt32 = 0
-  /// How fast the client has been; nil: nobody counts, or it has asked for nothing yet.
+  /// How fast the client has been; nil: nothing is counted, or the client has asked for nothing yet.
   var rates: SessionRates?
   /// The time of the input in hand.
   var time = SessionTime(monotonic: 0, wall: 0)
@@ -111,7 +111,7 @@ public struct Session: ~Copyable {
   /// True while a command is under way whose answer the client should still get.
   public var awaitsAnswers: Bool { phase != .closed && (!pending.isEmpty || hasWaiting) }
 
-  /// Commands wait for room.
+  /// Whether commands wait for room.
   var hasWaiting: Bool { !waiting.isEmpty }
 
   func isPending(_ tag: UInt64) -> Bool { pending[tag] != nil }
@@ -153,7 +153,8 @@ public struct Session: ~Copyable {
     }
   }
 
-  /// The answers that the commands under way wait for, by tag. A tag that is not here is of no interest any more.
+  /// Keeps what is to be done when an answer comes, under a new tag. An answer whose tag is not kept any more is
+  /// ignored.
   mutating func remember(_ operation: PendingOperation) -> UInt64 {
     lastTag &+= 1
     pending.append(operation, tag: lastTag)
@@ -172,7 +173,7 @@ public struct Session: ~Copyable {
   mutating func fail(_ id: UInt32, _ error: ClientError) { out.append(.send(.error(id: id, error))) }
 }
 
-/// What is done when an answer comes.
+/// What a session does when an answer comes, to a request or from a token check.
 enum PendingOperation {
   indirect case connect(id: UInt32, subs: [String: ClientCommand.Subscribe])
   indirect case subscriptionToken(QueuedSubscribe, ChannelName)

@@ -29,20 +29,20 @@ public struct SessionConfiguration: Sendable {
   /// it is the server that is late.
   public var connectTimeoutMilliseconds: Int64 = 10_000
   public var pingIntervalMilliseconds: Int64 = 25_000
-  /// Disconnect 3012. Has to be shorter than the interval.
+  /// How long a client may take for its pong: disconnect 3012. Has to be shorter than the ping interval.
   public var pongTimeoutMilliseconds: Int64 = 8_000
   /// How long an expired connection or subscription lives on, so that a refresh on its way still counts.
   public var expiryGraceSeconds: Int64 = 25
   /// Tokens of one connection that are checked at a time; meanwhile it is read later.
   public var maximumTokenChecks = 8
-  /// Of one connection: what is faster is read later.
+  /// How much one connection may do: what is faster is read later.
   public var rates = ClientRates() { didSet { updateRateLimiting() } }
-  /// Of all connections of one user on this gateway together: what is faster is read later, then refused with error 111,
-  /// and who goes on is disconnected with 3013.
+  /// How much all connections of one user on this gateway may do together: what is faster is read later, then refused
+  /// with error 111, and a client that goes on is disconnected with 3013.
   public var userRates = ClientRates() { didSet { updateRateLimiting() } }
   /// Connections of one user on this gateway: disconnect 3504. 0: any number.
   public var maximumConnectionsPerUser = 0
-  /// Whether anything is counted: looked at with each command.
+  /// Whether any rate is limited; asked with each command.
   private(set) var isRateLimited = false
   /// Whether a connect without a token is accepted, with an empty user: else disconnect 3500.
   public var allowAnonymous = false

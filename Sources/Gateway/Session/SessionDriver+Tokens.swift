@@ -57,7 +57,7 @@ extension SessionDriver {
     }
   }
 
-  /// Whoever has a valid token may still be one connection too many of their user's.
+  /// A client with a valid token may still be one connection too many of its user's.
   private func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
     if session.phase == .connecting, case .success(let claims) = result, !claims.user.isEmpty {
       switch host.openAccount(of: claims.user) {
@@ -71,7 +71,8 @@ extension SessionDriver {
     feed(.connectionTokenChecked(tag: tag, result))
   }
 
-  /// What was revoked between the check and now, this event loop has heard of already: nobody tells it again.
+  /// Looks at revocations once more: of what was revoked since the check, this event loop has heard already, and is not
+  /// told again.
   private func unlessRevoked(
     _ result: Result<ConnectionClaims, TokenError>
   ) -> Result<ConnectionClaims, TokenError> {

@@ -6,14 +6,14 @@ import Wire
 /// Bound to its connection's event loop, and deliberately not Sendable.
 final class SessionDriver: ConnectionDelegate {
   var session: Session
-  /// Kept when it is gone: what waits for it on tapes still counts, until the session has left them.
+  /// Kept when the connection is gone: what waits for it on tapes still counts, until the session has left them.
   let transport: any SessionTransport
   let host: any SessionHost
 
   /// Replies of the read burst in hand: they leave as one frame.
   private var outbox: [ClientReply] = []
   private var isInReadBurst = false
-  /// The answer in hand may wait for ``flushReplies()``.
+  /// The reply to the answer in hand may wait for ``flushReplies()``.
   private var isInAnswers = false
   /// Memory for the actions of an input and the commands of a message, kept while more of them are at hand.
   private var actions: [SessionAction] = []
@@ -22,11 +22,11 @@ final class SessionDriver: ConnectionDelegate {
   private var deferred: [SessionInput] = []
   private var isPerforming = false
   private var hostHoldsInput = false
-  /// As the session was told.
+  /// Whether the session was told that its input is held.
   private var isInputHeld = false
-  /// The tokens that this connection has checked.
+  /// The connection's token checks, under way and waiting.
   var checks: TokenChecks
-  /// Counts for somebody, and no longer among those that anybody may open.
+  /// The transport has been told that the client signed in.
   private var isSignedIn = false
   private var isPaused = false
   /// The connection is gone.
@@ -51,7 +51,7 @@ final class SessionDriver: ConnectionDelegate {
       firstPingDelayMilliseconds: firstPingDelayMilliseconds)
   }
 
-  /// Of the connection: what the host knows this session by.
+  /// The connection's number, by which the host knows this session.
   var id: UInt64 { transport.id }
   /// Where the fan-out writes.
   var outlet: Outlet { transport }
@@ -80,7 +80,7 @@ final class SessionDriver: ConnectionDelegate {
       commands.removeAll(keepingCapacity: true)
       if isInReadBurst { swap(&commands, &self.commands) }
     }
-    do throws(CommandError) {
+    do throws(MalformedInput) {
       try decode(message, into: &commands)
       let mostCommands = session.configuration.maximumCommandsPerMessage
       guard commands.count <= mostCommands else {
@@ -95,10 +95,10 @@ final class SessionDriver: ConnectionDelegate {
     }
   }
 
-  private func decode(_ message: ByteBuffer, into commands: inout [ClientCommand]) throws(CommandError) {
-    var failure: CommandError?
+  private func decode(_ message: ByteBuffer, into commands: inout [ClientCommand]) throws(MalformedInput) {
+    var failure: MalformedInput?
     unsafe message.withUnsafeReadableBytes { bytes in
-      do throws(CommandError) {
+      do throws(MalformedInput) {
         try unsafe ClientCodec.decode(bytes, format: format, into: &commands)
       } catch {
         failure = error
@@ -117,7 +117,8 @@ final class SessionDriver: ConnectionDelegate {
     host.requestsComplete()
   }
 
-  /// More of what the client asked for waits than may, or most of it was taken: it may ask for more later, or again.
+  /// Tells the session where so much of what the client asked for waits that it may ask for more only later, and where
+  /// most of that was taken.
   func outputChanged() {
     if outlet.isFull != session.isOutputFull && session.phase != .closed { feed(.outputFull(outlet.isFull)) }
   }
@@ -145,8 +146,8 @@ final class SessionDriver: ConnectionDelegate {
   func brokerAnswered(tag: UInt64, _ response: BrokerResponse) { feed(.brokerAnswered(tag: tag, response)) }
 
   /// One answer of several that the host has in hand. That something was published, or what an app decided, need not be
-  /// said in a frame of its own, nor before the publication itself is on its way to those who wait for it; other replies
-  /// leave at once.
+  /// said in a frame of its own, nor before the publication itself is on its way to those who wait for it; other
+  /// replies leave at once.
   ///
   /// - Returns: true where the host has to call ``flushReplies()`` when it has handed out what it has.
   func takeAnswer(tag: UInt64, _ response: BrokerResponse) -> Bool {
@@ -171,13 +172,13 @@ final class SessionDriver: ConnectionDelegate {
 
   func channelLost(_ channel: ChannelName) { feed(.channelLost(channel)) }
 
-  /// The server drains: the client is sent away with a code after which it comes back, elsewhere perhaps. What it had
-  /// asked for is answered first, and nothing more is read.
+  /// The server drains: the client is sent away with a code after which it comes back, to another server perhaps. What
+  /// it had asked for is answered first, and nothing more is read.
   func shutDown() {
     feed(.draining)
   }
 
-  /// The time for last answers is over.
+  /// The server drains, and the time for last answers is over.
   func shutDownNow() { feed(.shutdown) }
 
   private func endIfAnswered() {
@@ -186,20 +187,20 @@ final class SessionDriver: ConnectionDelegate {
 
   func disconnect(_ code: DisconnectCode) { feed(.kick(code)) }
 
-  /// Whoever is here by one of these tokens is so no more.
+  /// These tokens count no more: the session ends, or the subscriptions that it has by them.
   func revoke(_ tokens: RevocationTable) { feed(.tokensRevoked(tokens)) }
 
   func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
     feed(.removeSubscription(channel, code))
   }
 
-  /// The broker is behind, or no longer: commands are read later.
+  /// Has commands read later, because the broker is behind or reads wait for room; or no longer.
   func holdInput(_ holds: Bool) {
     hostHoldsInput = holds
     holdInputForChecks()
   }
 
-  /// Tells the session where what the client sends is read later, or again.
+  /// Tells the session where the host or the token checks begin to hold its input, and where neither does any more.
   func holdInputForChecks() {
     let holds = hostHoldsInput || checks.isFull
     guard holds != isInputHeld else { return }
@@ -232,7 +233,8 @@ final class SessionDriver: ConnectionDelegate {
       transport.signedIn()
     }
     endIfAnswered()
-    // What was just sent may be more than the client takes at once. Ends at once: only its taking undoes this.
+    // What was just sent may be more than the client takes at once. This does not come back here: only the client's
+    // taking makes the outlet less full.
     if outlet.isFull && !session.isOutputFull { outputChanged() }
     if isGone && session.isDrained && !hasEnded {
       hasEnded = true

@@ -12,9 +12,9 @@ protocol SessionTransport: Outlet {
   func close(_ code: DisconnectCode)
   func pauseReading()
   func resumeReading()
-  /// Nil where it cannot be told.
+  /// How far the peer has come with what was sent to it; nil where that cannot be told.
   var progress: PeerProgress? { get }
-  /// The client's, without a port.
+  /// The client's IP address, without a port.
   var remoteAddress: String { get }
   /// Milliseconds for which the client's connection token is not to be checked yet; nil: too many wait already.
   func signInDelay() -> Int64?
@@ -32,9 +32,9 @@ extension SessionTransport {
 ///
 /// A host may answer a request before ``request(_:tag:filter:from:)`` returns; the driver keeps the order.
 protocol SessionHost: AnyObject {
-  /// For tokens of those who sign in.
+  /// Checks tokens of clients that sign in.
   var verifier: any TokenVerifier { get }
-  /// For tokens of those who are in.
+  /// Checks tokens of clients that are in.
   var otherVerifier: any TokenVerifier { get }
   /// Asked once more when a check of the verifier's has come back.
   var revocations: Revocations { get }
@@ -51,7 +51,7 @@ protocol SessionHost: AnyObject {
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters)
-  /// The frames of the channel that are held for this driver are dropped.
+  /// From now on, nothing of the channel goes to the driver's connection; frames of it that are held are dropped.
   func detach(_ driver: SessionDriver, from channel: ChannelName)
   /// Writes what is held for this driver, in order, and holds no more.
   func releaseHeld(for driver: SessionDriver)
@@ -62,7 +62,7 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
-  /// The connection took what had waited for it.
+  /// The connection's own queue has gone out: what waits on tapes may follow.
   func drained(_ driver: SessionDriver)
   /// The connection has taken most of the answers that it got: it may have more.
   func relieved(_ driver: SessionDriver)
@@ -74,7 +74,7 @@ protocol SessionHost: AnyObject {
 
 /// What becomes of one more connection of a user's.
 enum AccountOpening {
-  /// Nobody counts.
+  /// Users are not counted here.
   case none
   case opened(UserAccount)
   /// The user has as many as one may have.

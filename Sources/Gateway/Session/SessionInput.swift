@@ -7,7 +7,7 @@ public enum SessionInput: Sendable {
   /// The transport is open. Comes once, first.
   case opened
   case command(ClientCommand)
-  /// What came is no command; the sentence says why.
+  /// The client's message holds no commands; the sentence says why.
   case malformed(String)
   /// The answer to ``SessionAction/request(tag:_:)``: exactly one for each, a timeout is one too.
   case brokerAnswered(tag: UInt64, BrokerResponse)
@@ -16,8 +16,8 @@ public enum SessionInput: Sendable {
   case placeTokenChecked(tag: UInt64, Result<PlaceClaims, TokenError>)
   /// The gateway no longer knows where it is in a channel: publications may be missing.
   case channelLost(ChannelName)
-  /// The gateway stops reading from the client, because the broker is behind; or reads again. What the client owes
-  /// meanwhile is not its fault.
+  /// The gateway stops reading from the client, because the broker is behind; or reads again. Meanwhile the client is
+  /// not blamed for what it owes.
   case inputHeld(Bool)
   /// More of what the client asked for waits for it than ``ListenerConfiguration/queueLimitBytes``; or it has taken
   /// most of it.
@@ -29,7 +29,7 @@ public enum SessionInput: Sendable {
   /// The time in ``Session/nextDeadline`` has come. Harmless when early.
   case deadline
   case transportClosed
-  /// The server drains.
+  /// The server drains, and the session ends now.
   case shutdown
   /// Somebody ends the connection through the server API, or the gateway does.
   case kick(DisconnectCode)
@@ -44,16 +44,18 @@ public enum SessionAction: Sendable, Equatable {
   case send(ClientReply)
   /// The last action but for requests that tidy up at the broker.
   case close(DisconnectCode)
-  /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are ignored.
+  /// Answered with exactly one ``SessionInput/brokerAnswered(tag:_:)``. The answers to unsubscribe requests are
+  /// ignored.
   case request(tag: UInt64, BrokerRequest)
-  /// The same of a subscriber who wants only what passes a filter.
+  /// As ``request(tag:_:)``, for a subscriber who wants only what passes a filter.
   case subscribe(tag: UInt64, BrokerRequest.SubscribeRequest, filter: TagFilter)
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
   case checkPlaceToken(tag: UInt64, String)
   /// From now on the hub writes the channel's frames to this connection.
   case attach(ChannelName, HubFlags, HubFilters = .init())
-  /// The end of it. Frames of the channel that are still held are dropped.
+  /// From now on the hub writes nothing of the channel to this connection. Frames of it that are still held are
+  /// dropped.
   case detach(ChannelName)
   /// Writes the frames that the hub holds for this connection, in the order in which they came, and holds no more.
   case releaseHeld

@@ -16,7 +16,7 @@ enum TokenCheck: Sendable {
 /// The token checks of one connection: so many at a time, and the others wait here.
 ///
 /// A check counts until it has ended, whatever became of what it was for: a client that subscribes and unsubscribes at
-/// once would otherwise have any number of them running. One that nobody waits for any more is not begun.
+/// once would otherwise have any number of them running. A check that nobody waits for any more is not begun.
 struct TokenChecks {
   let most: Int
   private(set) var running = 0
@@ -24,7 +24,7 @@ struct TokenChecks {
 
   init(most: Int) { self.most = max(most, 1) }
 
-  /// What the client sends is read later.
+  /// Whether as many checks run as may: then what the client sends is read later.
   var isFull: Bool { running >= most }
 
   var waitingCount: Int { waiting.count }
@@ -39,9 +39,9 @@ struct TokenChecks {
     return true
   }
 
-  /// One has ended.
+  /// A check has ended.
   ///
-  /// - Returns: the one to begin now.
+  /// - Returns: the check to begin now, if any.
   mutating func ended(isWanted: (UInt64) -> Bool) -> TokenCheck? {
     running -= 1
     while let next = waiting.popFirst() {

@@ -18,7 +18,7 @@ final class TokenGate: Sendable {
     var running = 0
     var connects: Deque<CheckedContinuation<Void, Never>> = []
     var others: Deque<CheckedContinuation<Void, Never>> = []
-    /// Since another check was let through, or none waited.
+    /// Connects let through since another check was, or since none waited.
     var connectsInARow = 0
 
     /// Whose turn it is; nil: nobody waits.
@@ -44,9 +44,9 @@ final class TokenGate: Sendable {
     self.width = max(width, 1)
   }
 
-  /// Of people who sign in.
+  /// Checks the tokens of people who sign in.
   var connects: any TokenVerifier { GatedVerifier(gate: self, urgency: .connect) }
-  /// Of people who are in, and of pictures.
+  /// Checks the tokens of people who are in, and of requests for pictures.
   var others: any TokenVerifier { GatedVerifier(gate: self, urgency: .other) }
 
   /// Checks that wait for their turn.
@@ -69,7 +69,7 @@ final class TokenGate: Sendable {
     }
   }
 
-  /// Gives the place to the next.
+  /// Gives the place of a check that has ended to the next.
   private func leave() {
     let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
       if let next = state.next() { return next }

@@ -3,8 +3,8 @@ import Wire
 
 /// What the connections of one user on this gateway do together, on whichever event loops.
 ///
-/// A user who is on two gateways has an account on each: gateways do not ask each other about every command, and a limit
-/// that is twice what is written still is one.
+/// A user who is on two gateways has an account on each: gateways do not ask each other about every command, and a
+/// limit that is twice what is written still is one.
 final class UserAccount: Sendable {
   enum Verdict: Equatable {
     /// Milliseconds for which the connection had better not be read; 0: go on.
@@ -29,12 +29,12 @@ final class UserAccount: Sendable {
     let limit = rates[kind]
     if limit.isUnlimited { return .taken(rest: 0) }
     return levels.withLock { levels in
-      // What is more than a whole burst passes where nothing is owed: else it could never pass.
+      // A charge of more than a whole burst passes where nothing is owed: else it could never pass.
       if levels.debt(kind, of: rates, at: milliseconds) == 0 {
         return .taken(rest: levels.charge(count, kind, of: rates, at: milliseconds))
       }
-      // Reserved and not only charged: a debt that ends at a burst would forgive what is beyond it, and many connections
-      // that each come a moment later would pay nothing.
+      // Reserved and not only charged: a debt that ends at a burst would forgive what is beyond it, and many
+      // connections that each come a moment later would pay nothing.
       let most = max(Int64(limit.burst) * 1000 / Int64(limit.perSecond), 1)
       return levels.reserve(count, kind, of: rates, within: most, at: milliseconds).map { .taken(rest: $0) } ?? .refused
     }
@@ -50,7 +50,8 @@ final class UserAccounts: Sendable {
 
   private struct State {
     var entries: [String: Entry] = [:]
-    /// Of users who have left: whoever comes back at once owes what they owed. Two generations, as in ``TokenBuckets``.
+    /// Accounts of users who have left: a user who comes back at once owes what they owed. Two generations, as in
+    /// ``TokenBuckets``.
     var left: [String: UserAccount] = [:]
     var leftBefore: [String: UserAccount] = [:]
   }
@@ -58,7 +59,7 @@ final class UserAccounts: Sendable {
   private static let mostLeft = 10_000
 
   private let rates: ClientRates
-  /// 0: any number.
+  /// Connections that one user may have; 0: any number.
   private let mostConnections: Int
   private let state = Mutex(State())
 
@@ -70,7 +71,7 @@ final class UserAccounts: Sendable {
   /// Users that are kept now, those who have left among them.
   var count: Int { state.withLock { $0.entries.count + $0.left.count + $0.leftBefore.count } }
 
-  /// One more connection of the user's.
+  /// Counts one more connection of the user's.
   ///
   /// - Returns: nil where the user has as many as one may have.
   func open(_ user: String) -> UserAccount? {

@@ -21,7 +21,7 @@ final class AcceptThread: Sendable {
 
   private let socket: ListeningSocket
   private let context: ListenerContext
-  /// Takes over a descriptor, which it must see closed.
+  /// Takes over a descriptor, and must see to it that it is closed.
   private let handOver: @Sendable (Int32, ConnectionSlot) -> Void
   private let wakeup: (Int32, Int32)
   private let thread = Mutex<pthread_t?>(nil)
@@ -122,12 +122,12 @@ final class AcceptThread: Sendable {
     return unsafe poll(&polled, 1, Self.restMilliseconds) <= 0
   }
 
-  /// Nil, or the error after which it makes no sense to try again at once.
+  /// Accepts what waits. Nil, or the error after which it makes no sense to try again at once.
   private func acceptBatch() -> Int32? {
     for _ in 0..<Self.batch {
       let fd = linuxio_accept(socket.descriptor)
       if fd >= 0 {
-        take(fd)
+        admit(fd)
         continue
       }
       switch -fd {
@@ -139,7 +139,7 @@ final class AcceptThread: Sendable {
     return nil
   }
 
-  private func take(_ fd: Int32) {
+  private func admit(_ fd: Int32) {
     let peer = IPAddress(peerOf: fd)
     switch context.gatekeeper.open(peer, counters: context.counters) {
     case .success(let slot): handOver(fd, slot)

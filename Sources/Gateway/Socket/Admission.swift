@@ -2,18 +2,18 @@ public import Wire
 
 /// How many connections there may be, in all and of one address, before and after they have signed in.
 ///
-/// What is asked of a connection rises step by step, and so does what it may take. One that has only been accepted costs
-/// its owner nothing, so there are few places for those; one that has signed in belongs to somebody. No address may have
-/// more than a share of any kind, so that whoever fills theirs leaves the others' to the others.
+/// What is asked of a connection rises step by step, and so does what it may take. One that has only been accepted
+/// costs its owner nothing, so there are few places for those; one that has signed in belongs to somebody. No address
+/// may have more than a share of any kind, so that whoever fills theirs leaves the others' to the others.
 public struct AdmissionLimits: Sendable {
   public struct Places: Sendable, Equatable {
     /// Connections of any kind.
     public var connections: Int
-    /// Of them, those that have not signed in. Those in a handshake are among them.
+    /// Connections that have not signed in; those in a handshake are among them.
     public var unsigned: Int
-    /// Of them, those whose request has not come whole, the TLS handshake included.
+    /// Connections whose request has not come whole; those in a TLS handshake are among them.
     public var handshakes: Int
-    /// Of them, those whose TLS handshake is under way: more wait for their turn (``HandshakeLine``).
+    /// TLS handshakes that may be under way: more wait for their turn (``HandshakeLine``).
     public var tlsHandshakes: Int
 
     public init(connections: Int, unsigned: Int, handshakes: Int, tlsHandshakes: Int = .max) {
@@ -50,11 +50,12 @@ public struct AdmissionLimits: Sendable {
     all: .init(connections: .max, unsigned: .max, handshakes: .max),
     address: .init(connections: .max, unsigned: .max, handshakes: .max))
 
-  /// One part in so many, but of a small number nearly all: shares of a handful would keep honest people out.
+  /// An address's share of a number of places: one part in so many, but nearly all of a small number, because shares of
+  /// a handful would keep honest people out.
   public static func share(_ number: Int, oneIn parts: Int) -> Int { max(number / max(parts, 1), min(number, 16)) }
 }
 
-/// Who is in, by address and by how far they have come: pure.
+/// Counts the connections by address and by how far they have come, and says whether one more is let in: pure.
 struct Admission {
   /// How far a connection has come.
   enum Stage: UInt8 {
@@ -79,7 +80,7 @@ struct Admission {
 
   private let limits: AdmissionLimits
   private var all = Count()
-  /// Of those who have a connection now.
+  /// Counts of the addresses that have a connection now.
   private var addresses: [IPAddress: Count] = [:]
   private var newConnections: TokenBuckets<IPAddress>
   private var signIns: TokenBuckets<IPAddress>
@@ -131,8 +132,8 @@ struct Admission {
 
   /// Milliseconds until the token of this address's next sign-in is checked; nil: too many wait already.
   ///
-  /// It waits rather than being refused: after a network was away, all the people behind one address come at once, and
-  /// nothing is wrong with them.
+  /// A sign-in waits rather than being refused: after a network was away, all the people behind one address come at
+  /// once, and nothing is wrong with them.
   mutating func signIn(_ address: IPAddress?, at milliseconds: Int64) -> Int64? {
     guard let address = counted(address) else { return 0 }
     return signIns.reserve(for: address, within: Self.longestSignInWait, at: milliseconds)
@@ -152,7 +153,7 @@ struct Admission {
     return nil
   }
 
-  /// By what the address is counted; nil where it is not.
+  /// The address under which a connection is counted (``IPAddress/limited``); nil where it is not.
   private func counted(_ address: IPAddress?) -> IPAddress? {
     guard let address, limits.countsLoopback || !address.isLoopback else { return nil }
     return address.limited

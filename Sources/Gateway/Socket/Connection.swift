@@ -3,8 +3,8 @@ import NIOCore
 import TLS
 import Wire
 
-/// A client's WebSocket: the last handler of its channel, which reads frames, and the ``Outlet`` through which it is sent
-/// some. Bound to its event loop, and deliberately not Sendable.
+/// A client's WebSocket: the last handler of its channel, which reads frames, and the ``Outlet`` through which it is
+/// sent some. Bound to its event loop, and deliberately not Sendable.
 ///
 /// **Two ways out.** As long as nothing waits, a frame is written straight to the descriptor from the event loop, next
 /// to the NIO channel: that costs a third less than the channel's own path. What the kernel does not take at once goes
@@ -45,14 +45,14 @@ final class Connection: Outlet, SessionTransport {
   private let socket: Int32
   /// Nil without TLS.
   private let tls: TLSHandler?
-  /// What waits here counts in the budget of all connections.
-  private let egress: LoopEgress
-  /// What the budget knows of ``queuedBytes``.
+  /// The event loop's part of the budget of all connections, in which what waits here counts.
+  private let egress: EgressShare
+  /// ``queuedBytes`` as the budget was told last.
   private(set) var accountedBytes = 0
-  /// What waits here and on tapes: who has most goes first where too much waits for all.
+  /// Bytes that wait here and on tapes: where too much waits for all connections, the one with most is closed first.
   var weight: Int { accountedBytes + laggingBytes }
   private var queuedPongBytes = 0
-  /// Nil from the end on, which also breaks the cycle between the two.
+  /// Nil from the end on, which also breaks the cycle between connection and delegate.
   var delegate: (any ConnectionDelegate)?
   var input: ConnectionInput
 
@@ -94,8 +94,8 @@ final class Connection: Outlet, SessionTransport {
     }
   }
 
-  /// The bytes behind everything that was sent before, whatever the limits say: for a part of a frame, or of what
-  /// already counted against them.
+  /// Sends the bytes behind everything that was sent before, whatever the limits say: they are the rest of a frame, or
+  /// counted against the limits already.
   override func transmit(_ bytes: UnsafeRawBufferPointer) {
     if isOpen { unsafe transmit(bytes, isAsked: false) }
   }
@@ -131,7 +131,7 @@ final class Connection: Outlet, SessionTransport {
     if queuedBytes > accountedBytes { account() }
   }
 
-  /// So many bytes wait in the channel until they are written.
+  /// Counts bytes as queued until the channel has written them.
   private func awaitWritten(_ written: EventLoopFuture<Void>, _ bytes: Int, isAsked: Bool) {
     queued(bytes, isAsked: isAsked)
     written.assumeIsolated().whenComplete { [self] result in
@@ -139,7 +139,7 @@ final class Connection: Outlet, SessionTransport {
       if accountedBytes > queuedBytes { account() }
       switch result {
       case .failure:
-        // The channel is about to be inactive, and its descriptor may be closed already: see above.
+        // The channel is about to be inactive, and its descriptor may be closed already: see ``Connection``.
         ended()
       case .success:
         if queuedBytes == 0 { drained() }
@@ -231,7 +231,7 @@ final class Connection: Outlet, SessionTransport {
     let grace = graceMilliseconds ?? listener.configuration.closeGraceMilliseconds
     eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(grace)) { [self] in
       if phase == .closed { return }
-      // Its code never left this process, or the peer has not read it.
+      // The Close frame never left this process, or the peer has not read it.
       if code == .slow { listener.configuration.refusals.note(.slowCut, from: remoteAddress) }
       closeChannel()
     }
@@ -249,7 +249,7 @@ final class Connection: Outlet, SessionTransport {
     switch phase {
     case .open:
       beginClosing(nil, ServerFrame.close(code: code))
-      // Ours goes out before the socket closes: the end of our side stands behind it in the same queue.
+      // Our Close frame goes out before the socket closes: the end of our side stands behind it in the same queue.
       if phase == .closing { shutDownOutput() }
     case .closing:
       if queuedBytes == 0 { closeChannel() } else { shutDownOutput() }
@@ -257,8 +257,8 @@ final class Connection: Outlet, SessionTransport {
     }
   }
 
-  /// A FIN behind everything that waits, so that the peer reads all of it; then its own FIN closes the channel. To
-  /// close hard with unread input makes the kernel send a reset, which can overtake our Close frame.
+  /// Sends a FIN behind everything that waits, so that the peer reads all of it; then the peer's own FIN closes the
+  /// channel. To close hard with unread input makes the kernel send a reset, which can overtake our Close frame.
   private func shutDownOutput() {
     eventLoop.assumeIsolated().execute { [self] in
       if phase == .closing { channel.close(mode: .output, promise: nil) }

@@ -9,7 +9,7 @@ protocol ConnectionDelegate: AnyObject {
   /// The end of a burst of messages: replies that were held back can go out together.
   func readCompleted()
 
-  /// What had to wait was taken by the kernel: ``Outlet/queuedBytes`` is 0 again.
+  /// The kernel took everything that had to wait: ``Outlet/queuedBytes`` is 0 again.
   func drained()
 
   /// So much of what the client asked for was taken that it may ask for more: ``Outlet/isFull`` is over.

@@ -17,7 +17,7 @@ final class Gatekeeper: Sendable {
     self.clock = clock
   }
 
-  /// Whether what it says about whom it speaks for is believed.
+  /// Whether the address is that of a trusted proxy, which is believed about whom it speaks for.
   func trusts(_ address: IPAddress) -> Bool { proxies.contains { $0.contains(address) } }
 
   /// - Parameter peer: the other end of the socket; nil where the system does not tell.
@@ -48,7 +48,8 @@ struct Refused: Error, Equatable {
 }
 
 /// One place among the open connections, and what is known of whose it is. It is given back when the channel is closed,
-/// and at the latest when the last reference goes, so that no path on which setting up a channel fails can lose a place.
+/// and at the latest when the last reference goes, so that no path on which setting up a channel fails can lose a
+/// place.
 final class ConnectionSlot: Sendable {
   private struct State {
     /// Whom the connection counts for; nil: only a proxy is known.

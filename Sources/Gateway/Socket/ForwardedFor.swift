@@ -3,10 +3,10 @@ import Wire
 /// Whose request it is, by the `X-Forwarded-For` headers that proxies write.
 ///
 /// Each proxy appends the address that it was asked from, so the list is to be read from its end: an address counts as
-/// long as the proxy that wrote it is trusted, and the first that is no trusted proxy is the client's. What stands before
-/// it came from the client, who may write anything.
+/// long as the proxy that wrote it is trusted, and the first that is no trusted proxy is the client's. What stands
+/// before it came from the client, who may write anything.
 enum ForwardedFor {
-  /// Proxies in a row.
+  /// Proxies in a row that are followed at most.
   private static let mostHops = 16
 
   /// Nil where the headers say nothing that can be believed.

@@ -9,7 +9,7 @@ import Wire
 ///     +-+-+-+-+-------+-+-------------+-----------------------+---------+---------+
 ///
 /// NIO's framer delivers a frame when its last byte is there; a wrong first byte would then be answered a whole
-/// message too late. This one judges each byte when it comes, unmasks while it copies into the message, and holds
+/// message too late. This reader judges each byte when it comes, unmasks while it copies into the message, and holds
 /// nothing at all between messages: an idle connection costs no buffer. Memory grows with the bytes that came, never
 /// with the length that a header declares.
 ///
@@ -35,14 +35,15 @@ struct FrameReader {
   private var stage = Stage.firstByte
   private var opcode: UInt8 = 0
   private var isFinal = false
-  /// Declared and not yet seen. Checked against the limits before any payload is taken.
+  /// Bytes of payload that the frame declared and that are not seen yet. Checked against the limits before any payload
+  /// is taken.
   private var payloadLeft: UInt64 = 0
   /// The four mask bytes; the one for the next payload byte is the lowest.
   private var mask: UInt32 = 0
   /// The message under way, or nil between messages and before its first byte.
   private var message: ByteBuffer?
   private var isInMessage = false
-  /// Of the message under way, or of the last one.
+  /// Whether the message under way, or the last one, is text.
   private(set) var isText = false
   private var utf8 = UTF8Validator()
   private var control: [UInt8] = []
@@ -123,7 +124,7 @@ struct FrameReader {
     }
   }
 
-  /// Before any payload is taken, so that `payloadLeft` fits an Int from here on.
+  /// Called before any payload is taken, so that `payloadLeft` fits an Int from here on.
   private func checkLength() throws(FrameViolation) {
     if opcode >= Opcode.close { return }
     let room = max(0, maxMessageBytes - (message?.readableBytes ?? 0))

@@ -85,7 +85,7 @@ struct HTTPReply: Sendable, Equatable {
 }
 
 extension HTTPReply {
-  /// To somebody for whom there is no place.
+  /// The answer to a client for whom there is no place.
   init(_ cause: RefusalCause) {
     switch cause {
     case .addressConnections, .addressUnsigned, .addressHandshakes, .addressRate: self = .fullForAddress

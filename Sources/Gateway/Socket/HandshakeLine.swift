@@ -3,9 +3,9 @@ import Wire
 
 /// Whose turn it is to begin a TLS handshake, of those on one event loop: pure.
 ///
-/// A handshake costs a processor as much as some hundred messages, and its client chooses when. After a network was away
-/// thousands come at once, all of them honest, so nobody is turned away: they wait in line.
-/// - So many may be under way, in all and of one address: from a client's first bytes to its last.
+/// A handshake costs a processor as much as some hundred messages, and its client chooses when. After a network was
+/// away thousands come at once, all of them honest, so nobody is turned away: they wait in line.
+/// - So many handshakes may be under way, in all and of one address: from a client's first bytes to its last.
 /// - An event loop begins one of them and then looks at its other sockets, so that those who are in are served.
 /// - Addresses take turns: one from which thousands wait costs another the time of one handshake.
 ///
@@ -18,15 +18,15 @@ struct HandshakeLine {
   }
 
   private struct Owner: Hashable {
-    /// Nil for those who are not counted by address: they take turns as one.
+    /// Nil for clients that are not counted by address: they take turns as one.
     var address: IPAddress?
   }
 
   private struct Handshakes {
     var underWay = 0
-    /// In the order in which they came. Those that have left meanwhile are passed over.
+    /// Handshakes in the order in which they came. Those that have left meanwhile are passed over.
     var waiting: Deque<UInt64> = []
-    /// Of those, the ones that have left.
+    /// How many of ``waiting`` have left.
     var left = 0
     var isInTurn = false
 
@@ -39,13 +39,14 @@ struct HandshakeLine {
     var isUnderWay = false
   }
 
-  /// Begun before the event loop looks at its other sockets. One costs half a millisecond, with large keys several.
+  /// Handshakes begun before the event loop looks at its other sockets. One costs half a millisecond, with large keys
+  /// several.
   private let perTurn: Int
 
   private let limits: Limits
   private var places: [UInt64: Place] = [:]
   private var owners: [Owner: Handshakes] = [:]
-  /// Owners of whom somebody waits who may begin as far as the owner is concerned.
+  /// Owners, in turn, for whom a handshake waits and whose own limit lets it begin.
   private var turns: Deque<Owner> = []
   private(set) var underWay = 0
   private var begun = 0
@@ -58,19 +59,19 @@ struct HandshakeLine {
   /// Owners of whom something is known.
   var ownerCount: Int { owners.count }
 
-  /// As many have begun as may before the event loop looks at its other sockets.
+  /// Whether as many handshakes have begun as may before the event loop looks at its other sockets.
   var wantsTurn: Bool { begun >= perTurn }
 
-  /// A client's first bytes are there. It begins when ``next()`` says so.
+  /// A client's first bytes are there. Its handshake begins when ``next()`` says so.
   ///
-  /// - Parameter address: nil where it is not counted by address.
-  /// - Returns: the limit for which it has to wait; nil: for its turn alone.
+  /// - Parameter address: nil where the client is not counted by address.
+  /// - Returns: the limit for which the client has to wait; nil: it waits for its turn alone.
   mutating func arrive(_ id: UInt64, from address: IPAddress?) -> RefusalCause? {
     let owner = Owner(address: address?.limited)
     places[id] = Place(owner: owner)
     var handshakes = owners[owner] ?? Handshakes()
     handshakes.waiting.append(id)
-    // Those of its address before it in line count too: they will be under way when it is its turn.
+    // Handshakes of its address before it in line count too: they will be under way when it is this one's turn.
     let cause: RefusalCause? =
       owner.address != nil && handshakes.underWay + handshakes.waitingCount > limits.address
       ? .addressTLSHandshakes : underWay + handshakes.waitingCount > limits.all ? .tlsHandshakes : nil
@@ -79,7 +80,7 @@ struct HandshakeLine {
     return cause
   }
 
-  /// The next to begin; nil: nobody may now. Call it until then.
+  /// The next handshake to begin, which counts as under way from here on; nil: none may now. Call it until it says nil.
   mutating func next() -> UInt64? {
     guard begun < perTurn, underWay < limits.all else { return nil }
     while let owner = turns.popFirst() {
@@ -92,7 +93,7 @@ struct HandshakeLine {
       owners[owner]?.underWay += 1
       underWay += 1
       begun += 1
-      // Behind all others.
+      // The owner's next handshake stands behind those of all others.
       lineUp(owner)
       return id
     }

@@ -16,7 +16,7 @@ final class HandshakeGate: Sendable {
     self.refusals = refusals
   }
 
-  /// The part of an event loop; call it there.
+  /// The line of the event loop with that index; call it on that event loop.
   subscript(loop: Int) -> HandshakeTurns {
     if let turns = loops[loop].value { return turns }
     let turns = HandshakeTurns(
@@ -36,7 +36,8 @@ final class HandshakeTurns {
   private var lastID: UInt64 = 0
   private var isArmed = false
 
-  /// Until the next few begin. A task that is due at once would run before the event loop looks at its sockets.
+  /// How long until the next few begin. A task that is due at once would run before the event loop looks at its
+  /// sockets.
   private static let pause = TimeAmount.microseconds(50)
 
   init(_ limits: HandshakeLine.Limits, countsLoopback: Bool, on eventLoop: any EventLoop, refusals: Refusals) {
@@ -85,7 +86,7 @@ final class HandshakeTurnHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private enum Phase {
     /// The client has said nothing. Can transition to: waiting, over.
     case silent
-    /// For its turn, with what came in the same read as the first bytes. The socket is not read meanwhile.
+    /// The client waits for its turn; `bytes` came in the same read as its first. The socket is not read meanwhile.
     /// Can transition to: underWay, over.
     case waiting(bytes: ByteBuffer, isReadHeld: Bool)
     /// Can transition to: over.
@@ -135,7 +136,7 @@ final class HandshakeTurnHandler: ChannelDuplexHandler, RemovableChannelHandler 
     phase = .waiting(bytes: bytes, isReadHeld: true)
   }
 
-  /// It is this client's turn.
+  /// Begins the handshake, because it is this client's turn: TLS gets the bytes that waited.
   fileprivate func begin() {
     guard case .waiting(let first, let isReadHeld) = phase, let context else { return }
     phase = .underWay

@@ -3,8 +3,8 @@ import NIOCore
 /// Holds a request's head back until it is whole, and lets only a clean one through to the HTTP decoder.
 ///
 /// The decoder accepts what older servers sent: bare line feeds, headers folded over lines. A proxy in front that reads
-/// such a head in another way sees another request than we do. This also counts every byte of the head, however it is
-/// cut, and knows which bytes came behind it.
+/// such a head in another way sees another request than we do. The guard also counts every byte of the head, however it
+/// is cut, and knows which bytes came behind it.
 final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -24,7 +24,7 @@ final class HeadGuard: ChannelInboundHandler, RemovableChannelHandler {
   private var head = ByteBuffer()
   private var isWhole = false
   private var previous: UInt8 = 0
-  /// Of the line under way, without its CR.
+  /// Bytes of the line under way, without its CR.
   private var lineBytes = 0
   private var hasLine = false
 

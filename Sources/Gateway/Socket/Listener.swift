@@ -45,7 +45,7 @@ final class Listener: Sendable {
       configuration.refusals.tellMinute()
     }
     if let pictures = configuration.pictures {
-      // Ends with the event loop.
+      // This task ends with the event loop.
       eventLoops[0].scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in pictures.sweep() }
     }
     return Listener(context: context, thread: thread)
@@ -74,8 +74,8 @@ final class Listener: Sendable {
     thread.stop()
   }
 
-  /// What one connection may hand in before the event loop looks at the next: with hundreds that pour at once, all the
-  /// others wait for the sum.
+  /// Bytes that are read of one connection before the event loop looks at the next: with hundreds that pour at once,
+  /// all the others wait for the sum.
   private static let largestReadBytes = 16_384
 
   private static func open(

@@ -12,43 +12,46 @@ public struct ListenerConfiguration: Sendable {
   public var backlog: Int32 = 4096
   /// Sockets open at once, in the HTTP phase or beyond. One more is answered 503 and closed.
   public var maxConnections = 100_000
-  /// Shares of them, for addresses and for those that have not signed in: 503, and 429 for what is an address's own.
+  /// Shares of these connections, for addresses and for those that have not signed in: 503, and 429 where an address's
+  /// own share is used up.
   public var admission = AdmissionLimits.none
-  /// Where proxies speak for clients: in `X-Forwarded-For`, and in the PROXY protocol where ``expectsProxyHeader`` is on.
+  /// Addresses of proxies that speak for clients: in `X-Forwarded-For`, and in the PROXY protocol where
+  /// ``expectsProxyHeader`` is on.
   public var trustedProxies: [AddressRange] = []
   /// Connections of trusted proxies begin with a header of the PROXY protocol, version 2; one that does not is closed.
   public var expectsProxyHeader = false
-  /// Where it is written down whom the gateway turned away.
+  /// Counts and logs whom the gateway turned away.
   public var refusals = Refusals(logger: Logger(label: "fanfare.listener"))
-  /// From accepting to a complete request head, the TLS handshake included.
+  /// How long a client may take from accepting to a complete request head, the TLS handshake included.
   public var headerTimeoutMilliseconds: Int64 = 5_000
-  /// The whole head: request line and all headers. More is answered 431.
+  /// Bytes of a whole request head: request line and all headers. More is answered 431.
   public var maxHeaderBytes = 8_192
   /// Origins that may connect: `https://app.example.com`, `https://*.example.com`, or `*` for any. Empty: only pages
   /// that came from this very host. A request without an `Origin` (no browser) is always allowed.
   public var allowedOrigins: [String] = []
-  /// One message from a client, however many fragments it comes in. More closes with 1009.
+  /// Bytes of one message from a client, however many fragments it comes in. More closes with 1009.
   public var maxMessageBytes = 65_536
-  /// Bytes of answers that may wait for one client before its socket is read later; and of what nobody asked for, before
-  /// it is closed with 3008.
+  /// Bytes of answers that may wait for one client before its socket is read later; and of what nobody asked for,
+  /// before it is closed with 3008.
   public var queueLimitBytes = 1_048_576
   /// Bytes that may wait for all connections of the process, accepted and not taken by the kernel. From half of it on,
   /// clients whose answers wait are read later; beyond it, the connection for which most waits is closed.
   public var egressLimitBytes = 256 << 20
-  /// Bytes that may wait for one connection, whatever they are, beside the one frame that is under way. More closes with
-  /// 3008: nobody alone may use up what is there for all.
+  /// Bytes that may wait for one connection, whatever they are, beside the one frame that is under way. More closes
+  /// with 3008: nobody alone may use up what is there for all.
   public var answerLimitBytes = 64 << 20
   /// Bytes of pongs that may wait for a peer that pings and does not read. More closes with 3008.
   public var pongLimitBytes = 16_384
   /// How long we wait for the peer's part of an orderly close before the socket is closed hard.
   public var closeGraceMilliseconds: Int64 = 2_000
-  /// The same for a slow reader, whose pipe is full and whose memory we want back.
+  /// As ``closeGraceMilliseconds``, for a slow reader, whose pipe is full and whose memory we want back.
   public var slowCloseGraceMilliseconds: Int64 = 1_000
-  /// Where WebSockets are opened.
+  /// The path of requests that open a WebSocket.
   public var path = "/connection/websocket"
   /// Nil: no TLS here (a proxy in front does it, or nobody).
   public var tls: TLSContext?
-  /// Where something counts in the same budget beside connections; nil: nothing does.
+  /// The budget of bytes that wait, where something beside connections counts in it too; nil: the listener makes its
+  /// own.
   var egress: EgressBudget?
   /// Nil: there are no pictures here.
   public var pictures: PictureService?

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What the listener counts, for the metrics. Every loop and the accept thread add to it; none of it is on the path of
-/// a delivery.
+/// What the listener counts. Every loop and the accept thread add to it; none of it is on the path of a delivery. Tests
+/// read it, no metric exports it: what operators see is in ``Refusals``.
 public final class ListenerCounters: Sendable {
   private let accepted = Atomic<Int>(0)
   private let open = Atomic<Int>(0)
@@ -18,7 +18,7 @@ public final class ListenerCounters: Sendable {
   public var acceptedConnections: Int { accepted.load(ordering: .relaxed) }
   /// Sockets open now, in any phase.
   public var openConnections: Int { open.load(ordering: .relaxed) }
-  /// Turned away before their request was read, for want of a place: ``Admission``.
+  /// Connections turned away before their request was read, for want of a place: ``Admission``.
   public var refusedConnections: Int { refused.load(ordering: .relaxed) }
   /// Requests answered with an error, timeouts included.
   public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }

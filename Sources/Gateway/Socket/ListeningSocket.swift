@@ -78,7 +78,7 @@ struct ListeningSocket: ~Copyable, Sendable {
   private static func close(_ fd: Int32) -> Int32 { system_close(fd) }
 }
 
-// Inside the type, the plain names are its own methods.
+// Inside the type, `bind` and `close` are its own methods.
 private func system_bind(_ fd: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
   unsafe bind(fd, address, length)
 }

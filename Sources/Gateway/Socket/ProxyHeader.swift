@@ -1,7 +1,7 @@
 import Wire
 
-/// The header of the PROXY protocol, version 2, in which a proxy says whose connection it passes on: byte by byte, as it
-/// comes.
+/// The header of the PROXY protocol, version 2, in which a proxy says whose connection it passes on: byte by byte, as
+/// it comes.
 ///
 ///      0            12        13        14        16                    16 + length
 ///     +-------------+---------+---------+---------+---------------------+
@@ -16,20 +16,20 @@ struct ProxyHeader {
     case noSignature
     /// Version 2 has another first half byte, or there is no such command.
     case unknownVersionOrCommand
-    /// A datagram's, or a family that there is not.
+    /// The family of a datagram, or one that the protocol does not have.
     case unknownFamily
-    /// Too short for its addresses, or longer than any proxy's.
+    /// The header is too short for its addresses, or longer than any proxy's.
     case wrongLength
   }
 
   enum Progress: Equatable {
     case needsMore
-    /// Whole. Nil: the proxy speaks for itself, or for somebody who has no IP address.
+    /// The header is whole. Nil: the proxy speaks for itself, or for somebody who has no IP address.
     case whole(client: IPAddress?)
   }
 
   static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
-  /// Of what follows the first 16 bytes. The largest proxies add some hundred.
+  /// Bytes that may follow the first 16. The largest proxies add some hundred.
   static let longestRest = 4096
   private static let fixedBytes = 16
 
@@ -42,7 +42,7 @@ struct ProxyHeader {
   private var addressBytes = 0
 
   /// Takes the next byte.
-  mutating func take(_ byte: UInt8) throws(Malformed) -> Progress {
+  mutating func read(_ byte: UInt8) throws(Malformed) -> Progress {
     defer { count += 1 }
     switch count {
     case ..<12: if byte != Self.signature[count] { throw .noSignature }

@@ -4,8 +4,8 @@ import Wire
 
 /// Reads the PROXY protocol's header before anything else of a connection, TLS included, and leaves.
 ///
-/// It stands only in connections of trusted proxies. One that sends anything else is closed: to take it for a client
-/// without a header would let whoever gets past the proxy say nothing and be believed.
+/// It stands only in connections of trusted proxies. A connection that begins with anything else is closed: to take it
+/// for a client without a header would let whoever gets past the proxy say nothing and be believed.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -25,7 +25,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     var input = unwrapInboundIn(data)
     do throws(ProxyHeader.Malformed) {
       while let byte = input.readInteger(as: UInt8.self) {
-        guard case .whole(let client) = try header.take(byte) else { continue }
+        guard case .whole(let client) = try header.read(byte) else { continue }
         isOver = true
         return pass(client, input, context)
       }
@@ -38,7 +38,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   private func pass(_ client: IPAddress?, _ rest: ByteBuffer, _ context: ChannelHandlerContext) {
-    // A proxy behind another one that is trusted: whose it is stands in the request.
+    // The header may name another trusted proxy: then the request says whose connection it is (`X-Forwarded-For`).
     if let client, !listener.gatekeeper.trusts(client), let cause = slot.identify(client) {
       listener.refuse(cause, from: client)
       return context.close(promise: nil)

@@ -1,7 +1,6 @@
 import Logging
 import NIOCore
 import NIOHTTP1
-import Cryptography
 import TLS
 import Wire
 
@@ -12,9 +11,9 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let listener: ListenerContext
   private let loopIndex: Int
   private let descriptor: Int32
-  /// Of this connection, where it speaks TLS.
+  /// The connection's TLS handler; nil without TLS.
   private let tls: TLSHandler?
-  /// Until its handshake is over.
+  /// Stands before the TLS handler until the handshake is over; nil without TLS.
   private let handshake: HandshakeTurnHandler?
   private let slot: ConnectionSlot
   private let headGuard: HeadGuard
@@ -73,11 +72,11 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if isAnswered { return }
     switch unwrapInboundIn(data) {
-    case .head(let head): take(head, context: context)
+    case .head(let head): decide(head, context: context)
     case .body: break
     case .end:
-      // Not before: the decoder still sends this part to whoever stands behind it.
-      if let upgrade { perform(upgrade, context: context) }
+      // The upgrade waits for this part: the decoder would still send it to whoever stood behind it by then.
+      if let upgrade { switchProtocols(upgrade, context: context) }
     }
   }
 
@@ -100,7 +99,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+  private func decide(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
     if let cause = identifyClient(head) {
       return answer(HTTPReply(cause), withBody: head.method != .HEAD, context: context)
     }
@@ -112,7 +111,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade): self.upgrade = upgrade
-    case .pictures(let request): handOver(request, context: context)
+    case .pictures(let request): passOn(request, context: context)
     }
   }
 
@@ -129,7 +128,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   /// The rest of the request belongs to another handler, behind the same guard and decoder.
-  private func handOver(_ request: PictureRequest, context: ChannelHandlerContext) {
+  private func passOn(_ request: PictureRequest, context: ChannelHandlerContext) {
     guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
     isAnswered = true
     timeout?.cancel()
@@ -160,7 +159,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     context.close(mode: .output, promise: nil)
   }
 
-  private func perform(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
+  private func switchProtocols(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
     isAnswered = true
     timeout?.cancel()
     listener.counters.countUpgraded()
@@ -182,7 +181,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   private static func response(to upgrade: RequestDecision.Upgrade) -> [UInt8] {
     var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    text += "Sec-WebSocket-Accept: \(Digest.webSocketAccept(key: upgrade.key))\r\n"
+    text += "Sec-WebSocket-Accept: \(RequestDecision.acceptance(of: upgrade.key))\r\n"
     if let subprotocol = upgrade.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
     return Array((text + "\r\n").utf8)
   }

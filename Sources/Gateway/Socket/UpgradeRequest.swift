@@ -1,3 +1,4 @@
+import Cryptography
 import NIOHTTP1
 import Wire
 
@@ -91,7 +92,7 @@ extension RequestDecision {
     }
   }
 
-  /// Requests whose end two readers could see at different places: the way in for request smuggling.
+  /// Refuses requests whose end two readers could see at different places: the way in for request smuggling.
   private static func checkFraming(_ head: HTTPRequestHead) throws(Refusal) {
     let lengths = head.headers["content-length"].count
     if lengths > 1 { throw .badRequest("the request has more than one Content-Length header; send one") }
@@ -108,6 +109,11 @@ extension RequestDecision {
 
   private static func hasBody(_ head: HTTPRequestHead) -> Bool {
     head.headers.contains(name: "transfer-encoding") || !(head.headers["content-length"].allSatisfy { $0 == "0" })
+  }
+
+  /// The server's answer to a client's `Sec-WebSocket-Key` (RFC 6455, section 4.2.2).
+  static func acceptance(of key: String) -> String {
+    Base64.standard.text(Digest.sha1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }
 
   /// The key, where the request asks for a WebSocket as RFC 6455, section 4.2.1 wants it.
@@ -143,8 +149,8 @@ extension RequestDecision {
       }
   }
 
-  /// The first subprotocol offered that we speak; nil where none is. Empty members count as none: an older SDK for Python
-  /// sends an empty header where it means JSON, and RFC 9110, section 5.6.1.2 has recipients ignore them.
+  /// The first subprotocol offered that we speak; nil where none is. Empty members count as none: an older SDK for
+  /// Python sends an empty header where it means JSON, and RFC 9110, section 5.6.1.2 has recipients ignore them.
   private static func choose(from headers: [String]) throws(Refusal) -> String? {
     var chosen: String?
     for header in headers {
@@ -164,7 +170,7 @@ extension RequestDecision {
     query.split(separator: "&").contains { $0 == "cf_protocol=protobuf" || $0 == "format=protobuf" }
   }
 
-  /// RFC 9110, section 5.6.2.
+  /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

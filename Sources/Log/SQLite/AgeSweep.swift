@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// Deletes what is too old, a portion at a time: a transaction of a sweep must not keep publications waiting.
@@ -15,8 +15,7 @@ struct AgeSweep {
 
   /// Whether there is anything to do, so that an idle log writes nothing.
   func isDue(_ db: Database) throws -> Bool {
-    let statement = try RowStatement(
-      db,
+    let statement = try db.statement(
       """
       SELECT EXISTS (SELECT 1 FROM channels WHERE expires < ?1)
         OR EXISTS (SELECT 1 FROM idempotency WHERE expires <= ?1)
@@ -33,8 +32,8 @@ struct AgeSweep {
   /// - Returns: whether there may be more.
   func write(_ db: Database, _ quotas: inout QuotaChanges) throws -> Bool {
     var budget = Self.rowsPerPortion
-    let due = try RowStatement(
-      db, "SELECT id, history_ttl, name FROM channels WHERE expires < ?1 ORDER BY expires LIMIT ?2")
+    let due = try db.statement(
+      "SELECT id, history_ttl, name FROM channels WHERE expires < ?1 ORDER BY expires LIMIT ?2")
     due.bind(now, at: 1)
     due.bind(Int64(Self.channelsPerPortion), at: 2)
     var channels: [(id: Int64, ttl: Int64, quota: QuotaScope?)] = []
@@ -56,7 +55,7 @@ struct AgeSweep {
     return mayHaveMore || budget <= 0
   }
 
-  private func scope(of row: RowStatement) -> QuotaScope? {
+  private func scope(of row: Statement) -> QuotaScope? {
     if quotaNamespaces.isEmpty { return nil }
     return (try? ChannelName(row.text(2), limit: .max)).flatMap { QuotaScope(of: $0, in: quotaNamespaces) }
   }
@@ -64,20 +63,20 @@ struct AgeSweep {
   /// - Returns: how many rows it deleted.
   private func delete(_ sql: String, upTo time: Int64, limit: Int, _ db: Database) throws -> Int {
     guard limit > 0 else { return 0 }
-    let statement = try RowStatement(db, sql)
+    let statement = try db.statement(sql)
     statement.bind(time, at: 1)
     statement.bind(Int64(limit), at: 2)
-    let before = db.totalChangesCount
+    let before = db.totalChanges
     try statement.run()
-    return db.totalChangesCount - before
+    return Int(db.totalChanges - before)
   }
 
   /// - Returns: how many rows it deleted.
   private func trim(
     _ id: Int64, ttl: Int64, quota: QuotaScope?, limit: Int, _ db: Database, _ quotas: inout QuotaChanges
   ) throws -> Int {
-    let oldest = try RowStatement(
-      db, "SELECT offset, time FROM publications WHERE channel_id = ?1 ORDER BY offset LIMIT ?2")
+    let oldest = try db.statement(
+      "SELECT offset, time FROM publications WHERE channel_id = ?1 ORDER BY offset LIMIT ?2")
     oldest.bind(id, at: 1)
     oldest.bind(Int64(limit), at: 2)
     var stale: UInt64?
@@ -98,7 +97,7 @@ struct AgeSweep {
       if let quota { try quotas.willDelete(through: stale, of: id, in: quota, db) }
       try TableWriter(db).delete(id, through: stale)
     }
-    let update = try RowStatement(db, "UPDATE channels SET expires = ?2 WHERE id = ?1")
+    let update = try db.statement("UPDATE channels SET expires = ?2 WHERE id = ?1")
     update.bind(id, at: 1)
     update.bind(expires, at: 2)
     try update.run()

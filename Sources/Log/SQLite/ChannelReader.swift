@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// Reads on a connection of its own. A read sees everything that was committed before it began: what the journal still has
@@ -13,7 +13,7 @@ struct ChannelReader {
     var ttl: Int64
   }
 
-  let queue: DatabaseQueue
+  let connection: DatabaseConnection
   let journal: UnfoldedJournal
 
   func row(of channel: ChannelName) throws -> Row? {
@@ -31,9 +31,8 @@ struct ChannelReader {
   }
 
   private func storedRow(of channel: ChannelName) throws -> Row? {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(
-        db, "SELECT id, epoch, top, durability, history_ttl FROM channels WHERE name = ?1")
+    try connection.inDatabase { db in
+      let statement = try db.statement("SELECT id, epoch, top, durability, history_ttl FROM channels WHERE name = ?1")
       statement.bind(channel.string, at: 1)
       guard try statement.next() else { return nil }
       defer { statement.reset() }
@@ -45,8 +44,8 @@ struct ChannelReader {
 
   /// How many channels were deleted whose names are like this one's.
   func epochGeneration(of channel: ChannelName) throws -> Int64 {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(db, Self.generationOfName)
+    try connection.inDatabase { db in
+      let statement = try db.statement(Self.generationOfName)
       statement.bind(channel.string, at: 1)
       guard try statement.next() else { return 0 }
       defer { statement.reset() }
@@ -65,9 +64,8 @@ struct ChannelReader {
   }
 
   private func storedKeys(of id: Int64, at now: Int64) throws -> [IdempotencyRecord] {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(
-        db,
+    try connection.inDatabase { db in
+      let statement = try db.statement(
         "SELECT key, offset, digest, expires FROM idempotency WHERE channel_id = ?1 AND expires > ?2 ORDER BY offset")
       statement.bind(id, at: 1)
       statement.bind(now, at: 2)
@@ -93,18 +91,16 @@ struct ChannelReader {
   }
 
   private func storedOrigins(of id: Int64, since oldest: Int64) throws -> [RequestOrigin: UInt64] {
-    try queue.inDatabase { db in
+    try connection.inDatabase { db in
       var origins: [RequestOrigin: UInt64] = [:]
-      let unkept = try RowStatement(
-        db, "SELECT gateway, request, offset FROM origins WHERE channel_id = ?1 AND time >= ?2")
+      let unkept = try db.statement("SELECT gateway, request, offset FROM origins WHERE channel_id = ?1 AND time >= ?2")
       unkept.bind(id, at: 1)
       unkept.bind(oldest, at: 2)
       while try unkept.next() {
         origins[RequestOrigin(gateway: unkept.unsigned(0), request: unkept.unsigned(1))] = unkept.unsigned(2)
       }
       // Newest first, so that a long history is left at the first that is too old.
-      let kept = try RowStatement(
-        db,
+      let kept = try db.statement(
         """
         SELECT origin_gateway, origin_request, offset, time FROM publications WHERE channel_id = ?1
         ORDER BY offset DESC LIMIT ?2
@@ -169,8 +165,8 @@ struct ChannelReader {
     _ body: (Publication) -> Bool
   ) throws {
     guard span.lowerBound <= UInt64(Int64.max), limit > 0 else { return }
-    try queue.inDatabase { db in
-      let statement = try RowStatement(db, reverse ? Self.newestFirst : Self.oldestFirst)
+    try connection.inDatabase { db in
+      let statement = try db.statement(reverse ? Self.newestFirst : Self.oldestFirst)
       statement.bind(id, at: 1)
       statement.bind(Int64(clamping: span.lowerBound), at: 2)
       statement.bind(Int64(clamping: span.upperBound), at: 3)
@@ -213,8 +209,8 @@ struct ChannelReader {
 
   /// - Parameter key: nil for all of them.
   func entries(of id: Int64, key: String? = nil) throws -> [Publication] {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(db, key == nil ? Self.allEntries : Self.oneEntry)
+    try connection.inDatabase { db in
+      let statement = try db.statement(key == nil ? Self.allEntries : Self.oneEntry)
       statement.bind(id, at: 1)
       if let key { statement.bind(key, at: 2) }
       var entries: [Publication] = []
@@ -232,9 +228,8 @@ struct ChannelReader {
   }
 
   func keys(of id: Int64, score: Int64, expiringBy time: Int64, limit: Int) throws -> [ExpiringKey] {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(
-        db,
+    try connection.inDatabase { db in
+      let statement = try db.statement(
         """
         SELECT key, expires FROM entries WHERE channel_id = ?1 AND score = ?2 AND expires <= ?3
         ORDER BY expires LIMIT ?4

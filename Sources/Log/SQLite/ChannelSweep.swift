@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// Looks for channels of which nobody will ask for anything any more, and for maps that hold entries whose time is over
@@ -33,7 +33,7 @@ struct ChannelSweep: Sendable {
 
   func look(_ db: Database) throws -> Found {
     var found = Found(next: after)
-    let statement = try RowStatement(db, query)
+    let statement = try db.statement(query)
     statement.bind(after, at: 1)
     statement.bind(Self.rowsPerLook, at: 2)
     statement.bind(now, at: 3)
@@ -76,7 +76,7 @@ struct ChannelSweep: Sendable {
 
   /// To be called within a transaction.
   static func delete(_ ids: [Int64], _ db: Database) throws {
-    let statement = try RowStatement(db, "DELETE FROM channels WHERE id = ?1 AND \(nothingKept)")
+    let statement = try db.statement("DELETE FROM channels WHERE id = ?1 AND \(nothingKept)")
     for id in ids {
       statement.bind(id, at: 1)
       try statement.run()
@@ -142,9 +142,8 @@ extension LogWriter {
     account.mustEmpty = true
     if refusal == nil, foldAll() == nil {
       _ = attempt { db in
-        try db.inTransaction(.immediate) {
+        try db.inTransaction {
           try ChannelSweep.delete(ids, db)
-          return .commit
         }
         return true
       }

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// The entries of one transaction.
@@ -79,7 +79,7 @@ struct CommitBatch {
       change.bytes = bytes.count
       try JournalRow.insert(bytes, as: sequence, db)
     } else {
-      let statement = try RowStatement(db, "UPDATE meta SET value = ?1 WHERE key = 'sequence'")
+      let statement = try db.statement("UPDATE meta SET value = ?1 WHERE key = 'sequence'")
       statement.bind(sequence, at: 1)
       try statement.run()
     }
@@ -99,7 +99,7 @@ struct CommitBatch {
   }
 
   /// The transaction is on disk.
-  func settle() {
+  func confirm() {
     for channel in channels {
       channel.working.isRenewed = false
       channel.committed = channel.working
@@ -121,8 +121,7 @@ struct CommitBatch {
         try insert(channel, db)
         continue
       }
-      let statement = try RowStatement(
-        db,
+      let statement = try db.statement(
         """
         UPDATE channels SET top = ?2, history_ttl = ?3, used = ?5,
           expires = CASE WHEN ?4 IS NULL THEN expires ELSE MIN(COALESCE(expires, ?4), ?4) END
@@ -140,8 +139,7 @@ struct CommitBatch {
 
   private func insert(_ channel: WriterChannel, _ db: Database) throws {
     // A row of the name is there only where it was to be deleted and the disk refused: nothing is kept of it.
-    let statement = try RowStatement(
-      db,
+    let statement = try db.statement(
       """
       INSERT INTO channels (name, epoch, top, durability, history_ttl, expires, used)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -160,7 +158,7 @@ struct CommitBatch {
   }
 
   private func renew(_ channel: WriterChannel, id: Int64, _ db: Database) throws {
-    let statement = try RowStatement(db, "UPDATE channels SET epoch = ?2, durability = ?3 WHERE id = ?1")
+    let statement = try db.statement("UPDATE channels SET epoch = ?2, durability = ?3 WHERE id = ?1")
     statement.bind(id, at: 1)
     statement.bind(channel.storedEpoch, at: 2)
     statement.bind(channel.durability.rawValue, at: 3)
@@ -204,13 +202,12 @@ struct CommitBatch {
 
   private func write(_ change: KeyChange, by publication: Publication, channel: Int64, _ db: Database) throws {
     if change.removed {
-      let delete = try RowStatement(db, "DELETE FROM entries WHERE channel_id = ?1 AND key = ?2")
+      let delete = try db.statement("DELETE FROM entries WHERE channel_id = ?1 AND key = ?2")
       delete.bind(channel, at: 1)
       delete.bind(change.key, at: 2)
       return try delete.run()
     }
-    let statement = try RowStatement(
-      db,
+    let statement = try db.statement(
       """
       INSERT OR REPLACE INTO entries (channel_id, key, offset, time, data, info, tags, score, expires)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -228,8 +225,8 @@ struct CommitBatch {
   }
 
   private func write(_ edit: LogEdit, channel: Int64, _ db: Database) throws {
-    let statement = try RowStatement(
-      db, "UPDATE publications SET data = ?3, tags = ?4 WHERE channel_id = ?1 AND offset = ?2")
+    let statement = try db.statement(
+      "UPDATE publications SET data = ?3, tags = ?4 WHERE channel_id = ?1 AND offset = ?2")
     statement.bind(channel, at: 1)
     statement.bind(edit.replacement.offset, at: 2)
     statement.bind(edit.replacement.data, at: 3)

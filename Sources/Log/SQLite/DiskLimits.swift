@@ -1,5 +1,5 @@
 import Dispatch
-import GRDB
+import SQLite
 import Glibc
 import Logging
 
@@ -18,9 +18,9 @@ public struct DiskLimits: Sendable, Equatable {
   /// Why nothing more is taken now; nil: there is room. Pages of the database that nothing stands in count as free: the
   /// file does not shrink when history ends, but what comes next is written there.
   func refusal(_ db: Database, folder: String) throws -> LogError? {
-    let pageSize = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4096
-    let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-    let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+    let pageSize = Int(try db.integer("PRAGMA page_size") ?? 4096)
+    let pages = Int(try db.integer("PRAGMA page_count") ?? 0)
+    let free = Int(try db.integer("PRAGMA freelist_count") ?? 0)
     if maximumBytes > 0, (pages - free) * pageSize >= maximumBytes {
       return .full("the log holds as much as data.maximum_bytes allows")
     }

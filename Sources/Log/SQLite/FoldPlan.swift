@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// What a channel's part of the journal comes to: many commits at once, so that each of its pages is changed once, and
@@ -40,8 +40,7 @@ struct FoldPlan: Equatable {
 
   /// To be called within a transaction.
   func write(_ db: Database, _ tables: TableWriter, now: Int64) throws {
-    let row = try RowStatement(
-      db,
+    let row = try db.statement(
       """
       UPDATE channels SET top = ?2, history_ttl = ?3, used = max(used, ?5),
         expires = CASE WHEN ?4 IS NULL THEN expires ELSE min(COALESCE(expires, ?4), ?4) END

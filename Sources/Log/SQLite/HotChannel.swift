@@ -79,12 +79,12 @@ final class HotChannel {
   }
 
   /// - Parameter count: of the entries that are on disk now.
-  func settle(top: UInt64, floor: UInt64, count: Int) {
+  func advance(top: UInt64, floor: UInt64, count: Int) {
     waiting -= count
     committed = max(committed, top)
     self.floor = max(self.floor, floor)
     if isDurable { self.top = max(self.top, top) }
-    let (changed, shown) = changes.settle(through: top)
+    let (changed, shown) = changes.takeWritten(through: top)
     for replacement in shown { tail.replace(with: replacement) }
     if !changed.isEmpty { pages.note(changed) }
     trimTail()

@@ -1,5 +1,5 @@
 import Dispatch
-import GRDB
+import SQLite
 import Wire
 
 /// How much may stand in the journal.
@@ -133,9 +133,8 @@ extension LogWriter {
   /// has it too, since all of that stands before it in the WAL.
   private func writeUnsynced(_ body: (Database) throws -> Void) -> LogError? {
     let result = attempt(isSynced: false) { db in
-      try db.inTransaction(.immediate) {
+      try db.inTransaction {
         try body(db)
-        return .commit
       }
       return true
     }
@@ -147,7 +146,7 @@ extension LogWriter {
 /// Rows of the journal's table.
 enum JournalRow {
   static func insert(_ bytes: [UInt8], as sequence: UInt64, _ db: Database) throws {
-    let insert = try RowStatement(db, "INSERT INTO journal (sequence, entries) VALUES (?1, ?2)")
+    let insert = try db.statement("INSERT INTO journal (sequence, entries) VALUES (?1, ?2)")
     insert.bind(sequence, at: 1)
     insert.bind(bytes, at: 2)
     try insert.run()
@@ -155,10 +154,10 @@ enum JournalRow {
 
   /// The number of the last transaction is that of the journal's last row, or stands in `meta` where that is gone.
   static func delete(through sequence: UInt64, _ db: Database) throws {
-    let delete = try RowStatement(db, "DELETE FROM journal WHERE sequence <= ?1")
+    let delete = try db.statement("DELETE FROM journal WHERE sequence <= ?1")
     delete.bind(sequence, at: 1)
     try delete.run()
-    let meta = try RowStatement(db, "UPDATE meta SET value = max(value, ?1) WHERE key = 'sequence'")
+    let meta = try db.statement("UPDATE meta SET value = max(value, ?1) WHERE key = 'sequence'")
     meta.bind(sequence, at: 1)
     try meta.run()
   }
@@ -171,10 +170,10 @@ enum JournalReplay {
 
   /// - Returns: how many entries were folded.
   /// - Throws: ``JournalDamage`` where a row is not whole.
-  static func run(_ queue: DatabaseQueue) throws -> Int {
+  static func run(_ connection: DatabaseConnection) throws -> Int {
     var total = 0
     while true {
-      let (rows, last) = try queue.read { try next($0) }
+      let (rows, last) = try connection.inDatabase { try next($0) }
       guard let last else { return total }
       var channels: [Int64: [JournalEntry]] = [:]
       var now = Int64.min
@@ -184,7 +183,7 @@ enum JournalReplay {
           now = max(now, entry.publication.time)
         }
       }
-      try queue.write { db in
+      try connection.inTransaction { db in
         let tables = try TableWriter(db)
         for (channel, entries) in channels.sorted(by: { $0.key < $1.key }) {
           // The channel's row says which of them the tables have already.
@@ -199,7 +198,7 @@ enum JournalReplay {
   }
 
   private static func next(_ db: Database) throws -> (rows: [[UInt8]], last: UInt64?) {
-    let statement = try RowStatement(db, "SELECT sequence, entries FROM journal ORDER BY sequence")
+    let statement = try db.statement("SELECT sequence, entries FROM journal ORDER BY sequence")
     var rows: [[UInt8]] = []
     var last: UInt64?
     var bytes = 0
@@ -213,7 +212,7 @@ enum JournalReplay {
   }
 
   private static func top(of channel: Int64, _ db: Database) throws -> UInt64? {
-    let statement = try RowStatement(db, "SELECT top FROM channels WHERE id = ?1")
+    let statement = try db.statement("SELECT top FROM channels WHERE id = ?1")
     statement.bind(channel, at: 1)
     guard try statement.next() else { return nil }
     defer { statement.reset() }

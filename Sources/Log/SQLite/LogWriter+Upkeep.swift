@@ -1,6 +1,5 @@
 import Dispatch
-import GRDB
-import GRDBSQLite
+import SQLite
 import Wire
 
 /// What the writer is to go on with beside entries, and when.
@@ -26,14 +25,13 @@ extension LogWriter {
     var quotas = QuotaChanges()
     var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
-      try db.inTransaction(.immediate) {
+      try db.inTransaction {
         let tables = try TableWriter(db)
         let now = journal.entries(of: id).last?.publication.time ?? 0
         try FoldPlan(journal.entries(of: id), now: now)?.write(db, tables, now: now)
         if let scope = channel.quota { try quotas.willDelete(through: top, of: id, in: scope, db) }
         totals = try quotas.write(db)
         if let newest = try Self.newestTime(of: id, db) { try tables.trim(id, through: top, now: newest) }
-        return .commit
       }
       return true
     }
@@ -49,8 +47,7 @@ extension LogWriter {
   }
 
   private static func newestTime(of channel: Int64, _ db: Database) throws -> Int64? {
-    let statement = try RowStatement(
-      db, "SELECT time FROM publications WHERE channel_id = ?1 ORDER BY offset DESC LIMIT 1")
+    let statement = try db.statement("SELECT time FROM publications WHERE channel_id = ?1 ORDER BY offset DESC LIMIT 1")
     statement.bind(channel, at: 1)
     guard try statement.next() else { return nil }
     defer { statement.reset() }
@@ -76,11 +73,10 @@ extension LogWriter {
     var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
       guard try sweep.isDue(db) else { return false }
-      try db.inTransaction(.immediate) {
+      try db.inTransaction {
         var quotas = QuotaChanges()
         leavesSome = try sweep.write(db, &quotas)
         totals = try quotas.write(db)
-        return .commit
       }
       return true
     }
@@ -111,18 +107,13 @@ extension LogWriter {
   /// - Returns: false where a reader is in the way.
   private static func emptyWAL(_ db: Database) throws -> Bool {
     // Publications do not wait until a reader is through.
-    setBusyTimeout(db, 0)
-    defer { setBusyTimeout(db, Schema.busyTimeoutMilliseconds) }
+    db.setBusyTimeout(milliseconds: 0)
+    defer { db.setBusyTimeout(milliseconds: Schema.busyTimeoutMilliseconds) }
     do {
-      _ = try db.checkpoint(.truncate)
+      try db.checkpointAndTruncate()
       return true
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+    } catch let error where error.code.primary == .busy {
       return false
     }
-  }
-
-  private static func setBusyTimeout(_ db: Database, _ milliseconds: Int32) {
-    guard let connection = unsafe db.sqliteConnection else { return }
-    _ = unsafe sqlite3_busy_timeout(connection, milliseconds)
   }
 }

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import GRDB
+import SQLite
 import Logging
 import Synchronization
 import Wire
@@ -26,7 +26,7 @@ final class LogWriter: @unchecked Sendable {
   /// Transactions that wrote publications.
   let transactionCount = Atomic<Int>(0)
 
-  private var queue: DatabaseQueue
+  private let connection: DatabaseConnection
   /// What the connection does at the end of a transaction; nil: it is not known.
   private var isSynced: Bool? = true
   private var sequence: UInt64
@@ -58,7 +58,7 @@ final class LogWriter: @unchecked Sendable {
     opened: OpenedDatabase, inbox: WriterInbox, limits: DiskLimits, journalLimits: JournalLimits,
     quotaNamespaces: Set<String>, logger: Logger, onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
   ) {
-    queue = opened.writer
+    connection = opened.writer
     sequence = opened.meta.sequence
     folder = opened.folder
     journal = opened.journal
@@ -176,7 +176,7 @@ final class LogWriter: @unchecked Sendable {
   private func commit(_ entries: ArraySlice<QueuedEntry>) {
     let batch = CommitBatch(entries)
     let error = write(batch)
-    if error == nil { batch.settle() } else { batch.revert() }
+    if error == nil { batch.confirm() } else { batch.revert() }
     if case .rejected = error, let middle = entries.middle {
       // One of them is at fault, and the others have done nothing: each half is tried by itself.
       commit(entries[..<middle])
@@ -196,11 +196,10 @@ final class LogWriter: @unchecked Sendable {
     var quotas = QuotaChanges()
     var totals: [QuotaAccount: KeptAmount] = [:]
     let result = attempt { db in
-      try db.inTransaction(.immediate) {
+      try db.inTransaction {
         change = try batch.write(db, sequence: next, &quotas, journal)
         totals = try quotas.write(db)
         try beforeCommit?(db)
-        return .commit
       }
       return true
     }
@@ -234,7 +233,7 @@ final class LogWriter: @unchecked Sendable {
         if keep(queued, after: cause) { continue }
       }
       freed += queued.cost
-      if let claim = queued.entry.claim { quotaNews.settled.append(claim) }
+      if let claim = queued.entry.claim { quotaNews.decided.append(claim) }
       guard let error else { continue }
       outcomes.append(
         .failed(
@@ -276,9 +275,8 @@ final class LogWriter: @unchecked Sendable {
   ///
   /// - Parameter isSynced: what it writes survives a power cut from its return on; else from the next that does.
   func attempt(isSynced: Bool = true, _ body: (Database) throws -> Bool) -> Result<Void, LogError> {
-    var systemErrno: Int32 = 0
     do {
-      let hasWritten = try queue.inDatabase { db in
+      let hasWritten = try connection.inDatabase { db in
         do {
           if self.isSynced != isSynced {
             self.isSynced = nil
@@ -287,15 +285,14 @@ final class LogWriter: @unchecked Sendable {
           }
           return try body(db)
         } catch {
-          systemErrno = StoreFault.systemErrno(of: db)
-          if db.isInsideTransaction { try? db.rollback() }
+          db.rollBack()
           throw error
         }
       }
       if hasWritten { note(nil) }
       return .success(())
     } catch {
-      let error = StoreFault.logError(for: error, systemErrno: systemErrno)
+      let error = StoreFault.logError(for: error)
       note(error)
       return .failure(error)
     }
@@ -330,13 +327,13 @@ final class LogWriter: @unchecked Sendable {
     if inbox.failure == nil { _ = foldAll() }
     if !hasLost, inbox.failure == nil {
       _ = attempt { db in
-        try db.execute(sql: "UPDATE meta SET value = 1 WHERE key = 'clean'")
-        _ = try? db.checkpoint(.truncate)
+        try db.execute("UPDATE meta SET value = 1 WHERE key = 'clean'")
+        try? db.checkpointAndTruncate()
         return true
       }
     }
     do {
-      try queue.close()
+      try connection.close()
     } catch {
       logger.warning("the log did not close in order: \(error)")
     }

@@ -1,11 +1,11 @@
-import GRDB
+import SQLite
 import Logging
 
 /// Opens the database of a folder: checks it, brings its schema up to date and decides which epochs still hold.
 struct OpenedDatabase {
   let folder: DataFolder
-  let writer: DatabaseQueue
-  let readers: [DatabaseQueue]
+  let writer: DatabaseConnection
+  let readers: [DatabaseConnection]
   let meta: StoreMeta
   let journal = UnfoldedJournal()
 
@@ -16,24 +16,24 @@ struct OpenedDatabase {
     let path = folder.databasePath
     do {
       writer = try Schema.writer(at: path)
-      let isSuperseded = try writer.read { try Schema.migrator.hasBeenSuperseded($0) }
+      let isSuperseded = try writer.inDatabase { try Schema.migrations.areSuperseded($0) }
       if isSuperseded { throw StartError.newerSchema(path) }
-      let isNew = try writer.read { try !$0.tableExists("meta") }
+      let isNew = try writer.inDatabase { try !$0.hasTable("meta") }
       if isNew, folder.markFound ?? 0 > 0 {
         logger.warning(
           "the data folder was in use, but its database is missing or empty: the log starts anew, with new epochs")
       }
-      try Schema.migrator.migrate(writer)
+      try writer.inDatabase { try Schema.migrations.run($0) }
       // A process that was killed may have left keys in the WAL that it had destroyed.
-      try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-      let isClean = try writer.read { try StoreMeta($0).isClean }
+      try writer.inDatabase { db in try db.checkpointAndTruncate() }
+      let isClean = try writer.inDatabase { try StoreMeta($0).isClean }
       try Self.check(writer, folder, isClean: isClean, limit: checkLimit)
       let replayed = try JournalReplay.run(writer)
       if replayed > 0 {
-        try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        try writer.inDatabase { db in try db.checkpointAndTruncate() }
         logger.info("took over what the last process left in the journal", metadata: ["publications": "\(replayed)"])
       }
-      var meta = try writer.read { try StoreMeta($0) }
+      var meta = try writer.inDatabase { try StoreMeta($0) }
       let counted = try QuotaCount.update(writer, to: quotaNamespaces)
       if !isNew, !counted.isEmpty {
         logger.notice("counted what users keep in namespaces with a new quota", metadata: ["namespaces": "\(counted)"])
@@ -42,7 +42,7 @@ struct OpenedDatabase {
       meta.isClean = false
       if meta.seed.isEmpty { meta.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }
       let dirty = meta
-      try writer.write { try dirty.write($0) }
+      try writer.inTransaction { try dirty.write($0) }
       try folder.syncMark(meta.sequence)
       self.meta = meta
       readers = try (0..<max(1, count)).map { _ in try Schema.reader(at: path) }
@@ -68,15 +68,15 @@ struct OpenedDatabase {
   }
 
   /// Refuses a file that is not whole. After a clean shutdown its length is enough.
-  private static func check(_ writer: DatabaseQueue, _ folder: DataFolder, isClean: Bool, limit: Int) throws {
+  private static func check(_ writer: DatabaseConnection, _ folder: DataFolder, isClean: Bool, limit: Int) throws {
     if !isClean, folder.databaseSize <= limit {
-      let report = try writer.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+      let report = try writer.inDatabase { try $0.text("PRAGMA quick_check(1)") }
       if report != "ok" { throw StartError.damaged(folder.databasePath, reason: report ?? "no report") }
     }
     guard isClean else { return }
-    let (pages, size) = try writer.writeWithoutTransaction { db in
-      try db.checkpoint(.truncate)
-      return (try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+    let (pages, size) = try writer.inDatabase { db in
+      try db.checkpointAndTruncate()
+      return (Int(try db.integer("PRAGMA page_count") ?? 0), Int(try db.integer("PRAGMA page_size") ?? 0))
     }
     if folder.databaseSize < pages.multipliedReportingOverflow(by: size).partialValue {
       throw StartError.damaged(folder.databasePath, reason: "it is shorter than it says")
@@ -86,10 +86,9 @@ struct OpenedDatabase {
   private static func startError(for error: any Error, path: String, folder: String) -> StartError {
     let reason = "\(StoreFault.logError(for: error))"
     guard let error = error as? DatabaseError else { return .unusableFolder(folder, reason: reason) }
-    let detail = "\(error.message ?? "no message"), SQLite code \(error.extendedResultCode.rawValue)"
-    switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR, .SQLITE_FORMAT: return .damaged(path, reason: detail)
-    default: return .unusableFolder(folder, reason: detail)
+    switch error.code.primary {
+    case .corrupt, .notADatabase, .error, .format: return .damaged(path, reason: error.description)
+    default: return .unusableFolder(folder, reason: error.description)
     }
   }
 }

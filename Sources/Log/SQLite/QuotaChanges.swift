@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// What a transaction changes in what users keep. Written in the same transaction as the rows, so that neither a crash nor
@@ -34,8 +34,8 @@ struct QuotaChanges {
     _ first: Int64, _ last: Int64, of channel: Int64, in scope: QuotaScope, _ db: Database
   ) throws -> Int {
     var count = 0
-    let rows = try RowStatement(
-      db, "SELECT \(Self.sizes), change FROM publications WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3")
+    let rows = try db.statement(
+      "SELECT \(Self.sizes), change FROM publications WHERE channel_id = ?1 AND offset BETWEEN ?2 AND ?3")
     rows.bind(channel, at: 1)
     rows.bind(first, at: 2)
     rows.bind(last, at: 3)
@@ -51,7 +51,7 @@ struct QuotaChanges {
 
   /// The entry of the key, if there is one, is about to go or to be replaced.
   mutating func willReplace(key: String, of channel: Int64, in scope: QuotaScope, _ db: Database) throws {
-    let rows = try RowStatement(db, "SELECT \(Self.sizes) FROM entries WHERE channel_id = ?1 AND key = ?2")
+    let rows = try db.statement("SELECT \(Self.sizes) FROM entries WHERE channel_id = ?1 AND key = ?2")
     rows.bind(channel, at: 1)
     rows.bind(key, at: 2)
     while try rows.next() {
@@ -65,7 +65,7 @@ struct QuotaChanges {
 
   /// Adds all that is kept of a channel.
   mutating func count(_ channel: Int64, in scope: QuotaScope, _ db: Database) throws {
-    let publications = try RowStatement(db, "SELECT \(Self.sizes), change FROM publications WHERE channel_id = ?1")
+    let publications = try db.statement("SELECT \(Self.sizes), change FROM publications WHERE channel_id = ?1")
     publications.bind(channel, at: 1)
     while try publications.next() {
       let row = SizedRow(publications)
@@ -73,7 +73,7 @@ struct QuotaChanges {
       let amount = KeptAmount(ofHistory: row.data, info: row.infoBytes, tags: row.tags, change: change)
       add(amount, of: row.info, in: scope)
     }
-    let entries = try RowStatement(db, "SELECT \(Self.sizes), key FROM entries WHERE channel_id = ?1")
+    let entries = try db.statement("SELECT \(Self.sizes), key FROM entries WHERE channel_id = ?1")
     entries.bind(channel, at: 1)
     while try entries.next() {
       let row = SizedRow(entries)
@@ -91,7 +91,7 @@ struct QuotaChanges {
     let info: ClientInfo?
     let tags: Int
 
-    init(_ row: RowStatement) {
+    init(_ row: Statement) {
       let bytes = row.isNull(1) ? nil : row.blob(1)
       data = Int(row.int(0))
       infoBytes = bytes?.count ?? 0
@@ -108,8 +108,7 @@ struct QuotaChanges {
   func write(_ db: Database) throws -> [QuotaAccount: KeptAmount] {
     var totals: [QuotaAccount: KeptAmount] = [:]
     for (account, change) in changes where !change.isNothing {
-      let update = try RowStatement(
-        db,
+      let update = try db.statement(
         """
         INSERT INTO kept (namespace, user, bytes, entries) VALUES (?1, ?2, max(?3, 0), max(?4, 0))
         ON CONFLICT (namespace, user) DO UPDATE SET bytes = max(bytes + ?3, 0), entries = max(entries + ?4, 0)
@@ -123,7 +122,7 @@ struct QuotaChanges {
       while try update.next() { total = KeptAmount(bytes: Int(update.int(0)), entries: Int(update.int(1))) }
       totals[account] = total
       guard total.isNothing else { continue }
-      let delete = try RowStatement(db, "DELETE FROM kept WHERE namespace = ?1 AND user = ?2")
+      let delete = try db.statement("DELETE FROM kept WHERE namespace = ?1 AND user = ?2")
       delete.bind(account.namespace, at: 1)
       delete.bind(account.user, at: 2)
       try delete.run()
@@ -136,23 +135,25 @@ struct QuotaChanges {
 /// that has just got one is counted once, also after an upgrade from a version that knew none.
 enum QuotaCount {
   /// - Returns: the namespaces that were counted anew.
-  static func update(_ queue: DatabaseQueue, to namespaces: Set<String>) throws -> [String] {
-    let counted = try queue.read { try Self.counted($0) }
+  static func update(_ connection: DatabaseConnection, to namespaces: Set<String>) throws -> [String] {
+    let counted = try connection.inDatabase { try Self.counted($0) }
     if counted == namespaces { return [] }
     let added = namespaces.subtracting(counted).sorted()
-    try queue.write { db in
+    try connection.inTransaction { db in
       for name in counted.subtracting(namespaces) {
-        try db.execute(sql: "DELETE FROM kept WHERE namespace = ?", arguments: [name])
+        let delete = try db.statement("DELETE FROM kept WHERE namespace = ?1")
+        delete.bind(name, at: 1)
+        try delete.run()
       }
       for name in added { try count(name, db) }
       let text = namespaces.sorted().map { $0 + "\n" }.joined()
-      try db.execute(sql: "UPDATE meta SET value = ? WHERE key = 'quotas'", arguments: [text])
+      try StoreMeta.put(text, as: "quotas", db)
     }
     return added
   }
 
   private static func counted(_ db: Database) throws -> Set<String> {
-    let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'quotas'") ?? ""
+    let text = try db.text("SELECT value FROM meta WHERE key = 'quotas'") ?? ""
     return Set(text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
   }
 
@@ -162,7 +163,7 @@ enum QuotaCount {
     let spans: [(first: String, end: String?)] =
       namespace.isEmpty ? [("", nil)] : ["", "$"].map { ("\($0)\(namespace):", "\($0)\(namespace);") }
     for (first, end) in spans {
-      let rows = try RowStatement(db, "SELECT id, name FROM channels WHERE name >= ?1 AND name < ?2")
+      let rows = try db.statement("SELECT id, name FROM channels WHERE name >= ?1 AND name < ?2")
       rows.bind(first, at: 1)
       // After every text comes every blob.
       if let end { rows.bind(end, at: 2) } else { rows.bind([], at: 2) }
@@ -182,7 +183,7 @@ struct QuotaNews: Sendable {
   /// What accounts that were changed keep now.
   var totals: [QuotaAccount: KeptAmount] = [:]
   /// Claims of entries of which it is known what became of them.
-  var settled: [QuotaClaim] = []
+  var decided: [QuotaClaim] = []
 
-  var isEmpty: Bool { totals.isEmpty && settled.isEmpty }
+  var isEmpty: Bool { totals.isEmpty && decided.isEmpty }
 }

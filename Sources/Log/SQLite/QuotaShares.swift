@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 /// What the broker thread knows of accounts: those that were asked for lately, and all with an entry on its way to the
@@ -62,10 +62,10 @@ struct QuotaShares {
       if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }
       if reading[account] != nil { reading[account] = .some(total) }
     }
-    for claim in news.settled { settle(claim) }
+    for claim in news.decided { release(claim) }
   }
 
-  private mutating func settle(_ claim: QuotaClaim) {
+  private mutating func release(_ claim: QuotaClaim) {
     guard var share = young[claim.account] ?? old[claim.account], share.claims > 0 else { return }
     share.claims -= 1
     share.claimed = share.claims == 0 ? KeptAmount() : share.claimed - claim.amount
@@ -93,8 +93,8 @@ struct QuotaShares {
 
 extension ChannelReader {
   func kept(by account: QuotaAccount) throws -> KeptAmount {
-    try queue.inDatabase { db in
-      let statement = try RowStatement(db, "SELECT bytes, entries FROM kept WHERE namespace = ?1 AND user = ?2")
+    try connection.inDatabase { db in
+      let statement = try db.statement("SELECT bytes, entries FROM kept WHERE namespace = ?1 AND user = ?2")
       statement.bind(account.namespace, at: 1)
       statement.bind(account.user, at: 2)
       guard try statement.next() else { return KeptAmount() }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 import Synchronization
 
 /// Threads that read from the database, so that nobody who decides waits for it: each with a connection of its own.
@@ -82,6 +82,6 @@ final class ReaderThreads: Sendable {
       for _ in readers { wake.signal() }
       for _ in readers { ended.wait() }
     }
-    for reader in readers { try? reader.queue.close() }
+    for reader in readers { try? reader.connection.close() }
   }
 }

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 import Wire
 
 extension SQLiteStore {
@@ -14,8 +14,8 @@ private struct SQLiteScan: LogScan {
   private let meta: StoreMeta
 
   init(path: String, journal: UnfoldedJournal) throws {
-    reader = ChannelReader(queue: try Schema.reader(at: path), journal: journal)
-    meta = try reader.queue.inDatabase { try StoreMeta($0) }
+    reader = ChannelReader(connection: try Schema.reader(at: path), journal: journal)
+    meta = try reader.connection.inDatabase { try StoreMeta($0) }
   }
 
   func channel(_ name: ChannelName, at now: Int64) throws(LogError) -> ScannedChannel? {
@@ -42,7 +42,7 @@ private struct SQLiteScan: LogScan {
     return oldest
   }
 
-  func close() throws(LogError) { try asking { try reader.queue.close() } }
+  func close() throws(LogError) { try asking { try reader.connection.close() } }
 
   private func asking<Answer>(_ body: () throws -> Answer) throws(LogError) -> Answer {
     do { return try body() } catch { throw StoreFault.logError(for: error) }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 public import Logging
 public import Wire
 
@@ -104,7 +104,7 @@ public final class SQLiteStore: LogStore {
     inbox = WriterInbox(
       backlogLimit: options.backlogLimit, relaxedDelayMilliseconds: options.relaxedDelayMilliseconds, onNews: onNews)
     let (inbox, journal) = (inbox, journal)
-    let connections = opened.readers.map { ChannelReader(queue: $0, journal: journal) }
+    let connections = opened.readers.map { ChannelReader(connection: $0, journal: journal) }
     readers = ReaderThreads(connections, isStepped: options.isStepped) { inbox.post([.read($0, $1)], freeing: 0) }
     writer = LogWriter(
       opened: opened, inbox: inbox, limits: options.diskLimits, journalLimits: options.journalLimits,
@@ -231,7 +231,7 @@ public final class SQLiteStore: LogStore {
       case .removed(let question, let result): removed(result, question)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
-        hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
+        hot.account(channel) { channel.advance(top: top, floor: floor, count: count) }
         cameBack(channel)
       case .failed(let place, let offset, let ticket, let isStale):
         guard let channel = hot[place] else { continue }

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// What the database knows of its own past, one row of `meta` each.
 struct StoreMeta {
@@ -17,20 +17,31 @@ struct StoreMeta {
   var seed: String
 
   init(_ db: Database) throws {
-    sequence = UInt64(bitPattern: try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'sequence'") ?? 0)
-    isClean = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'clean'") == 1
-    era = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'era'") ?? ""
-    run = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'run'") ?? ""
-    seed = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'seed'") ?? ""
+    sequence = UInt64(bitPattern: try db.integer("SELECT value FROM meta WHERE key = 'sequence'") ?? 0)
+    isClean = try db.integer("SELECT value FROM meta WHERE key = 'clean'") == 1
+    era = try db.text("SELECT value FROM meta WHERE key = 'era'") ?? ""
+    run = try db.text("SELECT value FROM meta WHERE key = 'run'") ?? ""
+    seed = try db.text("SELECT value FROM meta WHERE key = 'seed'") ?? ""
   }
 
   func write(_ db: Database) throws {
-    let values: [(String, any DatabaseValueConvertible)] = [
-      ("sequence", Int64(bitPattern: sequence)), ("clean", isClean ? 1 : 0), ("era", era), ("run", run),
-      ("seed", seed),
-    ]
-    for (key, value) in values {
-      try db.execute(sql: "UPDATE meta SET value = ? WHERE key = ?", arguments: [value, key])
-    }
+    try put(Int64(bitPattern: sequence), as: "sequence", db)
+    try put(isClean ? 1 : 0, as: "clean", db)
+    for (key, value) in [("era", era), ("run", run), ("seed", seed)] { try Self.put(value, as: key, db) }
+  }
+
+  /// Writes text into the row of a key, which a migration made.
+  static func put(_ value: String, as key: String, _ db: Database) throws {
+    let update = try db.statement("UPDATE meta SET value = ?1 WHERE key = ?2")
+    update.bind(value, at: 1)
+    update.bind(key, at: 2)
+    try update.run()
+  }
+
+  private func put(_ value: Int64, as key: String, _ db: Database) throws {
+    let update = try db.statement("UPDATE meta SET value = ?1 WHERE key = ?2")
+    update.bind(value, at: 1)
+    update.bind(key, at: 2)
+    try update.run()
   }
 }

@@ -1,34 +1,31 @@
-import GRDB
+import SQLite
 import Wire
 
 /// Writes publications, and what a retry of them is recognised by, into the tables by channel.
 struct TableWriter {
-  private let publication: RowStatement
-  private let key: RowStatement
-  private let origin: RowStatement
-  private let keptOrigins: RowStatement
-  private let trimmed: RowStatement
+  private let publication: Statement
+  private let key: Statement
+  private let origin: Statement
+  private let keptOrigins: Statement
+  private let trimmed: Statement
 
   init(_ db: Database) throws {
-    publication = try RowStatement(
-      db,
+    publication = try db.statement(
       """
       INSERT INTO publications (channel_id, offset, time, data, info, tags, origin_gateway, origin_request, change)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """)
-    key = try RowStatement(
-      db,
+    key = try db.statement(
       "INSERT OR REPLACE INTO idempotency (channel_id, key, offset, digest, expires) VALUES (?1, ?2, ?3, ?4, ?5)")
-    origin = try RowStatement(
-      db, "INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time) VALUES (?1, ?2, ?3, ?4, ?5)")
-    keptOrigins = try RowStatement(
-      db,
+    origin = try db.statement(
+      "INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time) VALUES (?1, ?2, ?3, ?4, ?5)")
+    keptOrigins = try db.statement(
       """
       INSERT OR REPLACE INTO origins (channel_id, gateway, request, offset, time)
       SELECT channel_id, origin_gateway, origin_request, offset, time FROM publications
       WHERE channel_id = ?1 AND offset <= ?2 AND origin_gateway IS NOT NULL AND time >= ?3
       """)
-    trimmed = try RowStatement(db, "DELETE FROM publications WHERE channel_id = ?1 AND offset <= ?2")
+    trimmed = try db.statement("DELETE FROM publications WHERE channel_id = ?1 AND offset <= ?2")
   }
 
   func write(_ kept: Publication, by asker: RequestOrigin?, channel: Int64) throws {

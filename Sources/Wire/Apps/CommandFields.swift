@@ -1,7 +1,7 @@
 /// The fields of a command's JSON object, read in one pass.
 ///
-/// Not Foundation's decoder: this stands in the way of each message. It takes the contract's word that the bytes are
-/// valid JSON for what they mean, but not for its own safety: whatever the bytes, it ends, and with an error at worst.
+/// Not Foundation's decoder: this stands in the way of each message. What follows the object is not looked at: the bytes
+/// are known to be one JSON value, and whatever they are, this ends, with an error at worst.
 public struct CommandFields {
   /// A string as it stands between its quotes.
   public struct Text {
@@ -48,24 +48,30 @@ public struct CommandFields {
   public init(_ data: [UInt8]) throws(ClientError) {
     bytes = data
     if data.isEmpty { return }
-    var reader = Reader(bytes: data)
-    reader.skipWhitespace()
-    guard reader.consume(UInt8(ascii: "{")) else {
+    var failure: ClientError?
+    unsafe data.withUnsafeBytes { memory in
+      var cursor = unsafe JSONCursor(memory)
+      do throws(ClientError) { try read(&cursor) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private mutating func read(_ cursor: inout JSONCursor) throws(ClientError) {
+    cursor.skipWhitespace()
+    guard cursor.consume(UInt8(ascii: "{")) else {
       throw ClientError.badRequest.saying(
         "the data of a clique command is a JSON object, for example {\"text\":\"hi\"}")
     }
-    reader.skipWhitespace()
-    if reader.consume(UInt8(ascii: "}")) { return }
+    cursor.skipWhitespace()
+    if cursor.consume(UInt8(ascii: "}")) { return }
     fields.reserveCapacity(4)
     repeat {
-      reader.skipWhitespace()
-      guard let name = reader.text() else { throw Self.malformed }
-      reader.skipWhitespace()
-      guard reader.consume(UInt8(ascii: ":")) else { throw Self.malformed }
-      reader.skipWhitespace()
-      guard let value = reader.value(appendingTo: &elements, maximum: Self.maximumElements) else {
-        throw Self.malformed
-      }
+      cursor.skipWhitespace()
+      guard let name = Self.text(&cursor) else { throw Self.malformed }
+      cursor.skipWhitespace()
+      guard cursor.consume(UInt8(ascii: ":")) else { throw Self.malformed }
+      cursor.skipWhitespace()
+      guard let value = value(&cursor) else { throw Self.malformed }
       if fields.count == Self.maximumFields {
         throw ClientError.badRequest.saying("the data has more than \(Self.maximumFields) fields; leave some out")
       }
@@ -73,9 +79,9 @@ public struct CommandFields {
         throw ClientError.badRequest.saying("a field stands twice in the data; send each once")
       }
       fields.append((name, value))
-      reader.skipWhitespace()
-    } while reader.consume(UInt8(ascii: ","))
-    guard reader.consume(UInt8(ascii: "}")) else { throw Self.malformed }
+      cursor.skipWhitespace()
+    } while cursor.consume(UInt8(ascii: ","))
+    guard cursor.consume(UInt8(ascii: "}")) else { throw Self.malformed }
   }
 
   private static let malformed = ClientError.badRequest.saying("the data is not valid JSON")
@@ -152,121 +158,59 @@ public struct CommandFields {
   }
 }
 
+// MARK: Values
+
 extension CommandFields {
-  /// A cursor that never leaves the bytes. Nil: they are no JSON.
-  fileprivate struct Reader {
-    let bytes: [UInt8]
-    private var index = 0
+  /// The string at which the cursor stands; nil where there is none.
+  private static func text(_ cursor: inout JSONCursor) -> Place? {
+    guard cursor.next == UInt8(ascii: "\"") else { return nil }
+    let start = cursor.index + 1
+    guard let hasEscapes = try? cursor.skipString() else { return nil }
+    return Place(start: start, end: cursor.index - 1, hasEscapes: hasEscapes)
+  }
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+  private mutating func value(_ cursor: inout JSONCursor) -> Value? {
+    switch cursor.next {
+    case UInt8(ascii: "\""): return Self.text(&cursor).map(Value.text)
+    case UInt8(ascii: "t"): return cursor.consume("true") ? .boolean(true) : nil
+    case UInt8(ascii: "f"): return cursor.consume("false") ? .boolean(false) : nil
+    case UInt8(ascii: "n"): return cursor.consume("null") ? .null : nil
+    case UInt8(ascii: "["): return list(&cursor)
+    case UInt8(ascii: "{"): return Self.other(&cursor)
+    default: return Self.number(&cursor)
+    }
+  }
 
-    mutating func skipWhitespace() {
-      while index < bytes.count {
-        switch bytes[index] {
-        case 0x20, 0x0A, 0x0D, 0x09: index += 1
-        default: return
-        }
+  private static func other(_ cursor: inout JSONCursor) -> Value? {
+    do throws(MalformedInput) { try cursor.skipValue(depth: 0) } catch { return nil }
+    return .other
+  }
+
+  /// A list with anything but strings in it is of another kind.
+  private mutating func list(_ cursor: inout JSONCursor) -> Value? {
+    let start = cursor.index
+    let first = elements.count
+    _ = cursor.consume(UInt8(ascii: "["))
+    cursor.skipWhitespace()
+    if cursor.consume(UInt8(ascii: "]")) { return .list(first..<first) }
+    repeat {
+      cursor.skipWhitespace()
+      guard elements.count - first < Self.maximumElements, let element = Self.text(&cursor) else {
+        cursor.rewind(to: start)
+        return Self.other(&cursor)
       }
-    }
+      elements.append(element)
+      cursor.skipWhitespace()
+    } while cursor.consume(UInt8(ascii: ","))
+    return cursor.consume(UInt8(ascii: "]")) ? .list(first..<elements.count) : nil
+  }
 
-    mutating func consume(_ byte: UInt8) -> Bool {
-      guard index < bytes.count, bytes[index] == byte else { return false }
-      index += 1
-      return true
-    }
-
-    mutating func text() -> Place? {
-      guard consume(UInt8(ascii: "\"")) else { return nil }
-      let start = index
-      guard let found = JSONSyntax.endOfString(in: bytes, from: start) else { return nil }
-      index = found.end + 1
-      return Place(start: start, end: found.end, hasEscapes: found.hasEscapes)
-    }
-
-    mutating func value(appendingTo elements: inout [Place], maximum: Int) -> Value? {
-      guard index < bytes.count else { return nil }
-      switch bytes[index] {
-      case UInt8(ascii: "\""): return text().map(Value.text)
-      case UInt8(ascii: "t"): return literal("true", .boolean(true))
-      case UInt8(ascii: "f"): return literal("false", .boolean(false))
-      case UInt8(ascii: "n"): return literal("null", .null)
-      case UInt8(ascii: "["): return list(appendingTo: &elements, maximum: maximum)
-      case UInt8(ascii: "{"): return skipNested() ? .other : nil
-      default: return number()
-      }
-    }
-
-    private mutating func literal(_ word: StaticString, _ value: Value) -> Value? {
-      let matches = word.withUTF8Buffer { unsafe bytes[index...].starts(with: $0) }
-      guard matches else { return nil }
-      index += word.utf8CodeUnitCount
-      return value
-    }
-
-    /// Anything but strings in it makes it something else.
-    private mutating func list(appendingTo elements: inout [Place], maximum: Int) -> Value? {
-      let start = index
-      let first = elements.count
-      index += 1
-      skipWhitespace()
-      if consume(UInt8(ascii: "]")) { return .list(first..<first) }
-      repeat {
-        skipWhitespace()
-        guard elements.count - first < maximum, let element = text() else {
-          index = start
-          return skipNested() ? .other : nil
-        }
-        elements.append(element)
-        skipWhitespace()
-      } while consume(UInt8(ascii: ","))
-      return consume(UInt8(ascii: "]")) ? .list(first..<elements.count) : nil
-    }
-
-    /// Without recursion, so that nesting costs nothing.
-    private mutating func skipNested() -> Bool {
-      var depth = 0
-      while index < bytes.count {
-        switch bytes[index] {
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-          depth += 1
-          index += 1
-        case UInt8(ascii: "}"), UInt8(ascii: "]"):
-          depth -= 1
-          index += 1
-          if depth == 0 { return true }
-        case UInt8(ascii: "\""): if text() == nil { return false }
-        default: index += 1
-        }
-      }
-      return false
-    }
-
-    private mutating func number() -> Value? {
-      let start = index
-      let isNegative = consume(UInt8(ascii: "-"))
-      var value: Int64 = 0
-      var isWhole = true
-      while index < bytes.count {
-        switch bytes[index] {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
-          let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
-          let (sum, over) = tens.addingReportingOverflow(Int64(bytes[index] - UInt8(ascii: "0")))
-          if tooLarge || over { isWhole = false } else { value = sum }
-        case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"):
-          isWhole = false
-        default: return finished(start, isWhole, isNegative ? -value : value)
-        }
-        index += 1
-      }
-      return finished(start, isWhole, isNegative ? -value : value)
-    }
-
-    private func finished(_ start: Int, _ isWhole: Bool, _ value: Int64) -> Value? {
-      if index == start { return nil }
-      if isWhole { return .number(value) }
-      // `1.0` and `1e3` are whole, too.
-      let exact = Double(String(decoding: bytes[start..<index], as: UTF8.self)).flatMap(Int64.init(exactly:))
-      return exact.map(Value.number) ?? .other
-    }
+  private static func number(_ cursor: inout JSONCursor) -> Value? {
+    let start = cursor.index
+    do throws(MalformedInput) { try cursor.skipNumber() } catch { return nil }
+    let text = cursor.text(from: start, droppingLast: 0)
+    if let whole = Int64(text) { return .number(whole) }
+    // `1.0` and `1e3` are whole, too.
+    return Double(text).flatMap(Int64.init(exactly:)).map(Value.number) ?? .other
   }
 }

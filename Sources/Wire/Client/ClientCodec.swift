@@ -5,16 +5,16 @@ public enum ClientCodec {
   /// that say something stays far below: the usual 128 channels take 128 subscribe requests.
   public static let maximumCommands = 4_096
 
-  static func checkRoom(after count: Int) throws(CommandError) {
+  static func checkRoom(after count: Int) throws(MalformedInput) {
     if count >= maximumCommands {
-      throw CommandError("more than \(maximumCommands) commands in one message; send them in several")
+      throw MalformedInput("more than \(maximumCommands) commands in one message; send them in several")
     }
   }
 
   /// The commands of one whole WebSocket message; at least one.
   ///
   /// - Throws: what is wrong with it, for disconnect 3501.
-  public static func decode(_ bytes: [UInt8], format: WireFormat) throws(CommandError) -> [ClientCommand] {
+  public static func decode(_ bytes: [UInt8], format: WireFormat) throws(MalformedInput) -> [ClientCommand] {
     var commands: [ClientCommand] = []
     try decode(bytes, format: format, into: &commands)
     return commands
@@ -25,8 +25,8 @@ public enum ClientCodec {
   /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
   public static func decode(
     _ bytes: [UInt8], format: WireFormat, into commands: inout [ClientCommand]
-  ) throws(CommandError) {
-    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+  ) throws(MalformedInput) {
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(MalformedInput) in
       try unsafe decode(UnsafeRawBufferPointer(bytes), format: format, into: &commands)
     }
   }
@@ -37,7 +37,7 @@ public enum ClientCodec {
   /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
   public static func decode(
     _ bytes: UnsafeRawBufferPointer, format: WireFormat, into commands: inout [ClientCommand]
-  ) throws(CommandError) {
+  ) throws(MalformedInput) {
     switch format {
     case .json: try unsafe JSONCommandDecoder.decode(bytes, into: &commands)
     case .protobuf: try unsafe ProtobufCommandDecoder.decode(bytes, into: &commands)

@@ -7,19 +7,19 @@ enum JSONFilter {
   private static let moreLevels = 32
 
   /// - Throws: where there is no JSON value.
-  static func read(_ scanner: inout JSONScanner) throws(CommandError) -> Result<FilterNode, ClientError> {
-    let start = scanner.index
-    try scanner.skipValue(depth: -moreLevels)
-    let bytes = scanner.bytes(from: start)
+  static func read(_ cursor: inout JSONCursor) throws(MalformedInput) -> Result<FilterNode, ClientError> {
+    let start = cursor.index
+    try cursor.skipValue(depth: -moreLevels)
+    let bytes = cursor.bytes(from: start)
     return unsafe bytes.withUnsafeBytes { bytes in
-      var content = unsafe JSONScanner(bytes)
+      var content = unsafe JSONCursor(bytes)
       var nodes = 0
       return Result { () throws(ClientError) in try node(&content, depth: 1, &nodes) }
     }
   }
 
   private static func node(
-    _ scanner: inout JSONScanner, depth: Int, _ nodes: inout Int
+    _ cursor: inout JSONCursor, depth: Int, _ nodes: inout Int
   ) throws(ClientError) -> FilterNode {
     // Checked again with the rest; here so that nothing is put together that cannot be right.
     if depth > TagFilter.maximumDepth {
@@ -31,62 +31,62 @@ enum JSONFilter {
     }
     var node = FilterNode()
     var seen: Set<String> = []
-    guard scanner.consume(UInt8(ascii: "{")) else { throw TagFilter.refusal("must be an object of \"op\" or \"cmp\"") }
-    try members(&scanner, until: UInt8(ascii: "}")) { (scanner) throws(ClientError) in
-      let key = try text(&scanner, "a key")
-      scanner.skipWhitespace()
-      _ = scanner.consume(UInt8(ascii: ":"))
-      scanner.skipWhitespace()
+    guard cursor.consume(UInt8(ascii: "{")) else { throw TagFilter.refusal("must be an object of \"op\" or \"cmp\"") }
+    try members(&cursor, until: UInt8(ascii: "}")) { (cursor) throws(ClientError) in
+      let key = try text(&cursor, "a key")
+      cursor.skipWhitespace()
+      _ = cursor.consume(UInt8(ascii: ":"))
+      cursor.skipWhitespace()
       if !seen.insert(key).inserted { throw TagFilter.refusal("has a key twice in one object; leave one out") }
-      if scanner.next == UInt8(ascii: "n") { return try skip(&scanner) }
+      if cursor.next == UInt8(ascii: "n") { return try skip(&cursor) }
       switch key {
-      case "op": node.op = try text(&scanner, "\"op\"")
-      case "key": node.key = try text(&scanner, "\"key\"")
-      case "cmp": node.cmp = try text(&scanner, "\"cmp\"")
-      case "val": node.val = try text(&scanner, "\"val\"")
+      case "op": node.op = try text(&cursor, "\"op\"")
+      case "key": node.key = try text(&cursor, "\"key\"")
+      case "cmp": node.cmp = try text(&cursor, "\"cmp\"")
+      case "val": node.val = try text(&cursor, "\"val\"")
       case "vals":
-        try list(&scanner, "\"vals\"") { (scanner) throws(ClientError) in
-          node.vals.append(try text(&scanner, "each of \"vals\""))
+        try list(&cursor, "\"vals\"") { (cursor) throws(ClientError) in
+          node.vals.append(try text(&cursor, "each of \"vals\""))
         }
       case "nodes":
-        try list(&scanner, "\"nodes\"") { (scanner) throws(ClientError) in
-          node.nodes.append(try self.node(&scanner, depth: depth + 1, &nodes))
+        try list(&cursor, "\"nodes\"") { (cursor) throws(ClientError) in
+          node.nodes.append(try self.node(&cursor, depth: depth + 1, &nodes))
         }
-      default: try skip(&scanner)
+      default: try skip(&cursor)
       }
     }
     return node
   }
 
   private static func list(
-    _ scanner: inout JSONScanner, _ name: StaticString, _ element: (inout JSONScanner) throws(ClientError) -> Void
+    _ cursor: inout JSONCursor, _ name: StaticString, _ element: (inout JSONCursor) throws(ClientError) -> Void
   ) throws(ClientError) {
-    guard scanner.consume(UInt8(ascii: "[")) else { throw TagFilter.refusal("has \(name) that is no list; write one") }
-    try members(&scanner, until: UInt8(ascii: "]"), element)
+    guard cursor.consume(UInt8(ascii: "[")) else { throw TagFilter.refusal("has \(name) that is no list; write one") }
+    try members(&cursor, until: UInt8(ascii: "]"), element)
   }
 
   /// What stands between the brackets. That it is JSON is known.
   private static func members(
-    _ scanner: inout JSONScanner, until end: UInt8, _ member: (inout JSONScanner) throws(ClientError) -> Void
+    _ cursor: inout JSONCursor, until end: UInt8, _ member: (inout JSONCursor) throws(ClientError) -> Void
   ) throws(ClientError) {
-    scanner.skipWhitespace()
-    while !scanner.isAtEnd, !scanner.consume(end) {
-      try member(&scanner)
-      scanner.skipWhitespace()
-      _ = scanner.consume(UInt8(ascii: ","))
-      scanner.skipWhitespace()
+    cursor.skipWhitespace()
+    while !cursor.isAtEnd, !cursor.consume(end) {
+      try member(&cursor)
+      cursor.skipWhitespace()
+      _ = cursor.consume(UInt8(ascii: ","))
+      cursor.skipWhitespace()
     }
   }
 
-  private static func text(_ scanner: inout JSONScanner, _ name: StaticString) throws(ClientError) -> String {
-    guard scanner.next == UInt8(ascii: "\""), let text = try? scanner.readString() else {
+  private static func text(_ cursor: inout JSONCursor, _ name: StaticString) throws(ClientError) -> String {
+    guard cursor.next == UInt8(ascii: "\""), let text = try? cursor.readString() else {
       throw TagFilter.refusal("has \(name) that is no string; write it in quotes")
     }
     return text
   }
 
-  private static func skip(_ scanner: inout JSONScanner) throws(ClientError) {
-    do { try scanner.skipValue(depth: 0) } catch { throw TagFilter.refusal("is nested too deeply; flatten it") }
+  private static func skip(_ cursor: inout JSONCursor) throws(ClientError) {
+    do { try cursor.skipValue(depth: 0) } catch { throw TagFilter.refusal("is nested too deeply; flatten it") }
   }
 }
 

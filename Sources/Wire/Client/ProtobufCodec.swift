@@ -5,7 +5,7 @@ public import SwiftProtobuf
 /// Messages one after another, each with its length before it as a varint: how Protobuf stands in a WebSocket frame.
 public enum ProtobufFraming {
   /// The messages in `bytes`. Nothing is reserved from a length that a peer declares.
-  public static func split(_ bytes: [UInt8]) throws(CommandError) -> [[UInt8]] {
+  public static func split(_ bytes: [UInt8]) throws(MalformedInput) -> [[UInt8]] {
     var messages: [[UInt8]] = []
     var index = 0
     while let range = try next(in: bytes, at: &index) { messages.append(Array(bytes[range])) }
@@ -13,27 +13,23 @@ public enum ProtobufFraming {
   }
 
   /// Where the next message stands; nil at the end.
-  private static func next(in bytes: [UInt8], at index: inout Int) throws(CommandError) -> Range<Int>? {
-    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+  private static func next(in bytes: [UInt8], at index: inout Int) throws(MalformedInput) -> Range<Int>? {
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(MalformedInput) in
       try unsafe next(in: UnsafeRawBufferPointer(bytes), at: &index)
     }
   }
 
-  static func next(in bytes: UnsafeRawBufferPointer, at index: inout Int) throws(CommandError) -> Range<Int>? {
+  static func next(in bytes: UnsafeRawBufferPointer, at index: inout Int) throws(MalformedInput) -> Range<Int>? {
     if index >= bytes.count { return nil }
-    var length: UInt64 = 0
-    var shift: UInt64 = 0
-    while true {
-      // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
-      guard index < bytes.count, shift < 35 else { throw CommandError("a message without a whole length before it") }
-      let byte = unsafe bytes[index]
-      index += 1
-      length |= UInt64(byte & 0x7F) << shift
-      shift += 7
-      if byte & 0x80 == 0 { break }
+    // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
+    let length = Varint.read(bits: 35) {
+      guard index < bytes.count else { return nil }
+      defer { index += 1 }
+      return unsafe bytes[index]
     }
+    guard let length else { throw MalformedInput("a message without a whole length before it") }
     guard length <= UInt64(bytes.count - index) else {
-      throw CommandError("a message is shorter than the length before it")
+      throw MalformedInput("a message is shorter than the length before it")
     }
     let start = index
     index += Int(length)
@@ -44,21 +40,16 @@ public enum ProtobufFraming {
   public static func append(_ message: some SwiftProtobuf.Message, to bytes: inout [UInt8]) {
     // Only messages with required fields or beyond 2 GiB cannot be serialised, and there are none of these.
     guard let data: [UInt8] = try? message.serializedBytes() else { return }
-    var length = data.count
-    while length >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: length) | 0x80)
-      length >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: length))
+    bytes.put(varint: UInt64(data.count))
     bytes.append(contentsOf: data)
   }
 }
 
 /// Reads the Protobuf commands of one WebSocket message.
 enum ProtobufCommandDecoder {
-  static func decode(_ bytes: UnsafeRawBufferPointer, into commands: inout [ClientCommand]) throws(CommandError) {
+  static func decode(_ bytes: UnsafeRawBufferPointer, into commands: inout [ClientCommand]) throws(MalformedInput) {
     if unsafe bytes.isEmpty {
-      throw CommandError("an empty message; a command is a Protobuf message with its length before")
+      throw MalformedInput("an empty message; a command is a Protobuf message with its length before")
     }
     var options = BinaryDecodingOptions()
     options.discardUnknownFields = true
@@ -71,13 +62,13 @@ enum ProtobufCommandDecoder {
         continue
       }
       guard let command = try? ProtoCommand(serializedBytes: unsafe Array(bytes[range]), options: options) else {
-        throw CommandError("a message is not a command in Protobuf")
+        throw MalformedInput("a message is not a command in Protobuf")
       }
       commands.append(try neutral(command))
     }
   }
 
-  private static func neutral(_ command: ProtoCommand) throws(CommandError) -> ClientCommand {
+  private static func neutral(_ command: ProtoCommand) throws(MalformedInput) -> ClientCommand {
     var bodies: [ClientCommand.Body] = []
     if command.hasConnect { bodies.append(.connect(connect(command.connect))) }
     if command.hasSubscribe { bodies.append(.subscribe(subscribe(command.subscribe))) }
@@ -94,7 +85,7 @@ enum ProtobufCommandDecoder {
       bodies.append(.subRefresh(channel: command.subRefresh.channel, token: command.subRefresh.token))
     }
     if bodies.count > 1 {
-      throw CommandError("more than one request in a command; send one command for each")
+      throw MalformedInput("more than one request in a command; send one command for each")
     }
     // As in JSON: nothing but an id is a request that this server does not know.
     return ClientCommand(id: command.id, body: bodies.first ?? (command.id == 0 ? .pong : .unknown))

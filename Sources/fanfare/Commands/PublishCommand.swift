@@ -117,8 +117,8 @@ struct HistoryCommand: AsyncParsableCommand {
 
   /// The publications stand in the answer as JSON objects; each goes out as it came.
   private func printPublications(_ answer: [UInt8]) {
-    for publication in JSONList.elements(of: "publications", in: answer) {
-      print(String(decoding: publication, as: UTF8.self))
+    for publication in (try? JSONValue(parsing: answer))?.object?["publications"]?.array ?? [] {
+      print(publication.text)
     }
   }
 }

@@ -112,13 +112,9 @@ final class ServiceClient {
 
   /// What the broker says to people in its answer.
   private static func sentence(in answer: [UInt8]) -> String {
-    struct Refusal: Decodable {
-      var code: UInt32
-      var message: String
-    }
-    guard let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(answer)) else {
-      return String(decoding: answer, as: UTF8.self)
-    }
-    return "\(refusal.message) (error \(refusal.code))"
+    guard let refusal = (try? JSONValue(parsing: answer))?.object, let code = refusal["code"]?.text,
+      let message = refusal["message"]?.string
+    else { return String(decoding: answer, as: UTF8.self) }
+    return "\(message) (error \(code))"
   }
 }

@@ -13,9 +13,9 @@ import ZeroMQ
 enum BrokerSetup {
   /// Call it on the backbone thread.
   static func loop(
-    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: Loop,
+    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: BackboneLoop,
     clock: ClockKeeper, logger: Logger
-  ) throws -> BrokerLoop {
+  ) throws -> BrokerBackbone {
     // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let news = Mailbox<StoreHasNews>(capacity: .max)  // Bounded by the questions, each of which an input waits for.
@@ -40,7 +40,7 @@ enum BrokerSetup {
     let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
-    let broker = try BrokerLoop(
+    let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, finder: index(of: disk, for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)

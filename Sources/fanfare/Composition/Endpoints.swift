@@ -25,7 +25,7 @@ struct Endpoints {
   /// Where the server that has this data folder takes in clients; nil where none runs.
   static func websocket(in folder: String) -> String? {
     guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
-    return (try? JSONDecoder().decode([String: String].self, from: data))?["websocket"]
+    return (try? JSONValue(parsing: Array(data)))?.object?["websocket"]?.string
   }
 
   static func remove(from folder: String) {

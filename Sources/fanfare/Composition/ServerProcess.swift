@@ -110,14 +110,14 @@ struct ServerProcess: Service {
 
   private func startBackbone(
     context: Context, gateway: GatewayServer?, clock: ClockKeeper, reporting backbone: Backbone, failure: FailureBox
-  ) throws -> LoopThread {
+  ) throws -> BackboneThread {
     let settings = settings
     let role = role
     let logger = logger
     let curve = try BackboneSetup.curve(for: settings, role: role)
     let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
-    return try LoopThread.start(onFailure: { failure.fail($0) }) { loop in
-      var participants: [any LoopParticipant] = []
+    return try BackboneThread.start(onFailure: { failure.fail($0) }) { loop in
+      var participants: [any BackboneParticipant] = []
       // In one process they hand their messages over as they are, unless somebody wants libzmq between them.
       let wantsSocket = role != .serve || settings.backbone.isInProcess
       let pipe = wantsSocket ? nil : gateway.map { MemoryPipe(gateway: $0.gateway) }
@@ -197,7 +197,7 @@ private final class Backbone: @unchecked Sendable {
     var tap: String
   }
 
-  // Safe without a lock: written on the backbone thread before `LoopThread.start` returns, read only after.
+  // Safe without a lock: written on the backbone thread before `BackboneThread.start` returns, read only after.
   var services: Services?
   var address: String?
 }

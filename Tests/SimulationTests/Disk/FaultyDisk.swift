@@ -5,12 +5,12 @@ import CFaultyVFS
 /// A disk in memory that the real store works on, and that fails, gets full, and forgets what was not synced.
 final class FaultyDisk: @unchecked Sendable {
   private let disk: OpaquePointer
-  /// Another process holds the folder.
+  /// A log has the folder locked.
   fileprivate var isLocked = false
 
   private init(_ disk: OpaquePointer) { self.disk = disk }
 
-  /// Nothing is on it.
+  /// An empty disk.
   convenience init() { self.init(faulty_disk_create()) }
 
   deinit { faulty_disk_destroy(disk) }
@@ -20,13 +20,15 @@ final class FaultyDisk: @unchecked Sendable {
 
   // MARK: Ends
 
-  /// What the next process finds when this one is killed, synced or not. Nothing reaches this one any more.
+  /// The disk that the next process finds when this one is killed: with all that was written, synced or not. Writes to
+  /// this one have no effect any more.
   func killed() -> FaultyDisk {
     defer { faulty_disk_kill(disk) }
     return copied()
   }
 
-  /// What is left when the power goes, by the seed. Nothing reaches this one any more.
+  /// The disk that is left when the power goes: of what was not synced, the seed draws what is there. Writes to this
+  /// one have no effect any more.
   func powerCut(seed: UInt64) -> FaultyDisk {
     defer { faulty_disk_kill(disk) }
     return FaultyDisk(faulty_disk_cut(disk, seed))
@@ -40,7 +42,7 @@ final class FaultyDisk: @unchecked Sendable {
     didSet { faulty_disk_set_full(disk, isFull) }
   }
 
-  /// Says that it synced, and did not.
+  /// True: the disk says that it synced, and does not.
   var isLying = false {
     didSet { faulty_disk_set_lying(disk, isLying) }
   }
@@ -79,7 +81,7 @@ final class FaultyDisk: @unchecked Sendable {
   fileprivate func touch(_ name: String) { faulty_disk_touch(disk, name) }
 }
 
-/// What the log does on a faulty disk without SQLite.
+/// The log's own files on a faulty disk, beside SQLite's.
 final class FaultyFolder: FolderFiles {
   private let disk: FaultyDisk
 
@@ -103,7 +105,7 @@ final class FaultyFolder: FolderFiles {
   }
 }
 
-/// The real log on a faulty disk, one step at a time, and what it told of each entry.
+/// The real log on a faulty disk, which works one step at a time, with its completions.
 final class SteppedStore {
   private final class Box: @unchecked Sendable {
     var completions: [LogCompletion] = []
@@ -117,7 +119,7 @@ final class SteppedStore {
     self.disk = disk
     var options = options
     options.isStepped = true
-    // Folds begin often and take many steps, so that the disk fails in the midst of them.
+    // The journal is folded often and in many steps, so that the disk sometimes fails in the middle of it.
     (options.journalLimits.foldAt, options.journalLimits.portion, options.journalLimits.deletedBytes) = (4000, 8, 1000)
     options.openFolder = { _ throws(StartError) in try FaultyFolder(disk) }
     let box = box
@@ -128,20 +130,24 @@ final class SteppedStore {
 
   deinit { store.close() }
 
-  /// The writer does up to `limit` pieces of work.
+  /// Lets the writer do up to `limit` pieces of work.
+  ///
+  /// - Returns: what became of entries since the last call.
   func step(_ limit: Int = .max) -> [LogCompletion] {
     store.step(limit)
     defer { box.completions = [] }
     return box.completions
   }
 
-  /// Up to `limit` questions are answered by those who read.
+  /// Lets the readers answer up to `limit` questions.
   func stepReaders(_ limit: Int = .max) { store.stepReaders(limit) }
 
-  /// The disk failed in a way after which this process takes nothing more.
+  /// Whether the disk failed in a way after which this log takes nothing more.
   var hasFailed: Bool { store.writer.inbox.failure != nil }
 
-  /// Ends in order.
+  /// Ends the log in order.
+  ///
+  /// - Returns: what became of entries since the last step.
   func close() -> [LogCompletion] {
     store.close()
     defer { box.completions = [] }

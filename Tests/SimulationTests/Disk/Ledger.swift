@@ -4,42 +4,44 @@ import Wire
 
 @testable import Log
 
-/// What is on the disk by what the log has said, channel by channel. It outlives the brokers, as the disk does, and
-/// each disk that a new broker finds is held against it.
+/// What must be on the disk by what the log has said, channel by channel. The ledger outlives the brokers, as the disk
+/// does, and each disk that a new broker finds is compared with it.
 final class Ledger {
   struct Channel: Equatable {
     var top: UInt64 = 0
     var kept: [Publication] = []
-    /// Of a map channel.
+    /// The entries of a map channel.
     var entries: [String: Publication] = [:]
   }
 
-  /// Taken together, so that all of it gets to the disk, or nothing.
+  /// Entries that the log took together, so that all of them get to the disk, or none.
   private struct Transaction {
     var entries: [LogEntry]
-    /// Tickets of which nothing was heard.
+    /// Tickets for which the log has not answered.
     var open: Set<UInt64>
   }
 
   private(set) var channels: [ChannelName: Channel] = [:]
-  /// Taken by the store of this life, in order, with a fate that is not known.
+  /// Transactions that the present broker's store took, in order, and of which it is not known what became.
   private var underWay: [Transaction] = []
   /// Transactions that a crash took with it.
   private(set) var lost = 0
-  /// Transactions that are on disk, and of which the broker never heard.
+  /// Transactions that are on disk although no broker was told so.
   private(set) var found = 0
 
   func took(_ entries: [LogEntry]) {
     underWay.append(Transaction(entries: entries, open: Set(entries.map(\.ticket))))
   }
 
-  /// - Returns: true where a transaction is on disk now that was not before.
+  /// Takes in what became of an entry.
+  ///
+  /// - Returns: true where its transaction is on disk from now on.
   func completed(_ completion: LogCompletion) -> Bool {
     guard let place = underWay.firstIndex(where: { $0.open.contains(completion.ticket) }) else { return false }
-    // A disk that failed in the middle of it may hold it or not: who looks next will see.
+    // A disk that failed in the middle of a transaction may hold it or not: the next broker will see.
     if case .failed = completion.error { return false }
     if completion.error != nil {
-      // All of them fail; the others say so by themselves.
+      // If one entry fails, all of its transaction do, each with a completion of its own.
       underWay[place].entries = []
     }
     underWay[place].open.remove(completion.ticket)
@@ -66,7 +68,7 @@ final class Ledger {
 
   // MARK: After a crash
 
-  /// A new broker's store, on what the last one left: what was acknowledged is there, and of what was under way each
+  /// Checks what a new broker's store finds: everything that was acknowledged, and of what was under way each
   /// transaction as a whole or not at all.
   ///
   /// - Parameter onWritten: called after each transaction that turns out to be on disk.
@@ -97,7 +99,9 @@ final class Ledger {
     return complaints
   }
 
-  /// Everything that was said to be on disk, against what is.
+  /// Compares everything that was said to be on disk with what is there.
+  ///
+  /// - Returns: the differences.
   func compare(_ store: SQLiteStore) -> [String] {
     do throws(LogError) {
       var complaints: [String] = []
@@ -128,7 +132,7 @@ final class Ledger {
 }
 
 extension Publication {
-  /// Without what of a change is for those who hear of it, and not for the log.
+  /// The publication as the log writes it, without the part of a change that only subscribers are told.
   fileprivate var asWritten: Publication {
     var publication = self
     publication.change = change.map {

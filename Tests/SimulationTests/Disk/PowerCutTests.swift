@@ -7,12 +7,12 @@ import Wire
 
 let quiet = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
-/// The store alone on a disk that fails. The simulation has the broker above it.
+/// Tests of the store alone on a disk that fails. The simulation has a broker above the store.
 @Suite("The log on a disk that forgets", .ownThread) struct PowerCutTests {
   private static let durable = AppOracle.name("d:1")
   private static let empty = AppOracle.name("d:empty")
 
-  /// Publishes for a while, cuts the power somewhere, and opens what is left, some times.
+  /// Publishes for a while, cuts the power at some point, and opens what is left, several times over.
   ///
   /// - Returns: what is not as it was promised.
   private static func complaints(seed: UInt64, lies: Bool = false) throws -> [String] {
@@ -73,7 +73,7 @@ let quiet = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
       do {
         if try !Self.complaints(seed: seed, lies: true).isEmpty { red += 1 }
       } catch {
-        red += 1  // What is left is no database any more.
+        red += 1  // The disk holds no database any more.
       }
     }
     #expect(red >= 8)

@@ -1,7 +1,7 @@
 import Log
 import Wire
 
-/// What brokers appended, by the place where it would stand. It outlives them, as the disk does.
+/// What brokers appended, by channel and offset. The record outlives the brokers, as the disk does.
 final class AppendRecord {
   var publications: [ChannelName: [UInt64: Publication]] = [:]
 
@@ -9,18 +9,19 @@ final class AppendRecord {
     publications[entry.channel, default: [:]][entry.publication.offset] = entry.publication
   }
 
-  /// What comes after is lost, and its offsets are given out again.
+  /// Forgets what was appended after an offset: it is lost, and its offsets are given out again.
   func cut(_ channel: ChannelName, after top: UInt64) {
     publications[channel] = publications[channel]?.filter { $0.key <= top }
   }
 }
 
-/// The real store, and a note of what it takes.
+/// The real store, and a closure that is told what it takes.
 final class RecordingStore: LogStore {
   private let store: any LogStore
   private let note: ([LogEntry]) -> Void
 
-  /// - Parameter note: told of each entry, or transaction, that the store takes.
+  /// - Parameter note: called with the entry, or with the entries of the transaction, each time that the store takes
+  ///   one.
   init(_ store: any LogStore, _ note: @escaping ([LogEntry]) -> Void) {
     self.store = store
     self.note = note

@@ -3,7 +3,7 @@ import Wire
 @testable import Gateway
 @testable import ZeroMQ
 
-/// A gateway without its sockets: the link and two event loops, and between them what the backbone thread does.
+/// A gateway without its sockets: the real link and two event loops, and between them the work of the backbone thread.
 final class SimulatedGateway {
   struct Publishing {
     var channel: ChannelName
@@ -15,9 +15,9 @@ final class SimulatedGateway {
   let loops: [SimulatedLoop]
   var toBroker: [LinkMessage] = []
   var toGateway: [LinkMessage] = []
-  /// What becomes of a message on its way to the broker.
+  /// Changes a message on its way to the broker; as it is, unless a test sets it.
   var carry: (LinkMessage) -> LinkMessage = { $0 }
-  /// Publications under way: their answers tell clients less than is to be checked.
+  /// Publish requests under way. Kept to check the broker's answers, of which clients are told only a part.
   private var publishing: [RequestSource: Publishing] = [:]
   private let uplink: Mailbox<UplinkMessage>
   private var encoder: FrameEncoder
@@ -74,7 +74,7 @@ final class SimulatedGateway {
     for effect in effects { perform(effect) }
   }
 
-  /// What the link says of publications, and how often a read was larger than its first try.
+  /// The broker's answers to publish requests since they were last looked at.
   var heard: [(Publishing, BrokerResponse)] = []
   var tooLarge = 0
 
@@ -121,7 +121,7 @@ final class SimulatedGateway {
     }
   }
 
-  /// The end of one of its rounds.
+  /// Ends a round of the backbone thread: hands over to each event loop what there is for it.
   ///
   /// - Returns: false where there was nothing to hand over.
   @discardableResult
@@ -129,7 +129,7 @@ final class SimulatedGateway {
     var hasHanded = false
     for index in loops.indices {
       guard let handed = loops[index].handOver() else { continue }
-      account.hand(bytes: handed.bytes, share: handed.share, to: index)
+      account.note(bytes: handed.bytes, share: handed.share, to: index)
       hasHanded = true
     }
     let queued = queuedBytes

@@ -8,7 +8,7 @@ import Wire
 @testable import ZeroMQ
 
 /// One event loop of a simulated gateway: the real shard with its hub, tapes and admission of reads, on an event loop
-/// that goes on when it is told to.
+/// that only runs when it is told to.
 final class SimulatedLoop {
   let eventLoop = EmbeddedEventLoop()
   let shard: Shard
@@ -17,7 +17,7 @@ final class SimulatedLoop {
   private let mailbox: ShardMailbox
   private let checks = SteppedExecutor()
   private let turn = Turn()
-  /// What the backbone thread has for it, and has not handed over yet.
+  /// What the backbone thread has for this event loop and has not handed over yet.
   private var batch: [Handover] = []
   private var batchBytes = 0
   private var batchShare = 0
@@ -27,7 +27,7 @@ final class SimulatedLoop {
     var ends: [() -> Void] = []
   }
 
-  /// Small enough that each is met.
+  /// Limits so small that the simulation reaches each of them.
   struct Limits {
     var queueBytes = 1500
     var windowBytes = 2000
@@ -38,7 +38,8 @@ final class SimulatedLoop {
     index: Int, rules: SessionRules, uplink: Mailbox<UplinkMessage>, limits: Limits, clock: SimulatedClock,
     randomness: SeededRandom
   ) {
-    // A slice is over after a few looks at the clock, so that tapes have to wait for another.
+    // The fan-out's clock goes on with each look, so that a slice is over after a few and tapes have to wait for
+    // another.
     var nanoseconds: UInt64 = 0
     var fanOutLimits = FanOut.Limits(queueBytes: limits.queueBytes)
     fanOutLimits.quota = 2
@@ -68,7 +69,9 @@ final class SimulatedLoop {
     batchShare += share
   }
 
-  /// - Returns: what was handed over, as the account counts it; nil: nothing was there.
+  /// Hands over what there is for this event loop.
+  ///
+  /// - Returns: the bytes, as the gateway's account counts them; nil: there was nothing.
   func handOver() -> (bytes: Int, share: Int)? {
     guard !batch.isEmpty else { return nil }
     mailbox.hand(over: batch, bytes: batchBytes)
@@ -78,7 +81,7 @@ final class SimulatedLoop {
 
   // MARK: Its own side
 
-  /// Everything that is due now: checked tokens, what was handed over, the ends of turns, one more slice.
+  /// Does everything that is due now: checked tokens, what was handed over, the ends of turns, one more slice.
   func run() {
     checks.run()
     eventLoop.run()
@@ -92,13 +95,13 @@ final class SimulatedLoop {
 
   func pass(_ milliseconds: Int64) { eventLoop.advanceTime(by: .milliseconds(milliseconds)) }
 
-  /// Nothing is left for ``run()``, as far as it can be told.
+  /// Whether nothing is left for ``run()``, as far as can be told.
   var isQuiet: Bool {
     batch.isEmpty && !turn.isWanted && turn.ends.isEmpty && checks.isEmpty && !load.isHandoverWaiting
   }
 }
 
-/// Runs tasks when it is told to, on the thread that says so.
+/// Runs tasks when it is told to, on the caller's thread.
 final class SteppedExecutor: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
 

@@ -4,27 +4,27 @@ import Wire
 
 @testable import Gateway
 
-/// A client's connection at its gateway: what the kernel does not take waits here, as it does in a `Connection`.
+/// A client's connection at its gateway. Bytes that the kernel does not take wait here, as they do in a `Connection`.
 final class SimulatedSocket: Outlet, SessionTransport {
   let eventLoop: any EventLoop
   let format: WireFormat
   private let loop: SimulatedLoop
   private var driver: SessionDriver?
-  /// Bytes that the kernel takes before it says no.
+  /// Bytes that the kernel holds at most.
   private let kernelBytes: Int
   private var queue: [UInt8] = []
-  /// How long each part of the queue is, and whether the client asked for it.
+  /// The length of each part of the queue, and whether the client asked for it.
   private var parts: [(bytes: Int, isAsked: Bool)] = []
-  /// Sent, and not read by the client yet.
+  /// Bytes that were sent and that the client has not read yet.
   private(set) var kernel: [UInt8] = []
-  /// From the client, and not read by the server yet.
+  /// Messages of the client that the server has not read yet.
   private var commands: [[UInt8]] = []
   private(set) var isReadingPaused = false
   private(set) var isClosed = false
-  /// Each of them once at least, if the seeds are any good.
+  /// Whether the server ever stopped reading here, for the coverage.
   private(set) var wasPaused = false
 
-  /// What the client asked for and may wait here before it is read later.
+  /// Bytes that the client asked for and that may wait here. With more, the server stops reading from the client.
   private static let mostAsked = 600
 
   init(id: UInt64, loop: SimulatedLoop, format: WireFormat, kernelBytes: Int) {
@@ -80,7 +80,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
       if parts[0].bytes == 0 { parts.removeFirst() }
       dequeued(bytes, isAsked: part.isAsked)
     }
-    // Later, for somebody may still be in `send`.
+    // The driver is told later, because the caller may still be in `send`.
     if isFull && askedBytes <= Self.mostAsked / 2 {
       isFull = false
       loop.eventLoop.execute { [self] in relieved() }
@@ -98,7 +98,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
 
   // MARK: What the client does
 
-  /// Takes so many bytes at most from the kernel, which takes others in their place.
+  /// Lets the client take at most so many bytes from the kernel, which then takes others in their place.
   func read(_ most: Int) -> [UInt8] {
     let bytes = Array(kernel.prefix(most))
     kernel.removeFirst(bytes.count)
@@ -108,9 +108,9 @@ final class SimulatedSocket: Outlet, SessionTransport {
 
   func write(_ message: [UInt8]) { if !isClosed { commands.append(message) } }
 
-  /// The server reads up to so many messages in one burst.
+  /// Lets the server read up to so many messages in one burst.
   ///
-  /// - Returns: false where it read none.
+  /// - Returns: false where the server read none.
   func serve(_ most: Int) -> Bool {
     guard let driver else { return false }
     var count = 0
@@ -122,7 +122,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
     return count > 0
   }
 
-  /// The connection is gone; the server hears of it when its event loop comes to it.
+  /// Ends the connection at the client. The server learns of it when its event loop runs.
   func cut() {
     guard !isClosed else { return }
     isClosed = true
@@ -135,6 +135,6 @@ final class SimulatedSocket: Outlet, SessionTransport {
     }
   }
 
-  /// Nothing is under way between the two.
+  /// Whether nothing is under way between client and server.
   var isQuiet: Bool { kernel.isEmpty && queue.isEmpty && (commands.isEmpty || isReadingPaused) }
 }

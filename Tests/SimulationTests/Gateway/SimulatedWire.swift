@@ -4,11 +4,11 @@ import Wire
 
 @testable import Client
 
-/// Commands as bytes, and bytes as replies: what an SDK does.
+/// Encodes commands and decodes replies, as an SDK does.
 enum SimulatedWire {
   // MARK: Commands
 
-  /// - Parameter users: of a subscribe: whose publications alone are wanted.
+  /// - Parameter users: for a subscribe: the users whose publications are wanted; nil: everybody's.
   static func encode(_ command: ClientCommand, format: WireFormat, users: [String]? = nil) -> [UInt8] {
     switch format {
     case .json: return Array(json(command, users).utf8)

@@ -7,43 +7,7 @@ public struct MalformedMessage: Error, Equatable, CustomStringConvertible {
   public init() {}
 }
 
-/// Appends the backbone's encoding to a byte array: numbers as LEB128 varints, everything else with its length before.
-public struct ByteWriter: BackboneSink {
-  public private(set) var bytes: [UInt8] = []
-
-  public init(reserving capacity: Int = 64) { bytes.reserveCapacity(capacity) }
-
-  public mutating func write(byte: UInt8) { bytes.append(byte) }
-
-  public mutating func write(_ value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
-  }
-
-  /// Eight bytes, least significant first: for numbers that are random and would need ten as a varint.
-  public mutating func write(fixed value: UInt64) {
-    unsafe withUnsafeBytes(of: value.littleEndian) { unsafe bytes.append(contentsOf: $0) }
-  }
-
-  public mutating func write(_ value: [UInt8]) {
-    write(UInt64(value.count))
-    bytes.append(contentsOf: value)
-  }
-
-  public mutating func write(_ value: String) {
-    let utf8 = value.utf8
-    write(UInt64(utf8.count))
-    // In one piece; the view by itself is appended byte by byte.
-    let isWritten: Void? = unsafe utf8.withContiguousStorageIfAvailable { unsafe bytes.append(contentsOf: $0) }
-    if isWritten == nil { bytes.append(contentsOf: utf8) }
-  }
-}
-
-/// Reads what ``ByteWriter`` wrote. Never trusts a length: everything is checked against what is there.
+/// Reads the backbone's encoding (``ByteSink``). Never trusts a length: everything is checked against what is there.
 public struct ByteReader {
   private let bytes: [UInt8]
   private var index = 0
@@ -77,17 +41,13 @@ public struct ByteReader {
   }
 
   private mutating func readLongNumber() throws(MalformedMessage) -> UInt64 {
-    var value: UInt64 = 0
-    var shift: UInt64 = 0
-    while true {
-      let byte = try readByte()
-      // The tenth byte may hold one bit only: more would not fit 64.
-      if shift == 63 && byte > 1 { throw MalformedMessage() }
-      value |= UInt64(byte & 0x7F) << shift
-      if byte & 0x80 == 0 { return value }
-      shift += 7
-      if shift > 63 { throw MalformedMessage() }
+    let number = Varint.read {
+      guard index < bytes.count else { return nil }
+      defer { index += 1 }
+      return bytes[index]
     }
+    guard let number else { throw MalformedMessage() }
+    return number
   }
 
   public mutating func readFixed() throws(MalformedMessage) -> UInt64 {

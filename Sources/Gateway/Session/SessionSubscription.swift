@@ -2,7 +2,7 @@ import Auth
 import Wire
 
 /// What a session keeps of one channel.
-struct Subscription {
+struct SessionSubscription {
   enum Phase {
     /// The client's subscription token is being checked.
     /// Can transition to: subscribing, gone.
@@ -31,18 +31,18 @@ struct Subscription {
 
   var phase: Phase
   var traits: Traits = []
-  /// What a token said of it; nil: nothing, as of most subscriptions.
+  /// What a token said of the subscription; nil: nothing, as of most subscriptions.
   var grant: Grant?
   /// Seconds since 1970; `Int64.max`: never.
   var expiresAt = Int64.max
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
 
-  /// A class, so that a subscription without it pays one pointer.
+  /// What a token said of a subscription. A class, so that a subscription without it pays one pointer.
   final class Grant {
     /// Raw JSON, the subscriber's `chan_info`.
     let info: [UInt8]?
-    /// Of the newest subscription token that it is held by; nil: it needed none.
+    /// Identity of the newest subscription token that the subscription is held by; nil: it needed none.
     let token: TokenIdentity?
 
     init?(info: [UInt8]?, token: TokenIdentity?) {
@@ -69,26 +69,26 @@ struct SubscribeOrder {
   var serverSide: Bool
   var recoverable: Bool
   var positioned: Bool
-  /// Publications that are lost on the way to this gateway are no gap that was meant: the subscriber hears of it, with a
-  /// position or without. In a low lane gaps are meant, but whoever holds a map there would keep for ever what was
-  /// removed meanwhile.
+  /// The subscriber hears of publications that are lost on the way to this gateway, with a position or without. In a
+  /// low lane gaps are meant, and only a subscriber to a map is told: it would keep for ever what was removed
+  /// meanwhile.
   var toldOfLoss: Bool
   var sendsMember: Bool
   var pushesJoinLeave: Bool
   /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
   var since: StreamPosition?
-  /// The client said so; the stream of a map is read from a position in any case.
+  /// The client asked to recover; the stream of a map is read from a position in any case.
   var asksToRecover: Bool
   var rejectsUnrecovered: Bool
   var binaryData: Bool
   var grant: SubscriptionGrant
   /// Seconds since 1970; nil: never.
   var expiresAt: Int64?
-  /// Of the subscription token that it is granted by.
+  /// Identity of the subscription token that the subscription is granted by.
   var token: TokenIdentity?
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
-  /// What of a map is read along with it; nil: the channel is taken as a stream.
+  /// What of a map is read along with the subscribe; nil: the channel is taken as a stream.
   var map: MapRead?
   var isApps: Bool
 
@@ -136,22 +136,22 @@ struct SubscribeOrder {
     return flags
   }
 
-  func subscription(_ phase: Subscription.Phase) -> Subscription {
-    var traits: Subscription.Traits = []
+  func subscription(_ phase: SessionSubscription.Phase) -> SessionSubscription {
+    var traits: SessionSubscription.Traits = []
     if serverSide { traits.insert(.serverSide) }
     if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
-    return Subscription(
-      phase: phase, traits: traits, grant: Subscription.Grant(info: grant.info, token: token),
+    return SessionSubscription(
+      phase: phase, traits: traits, grant: SessionSubscription.Grant(info: grant.info, token: token),
       expiresAt: expiresAt ?? Int64.max, filter: filter)
   }
 
-  /// What reaches the client of what the broker answers.
+  /// Whether a publication in the broker's answer reaches the client.
   func passes(_ publication: Publication, _ audience: TagFilter?) -> Bool {
     (audience?.matches(publication) ?? true) && (filter?.matches(publication) ?? true)
   }
 
-  /// What the client is told. A recovery that is not whole gives no publications at all.
+  /// The result that the client is told. A recovery that is not whole gives no publications at all.
   func result(_ answer: BrokerResponse.Subscribed, at time: SessionTime) -> ClientReply.SubscribeResult {
     var result = ClientReply.SubscribeResult()
     result.recoverable = recoverable
@@ -182,7 +182,7 @@ struct SubscribeOrder {
 }
 
 extension SubscribeOrder {
-  /// What the client is told of a part of a map, before it is subscribed.
+  /// The result that the client is told with a part of a map, before it is subscribed.
   func result(_ page: MapPage) -> ClientReply.SubscribeResult {
     var result = ClientReply.SubscribeResult()
     result.type = 1
@@ -207,7 +207,7 @@ extension MapRead {
   }
 }
 
-/// Never 0: an SDK would take that for "ask for a new token at once", over and over.
+/// Seconds until an expiry, never 0: an SDK would take that for "ask for a new token at once", over and over.
 func secondsLeft(until expiry: Int64, at time: SessionTime) -> UInt32 {
   let (left, overflow) = expiry.subtractingReportingOverflow(time.wall)
   return overflow ? UInt32.max : UInt32(clamping: max(left, 1))

@@ -38,24 +38,25 @@ enum UplinkMessage: Sendable {
 }
 
 /// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
-final class GatewayLoop: LoopParticipant {
+final class GatewayBackbone: BackboneParticipant {
   private let link: GatewayLink
-  /// One of both is the pipe.
+  /// Either `dealer` or `pipe` is set, and is the way to the broker.
   private let dealer: BackboneDealer?
   private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
   private let discardPictures: ([String]) -> Void
   private let linkOpened: () -> Void
   private let logger: Logger
-  private unowned let loop: Loop
+  private unowned let loop: BackboneLoop
   private var effects: [GatewayLinkEffect] = []
   private var encoder: FrameEncoder
   private var batches: [[Handover]]
   private var batchBytes: [Int]
-  /// The same, of what goes to several loops each one's part.
+  /// For each event loop, its share of the bytes: what goes to several loops is divided by their number
+  /// (``HandoverAccount``).
   private var batchShares: [Int]
   private var account: HandoverAccount
-  /// Of the message in hand: what its answer is charged.
+  /// What the reply at hand counts for in the link's window; 0 where the message at hand is none.
   private var replyBytes = 0
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
@@ -66,7 +67,7 @@ final class GatewayLoop: LoopParticipant {
   private var lastForgotten: UInt64 = 0
 
   init(
-    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: Loop,
+    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
     linkOpened: @escaping () -> Void, logger: Logger
   ) throws {
@@ -88,7 +89,7 @@ final class GatewayLoop: LoopParticipant {
       (self.pipe, dealer) = (nil, try BackboneDealer(of: link.configuration.gateway, to: endpoint, in: context))
     }
     if let dealer { loop.watch(dealer.socket, for: self) { gateway, _ in gateway.readDealer() } }
-    // A socket is the thread's: what is to go out on it is worked out there as well.
+    // The dealer's socket belongs to the loop's thread: with a dealer, requests are handled there as well.
     loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealer == nil }) { gateway, message in
       gateway.receive(message)
     }
@@ -98,15 +99,15 @@ final class GatewayLoop: LoopParticipant {
 
   // MARK: In
 
-  /// What the broker of this process has sent.
+  /// Takes what the broker of this process has sent.
   func exchange() -> Bool {
     guard let pipe, !pipe.toGateway.isEmpty else { return false }
     let now = Self.now()
-    while let message = pipe.takeForGateway() { take(message, at: now) }
+    while let message = pipe.takeForGateway() { receive(message, at: now) }
     return true
   }
 
-  private func take(_ message: LinkMessage, at now: Int64) {
+  private func receive(_ message: LinkMessage, at now: Int64) {
     if case .reply = message.body { replyBytes = message.cost }
     link.receive(message, at: now, into: &effects)
     perform()
@@ -116,7 +117,7 @@ final class GatewayLoop: LoopParticipant {
   private func readDealer() {
     let now = Self.now()
     do {
-      try dealer?.read(limit: loop.messagesPerRound) { message in take(message, at: now) }
+      try dealer?.read(limit: loop.messagesPerRound) { message in receive(message, at: now) }
     } catch {
       loop.fail(error)
     }
@@ -156,7 +157,7 @@ final class GatewayLoop: LoopParticipant {
       case .discard(let pictures): discardPictures(pictures)
       case .sessionOrder(let id, let order): addToAll(.sessionOrder(id, order), id)
       case .revoked(let id, let news, let all):
-        // Before the event loops hear of it: see there.
+        // Before the event loops hear of it, so that no sign-in slips through in between (`Revocations`).
         revocations.replace(with: all)
         addToAll(.revoked(id, news), id)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
@@ -176,8 +177,8 @@ final class GatewayLoop: LoopParticipant {
     add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
   }
 
-  /// Made once, for those too whose filters may turn out not to let it through: to make it costs less than to ask all
-  /// of them here, on the thread that everything passes.
+  /// Encodes a publication once, also where all filters may turn out not to let it through: encoding it costs less than
+  /// asking all of them here, in the turn that everything passes through.
   private func encode(_ publication: Publication, on channel: ChannelName, filteredFor audience: Audience) {
     guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
     add(.filteredFrames(channel, frames, of: publication), bytes: frames.byteCount, to: audience)
@@ -190,7 +191,8 @@ final class GatewayLoop: LoopParticipant {
     add(.presenceFrames(channel, frames, of: info), bytes: frames.byteCount, to: audience)
   }
 
-  /// An order that is repeated in a new session counts again: it is carried out when the last of all loops says so.
+  /// Hands something to every event loop, and counts how many have to confirm it. An order that is repeated in a new
+  /// session counts again: it is carried out when the last of all loops says so.
   private func addToAll(_ handover: Handover, _ order: UInt64) {
     if order != 0 { obeying[order, default: 0] += shards.count }
     for shard in shards.indices { add(handover, bytes: 64, to: shard) }
@@ -226,7 +228,7 @@ final class GatewayLoop: LoopParticipant {
 
   func tick(now: UInt64) -> UInt64? {
     for shard in shards.indices where !batches[shard].isEmpty {
-      account.hand(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
+      account.note(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
       shards[shard].hand(over: batches[shard], bytes: batchBytes[shard])
       batches[shard].removeAll(keepingCapacity: true)
       batchBytes[shard] = 0
@@ -235,7 +237,7 @@ final class GatewayLoop: LoopParticipant {
     let milliseconds = Int64(now / 1_000_000)
     let queued = account.heldBytes { shards[$0].queuedBytes }
     link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
-    // What only time brings is the thread's.
+    // Timeouts and heartbeats are due by time alone, so the loop's thread looks after them.
     if loop.isOnThread && now >= nextTick {
       nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
       link.tick(at: milliseconds, queuedBytes: queued, into: &effects)

@@ -4,14 +4,16 @@
   import Darwin
 #endif
 
-/// Why a client's bytes are no command. The sentence goes to the client as the reason of disconnect 3501.
-public struct CommandError: Error, Equatable, CustomStringConvertible {
+/// Why bytes from outside cannot be read. The sentence goes to whoever sent them: to a client as the reason of disconnect
+/// 3501, for example.
+public struct MalformedInput: Error, Equatable, CustomStringConvertible {
   public var description: String
 
-  init(_ description: String) { self.description = description }
+  public init(_ description: String) { self.description = description }
 }
 
-/// A cursor over the bytes of one message, that reads JSON strictly (RFC 8259) and allocates nothing by itself.
+/// A cursor over bytes that reads JSON strictly (RFC 8259) and allocates nothing by itself: commands, tokens, key sets and
+/// the configuration are read by it.
 ///
 /// Foundation's decoder is not used here because it would parse and build the payload, which must stay the bytes that
 /// came; because for a duplicate key the first wins in it and the last in JavaScript; and because it recurses as deep
@@ -19,24 +21,24 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
 ///
 /// It reads memory rather than an array, which would check bounds and count references for each byte: no byte is read
 /// before its index was compared with the count.
-@safe struct JSONScanner: ~Copyable {
+@safe public struct JSONCursor: ~Copyable {
   /// Deepest nesting of arrays and objects in a payload, or in a field that we do not know. The command's own objects
   /// are not counted: they nest four deep at most.
-  static let maximumDepth = 32
+  public static let maximumDepth = 32
 
   private let bytes: UnsafeRawBufferPointer
   private let count: Int
-  private(set) var index = 0
+  public private(set) var index = 0
 
-  /// - Parameter bytes: has to outlive the scanner.
-  init(_ bytes: UnsafeRawBufferPointer) {
+  /// - Parameter bytes: has to outlive the cursor.
+  public init(_ bytes: UnsafeRawBufferPointer) {
     unsafe self.bytes = bytes
     count = bytes.count
   }
 
-  var isAtEnd: Bool { index == count }
+  public var isAtEnd: Bool { index == count }
 
-  var next: UInt8? {
+  public var next: UInt8? {
     @inline(__always) get { index < count ? unsafe bytes[index] : nil }
   }
 
@@ -47,18 +49,18 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
     return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<index])
   }
 
-  func bytes(from start: Int) -> [UInt8] { unsafe Array(content(from: start)) }
+  public func bytes(from start: Int) -> [UInt8] { unsafe Array(content(from: start)) }
 
   /// The text from there to so many bytes before the index.
-  func text(from start: Int, droppingLast count: Int) -> String {
+  public func text(from start: Int, droppingLast count: Int) -> String {
     unsafe String(bytes: UnsafeRawBufferPointer(rebasing: content(from: start).dropLast(count)))
   }
 
   /// Back to where something was begun that another way of reading has to judge.
-  mutating func rewind(to start: Int) { index = min(max(start, 0), index) }
+  public mutating func rewind(to start: Int) { index = min(max(start, 0), index) }
 
   @inline(__always)
-  mutating func skipWhitespace() {
+  public mutating func skipWhitespace() {
     while index < count {
       let byte = unsafe bytes[index]
       guard byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
@@ -67,7 +69,7 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
   }
 
   @inline(__always)
-  mutating func consume(_ byte: UInt8) -> Bool {
+  public mutating func consume(_ byte: UInt8) -> Bool {
     guard index < count, unsafe bytes[index] == byte else { return false }
     index += 1
     return true
@@ -75,7 +77,7 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
 
   /// These very bytes.
   @inline(__always)
-  mutating func consume(_ literal: StaticString) -> Bool {
+  public mutating func consume(_ literal: StaticString) -> Bool {
     let length = literal.utf8CodeUnitCount
     guard count - index >= length, let start = unsafe bytes.baseAddress,
       unsafe memcmp(start + index, literal.utf8Start, length) == 0
@@ -85,20 +87,67 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
   }
 
   @inline(__always)
-  mutating func expect(_ byte: UInt8, _ what: StaticString) throws(CommandError) {
+  public mutating func expect(_ byte: UInt8, _ what: StaticString) throws(MalformedInput) {
     if !consume(byte) { throw missing(what) }
   }
 
   /// Apart, so that what is never wrong does not carry the making of a sentence along.
   @inline(never)
-  private func missing(_ what: StaticString) -> CommandError { CommandError("\(what) expected at byte \(index)") }
+  private func missing(_ what: StaticString) -> MalformedInput { MalformedInput("\(what) expected at byte \(index)") }
+
+  /// Nothing but whitespace is left.
+  public mutating func expectEnd() throws(MalformedInput) {
+    skipWhitespace()
+    if !isAtEnd { throw MalformedInput("something follows the JSON value at byte \(index)") }
+  }
 
   // MARK: Values
 
-  /// Passes over one value, whatever it is.
-  mutating func skipValue(depth: Int) throws(CommandError) {
+  /// Reads an object: at each member the cursor stands at the value, which `member` moves over.
+  ///
+  /// - Parameter depth: of what the object stands in; 0 for a document.
+  public mutating func readObject(
+    depth: Int, _ member: (inout JSONCursor, _ key: String) throws(MalformedInput) -> Void
+  ) throws(MalformedInput) {
+    try check(depth + 1)
+    try expect(UInt8(ascii: "{"), "an object")
     skipWhitespace()
-    guard let byte = next else { throw CommandError("the message ends where a value should stand") }
+    if consume(UInt8(ascii: "}")) { return }
+    repeat {
+      skipWhitespace()
+      guard next == UInt8(ascii: "\"") else { throw missing("a key in quotes") }
+      let key = try readString()
+      skipWhitespace()
+      try expect(UInt8(ascii: ":"), "a colon")
+      skipWhitespace()
+      try member(&self, key)
+      skipWhitespace()
+    } while consume(UInt8(ascii: ","))
+    try expect(UInt8(ascii: "}"), "a comma or a closing brace")
+  }
+
+  /// Reads an array: at each element the cursor stands at it, and `element` moves over it.
+  ///
+  /// - Parameter depth: of what the array stands in; 0 for a document.
+  public mutating func readArray(
+    depth: Int, _ element: (inout JSONCursor) throws(MalformedInput) -> Void
+  ) throws(MalformedInput) {
+    try check(depth + 1)
+    try expect(UInt8(ascii: "["), "an array")
+    skipWhitespace()
+    if consume(UInt8(ascii: "]")) { return }
+    repeat {
+      skipWhitespace()
+      try element(&self)
+      skipWhitespace()
+    } while consume(UInt8(ascii: ","))
+    try expect(UInt8(ascii: "]"), "a comma or a closing bracket")
+  }
+
+  /// Passes over one value, whatever it is.
+  public mutating func skipValue(depth: Int) throws(MalformedInput) {
+    skipWhitespace()
+    guard let byte = next else { throw MalformedInput("the message ends where a value should stand") }
     switch byte {
     case UInt8(ascii: "{"): try skipObject(depth: depth + 1)
     case UInt8(ascii: "["): try skipArray(depth: depth + 1)
@@ -110,13 +159,13 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  private func check(_ depth: Int) throws(CommandError) {
+  private func check(_ depth: Int) throws(MalformedInput) {
     if depth > Self.maximumDepth {
-      throw CommandError("JSON is nested deeper than \(Self.maximumDepth) levels; flatten it")
+      throw MalformedInput("JSON is nested deeper than \(Self.maximumDepth) levels; flatten it")
     }
   }
 
-  private mutating func skipObject(depth: Int) throws(CommandError) {
+  private mutating func skipObject(depth: Int) throws(MalformedInput) {
     try check(depth)
     index += 1
     skipWhitespace()
@@ -134,7 +183,7 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  private mutating func skipArray(depth: Int) throws(CommandError) {
+  private mutating func skipArray(depth: Int) throws(MalformedInput) {
     try check(depth)
     index += 1
     skipWhitespace()
@@ -147,26 +196,26 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  mutating func skipLiteral(_ literal: StaticString) throws(CommandError) {
+  mutating func skipLiteral(_ literal: StaticString) throws(MalformedInput) {
     let start = index
-    guard consume(literal) else { throw CommandError("a JSON value expected at byte \(start)") }
+    guard consume(literal) else { throw MalformedInput("a JSON value expected at byte \(start)") }
   }
 
-  mutating func skipNumber() throws(CommandError) {
+  public mutating func skipNumber() throws(MalformedInput) {
     let start = index
     _ = consume(UInt8(ascii: "-"))
     if consume(UInt8(ascii: "0")) {
       // No digit may follow a leading zero.
     } else if skipDigits() == 0 {
-      throw CommandError("a JSON value expected at byte \(start)")
+      throw MalformedInput("a JSON value expected at byte \(start)")
     }
-    if consume(UInt8(ascii: ".")), skipDigits() == 0 { throw CommandError("a digit expected at byte \(index)") }
+    if consume(UInt8(ascii: ".")), skipDigits() == 0 { throw MalformedInput("a digit expected at byte \(index)") }
     if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
       if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
-      if skipDigits() == 0 { throw CommandError("a digit expected at byte \(index)") }
+      if skipDigits() == 0 { throw MalformedInput("a digit expected at byte \(index)") }
     }
     if let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
-      throw CommandError("a number with a leading zero at byte \(start)")
+      throw MalformedInput("a number with a leading zero at byte \(start)")
     }
   }
 
@@ -181,12 +230,12 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
   /// Passes over a string. Returns true where it holds escapes.
   @discardableResult
   @inline(__always)
-  mutating func skipString() throws(CommandError) -> Bool {
+  public mutating func skipString() throws(MalformedInput) -> Bool {
     index = unsafe JSONText.endOfPlain(in: bytes, from: index + 1)
     return try consume(UInt8(ascii: "\"")) ? false : skipRestOfString()
   }
 
-  private mutating func skipRestOfString() throws(CommandError) -> Bool {
+  private mutating func skipRestOfString() throws(MalformedInput) -> Bool {
     var hasEscapes = false
     while true {
       index = unsafe JSONText.endOfPlain(in: bytes, from: index)
@@ -199,17 +248,17 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
-      case 0..<0x20: throw CommandError("a control character in a string at byte \(index); escape it")
+      case 0..<0x20: throw MalformedInput("a control character in a string at byte \(index); escape it")
       case 0x20..<0x80: index += 1
       default: try skipMultibyte()
       }
     }
-    throw CommandError("a string without an end")
+    throw MalformedInput("a string without an end")
   }
 
-  private mutating func skipEscape() throws(CommandError) {
+  private mutating func skipEscape() throws(MalformedInput) {
     index += 1
-    guard let byte = next else { throw CommandError("a string without an end") }
+    guard let byte = next else { throw MalformedInput("a string without an end") }
     index += 1
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
@@ -218,16 +267,16 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
     case UInt8(ascii: "u"):
       for _ in 0..<4 {
         guard let digit = next, Self.hexValue(digit) != nil else {
-          throw CommandError("four hexadecimal digits expected at byte \(index)")
+          throw MalformedInput("four hexadecimal digits expected at byte \(index)")
         }
         index += 1
       }
-    default: throw CommandError("an unknown escape at byte \(index - 1)")
+    default: throw MalformedInput("an unknown escape at byte \(index - 1)")
     }
   }
 
   /// One character of two to four bytes: no overlong form, no surrogate, nothing beyond U+10FFFF (RFC 3629).
-  private mutating func skipMultibyte() throws(CommandError) {
+  private mutating func skipMultibyte() throws(MalformedInput) {
     let lead = unsafe bytes[index]
     let (length, low, high): (Int, UInt8, UInt8) =
       switch lead {
@@ -241,15 +290,15 @@ public struct CommandError: Error, Equatable, CustomStringConvertible {
       default: (0, 0, 0)
       }
     guard length > 0, count - index >= length, unsafe bytes[index + 1] >= low, unsafe bytes[index + 1] <= high
-    else { throw CommandError("bytes that are not UTF-8 at byte \(index)") }
+    else { throw MalformedInput("bytes that are not UTF-8 at byte \(index)") }
     for offset in 2..<max(2, length) where unsafe bytes[index + offset] & 0xC0 != 0x80 {
-      throw CommandError("bytes that are not UTF-8 at byte \(index)")
+      throw MalformedInput("bytes that are not UTF-8 at byte \(index)")
     }
     index += length
   }
 
   /// Reads a string's content, escapes resolved. A lone surrogate becomes U+FFFD.
-  mutating func readString() throws(CommandError) -> String {
+  public mutating func readString() throws(MalformedInput) -> String {
     let start = index + 1
     let hasEscapes = try skipString()
     return hasEscapes ? JSONEscapes.resolved(bytes(from: start).dropLast()) : text(from: start, droppingLast: 1)
@@ -275,21 +324,20 @@ extension String {
 
 /// Whether bytes are one JSON value: for payloads that come other than in a JSON command.
 public enum JSONSyntax {
-  public static func check(_ bytes: [UInt8]) throws(CommandError) {
-    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CommandError) in
+  public static func check(_ bytes: [UInt8]) throws(MalformedInput) {
+    try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(MalformedInput) in
       try unsafe check(UnsafeRawBufferPointer(bytes))
     }
   }
 
-  private static func check(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
-    var scanner = unsafe JSONScanner(bytes)
-    try scanner.skipValue(depth: 0)
-    scanner.skipWhitespace()
-    if !scanner.isAtEnd { throw CommandError("something follows the JSON value at byte \(scanner.index)") }
+  private static func check(_ bytes: UnsafeRawBufferPointer) throws(MalformedInput) {
+    var cursor = unsafe JSONCursor(bytes)
+    try cursor.skipValue(depth: 0)
+    try cursor.expectEnd()
   }
 
   public static func isValid(_ bytes: [UInt8]) -> Bool {
-    do throws(CommandError) {
+    do throws(MalformedInput) {
       try check(bytes)
       return true
     } catch {

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Several participants share it: in `serve` a message between broker and gateway never changes threads. All signals
 /// are blocked on it, so that they go to threads that expect them.
-public final class LoopThread: Sendable {
+public final class BackboneThread: Sendable {
   private let control: LoopControl
   private let thread: pthread_t
   private let isJoined = Mutex(false)
@@ -21,15 +21,15 @@ public final class LoopThread: Sendable {
   ///
   /// - Parameters:
   ///   - name: as `top -H` shows it; Linux keeps 15 bytes of it.
-  ///   - messagesPerRound: see `Loop`.
+  ///   - messagesPerRound: see `BackboneLoop`.
   ///   - onFailure: called on the thread, after everything was closed, if the loop ended for another reason than
   ///     `stop()`.
   ///   - build: runs on the thread. Make the sockets here and tell the loop what to watch.
   public static func start(
     name: String = "backbone", messagesPerRound: Int = 256,
     onFailure: @escaping @Sendable (any Error) -> Void,
-    build: @escaping @Sendable (Loop) throws -> [any LoopParticipant]
-  ) throws -> LoopThread {
+    build: @escaping @Sendable (BackboneLoop) throws -> [any BackboneParticipant]
+  ) throws -> BackboneThread {
     precondition(messagesPerRound > 0, "A round in which nothing may be handled never ends")
     let control = try LoopControl()
     let start = LoopStart(
@@ -40,7 +40,7 @@ public final class LoopThread: Sendable {
       pthread_join(thread, nil)
       throw error
     }
-    return LoopThread(control, thread)
+    return BackboneThread(control, thread)
   }
 
   private static func spawn(_ start: Unmanaged<LoopStart>) throws(ZeroMQError) -> pthread_t {
@@ -66,7 +66,8 @@ public final class LoopThread: Sendable {
     return thread
   }
 
-  /// Closes the participants on the thread and waits until it has ended. From any thread, more than once.
+  /// Closes the participants on the loop's thread and waits until it has ended. May be called from any thread, and more
+  /// than once.
   ///
   /// On the loop's own thread it only asks for the end, because a thread cannot wait for itself.
   public func stop() {
@@ -87,20 +88,20 @@ public final class LoopThread: Sendable {
   }
 }
 
-/// What a new thread is given.
+/// What the new thread is given to run, and what it says back to the one that started it.
 private final class LoopStart: Sendable {
   let name: String
   let messagesPerRound: Int
   let control: LoopControl
   let onFailure: @Sendable (any Error) -> Void
-  let build: @Sendable (Loop) throws -> [any LoopParticipant]
+  let build: @Sendable (BackboneLoop) throws -> [any BackboneParticipant]
   let isBuilt = DispatchSemaphore(value: 0)
   let buildError = Mutex<(any Error)?>(nil)
 
   init(
     name: String, messagesPerRound: Int, control: LoopControl,
     onFailure: @escaping @Sendable (any Error) -> Void,
-    build: @escaping @Sendable (Loop) throws -> [any LoopParticipant]
+    build: @escaping @Sendable (BackboneLoop) throws -> [any BackboneParticipant]
   ) {
     self.name = name
     self.messagesPerRound = messagesPerRound
@@ -111,7 +112,7 @@ private final class LoopStart: Sendable {
 
   func run() {
     unsafe czmq_name_this_thread(name)
-    let loop = Loop(control, messagesPerRound: messagesPerRound)
+    let loop = BackboneLoop(control, messagesPerRound: messagesPerRound)
     do {
       try loop.build(build)
     } catch {

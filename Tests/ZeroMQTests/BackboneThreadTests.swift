@@ -9,12 +9,12 @@ import ZeroMQ
   init() throws { context = try Context() }
 
   /// Answers on a ROUTER what it is asked.
-  private final class Echo: LoopParticipant {
+  private final class Echo: BackboneParticipant {
     let router: Socket
     let closed: Report<String>?
     private let limit: Int
 
-    init(_ context: Context, _ endpoint: String, on loop: Loop, closed: Report<String>? = nil) throws {
+    init(_ context: Context, _ endpoint: String, on loop: BackboneLoop, closed: Report<String>? = nil) throws {
       router = try Socket(context, .router, Socket.Options { $0.routerMandatory = true })
       try router.bind(endpoint)
       self.closed = closed
@@ -39,13 +39,15 @@ import ZeroMQ
   }
 
   /// Sends a number, waits for its echo, sends the next one.
-  private final class Asker: LoopParticipant {
+  private final class Asker: BackboneParticipant {
     let dealer: Socket
     let done: Report<Int>
     let closed: Report<String>
     private var number = 0
 
-    init(_ context: Context, _ endpoint: String, on loop: Loop, done: Report<Int>, closed: Report<String>) throws {
+    init(_ context: Context, _ endpoint: String, on loop: BackboneLoop, done: Report<Int>, closed: Report<String>)
+      throws
+    {
       dealer = try Socket(context, .dealer)
       try dealer.connect(endpoint)
       self.done = done
@@ -76,7 +78,7 @@ import ZeroMQ
     let done = Report<Int>()
     let closed = Report<String>()
     let context = context
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       let echo = try Echo(context, "inproc://two", on: loop, closed: closed)
       return [echo, try Asker(context, "inproc://two", on: loop, done: done, closed: closed)]
     }
@@ -89,7 +91,7 @@ import ZeroMQ
   func stop() throws {
     let context = context
     let closed = Report<String>()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       [try Echo(context, "inproc://stop", on: loop, closed: closed)]
     }
     let other = try socket(context, .router)
@@ -104,7 +106,7 @@ import ZeroMQ
   func letGo() throws {
     let context = context
     let closed = Report<String>()
-    _ = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    _ = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       [try Echo(context, "inproc://let-go", on: loop, closed: closed)]
     }
     #expect(closed.all == ["echo"])
@@ -116,7 +118,7 @@ import ZeroMQ
     let taken = try socket(context, .router)
     try taken.bind("inproc://taken")
     let error = #expect(throws: ZeroMQError.self) {
-      _ = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+      _ = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
         [
           try Echo(context, "inproc://free", on: loop),
           try Echo(context, "inproc://taken", on: loop),
@@ -143,7 +145,7 @@ import ZeroMQ
   }
 
   /// Wants to be called at one time after another.
-  private final class Timer: LoopParticipant {
+  private final class Timer: BackboneParticipant {
     let fired: Report<UInt64>
     private var deadline: UInt64
     private var left = 3
@@ -168,14 +170,14 @@ import ZeroMQ
   @Test("A deadline ends the wait although nothing arrives")
   func deadline() throws {
     let fired = Report<UInt64>()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { _ in [Timer(fired)] }
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { _ in [Timer(fired)] }
     for _ in 0..<3 { try fired.next() }
     thread.stop()
     #expect(fired.all.count == 3)
   }
 
   /// Reads two sockets, one of which is flooded.
-  private final class Flooded: LoopParticipant {
+  private final class Flooded: BackboneParticipant {
     let flood: Socket
     let flooder: Socket
     let quiet: Socket
@@ -183,7 +185,7 @@ import ZeroMQ
     let limit: Int
     let order: Report<String>
 
-    init(_ context: Context, on loop: Loop, order: Report<String>) throws {
+    init(_ context: Context, on loop: BackboneLoop, order: Report<String>) throws {
       flood = try Socket(context, .pair)
       flooder = try Socket(context, .pair)
       quiet = try Socket(context, .pair)
@@ -214,7 +216,7 @@ import ZeroMQ
   func fairness() throws {
     let order = Report<String>()
     let context = context
-    let thread = try LoopThread.start(messagesPerRound: 4, onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(messagesPerRound: 4, onFailure: { Issue.record($0) }) { loop in
       [try Flooded(context, on: loop, order: order)]
     }
     for _ in 0..<101 { try order.next() }
@@ -224,12 +226,12 @@ import ZeroMQ
   }
 
   /// Fails in its first round.
-  private final class Failing: LoopParticipant {
+  private final class Failing: BackboneParticipant {
     struct Error: Swift.Error {}
-    unowned let loop: Loop
+    unowned let loop: BackboneLoop
     let closed: Report<String>
 
-    init(_ loop: Loop, _ closed: Report<String>) {
+    init(_ loop: BackboneLoop, _ closed: Report<String>) {
       self.loop = loop
       self.closed = closed
     }
@@ -245,7 +247,7 @@ import ZeroMQ
   @Test("A participant that cannot go on ends the loop, and onFailure hears why after the close")
   func failure() throws {
     let events = Report<String>()
-    let thread = try LoopThread.start(onFailure: { events.post("\(type(of: $0))") }) { [Failing($0, events)] }
+    let thread = try BackboneThread.start(onFailure: { events.post("\(type(of: $0))") }) { [Failing($0, events)] }
     try events.next()
     try events.next()
     #expect(events.all == ["closed", "Error"])
@@ -256,7 +258,7 @@ import ZeroMQ
   func contextShutdown() throws {
     let context = context
     let failed = Report<ZeroMQError.Reason?>()
-    let thread = try LoopThread.start(onFailure: { failed.post(($0 as? ZeroMQError)?.reason) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { failed.post(($0 as? ZeroMQError)?.reason) }) { loop in
       [try Echo(context, "inproc://shutdown", on: loop)]
     }
     context.shutdown()
@@ -266,7 +268,7 @@ import ZeroMQ
   }
 
   /// Looks at the thread it lives on.
-  private final class Observer: LoopParticipant {
+  private final class Observer: BackboneParticipant {
     init(_ seen: Report<String>) {
       var mask = sigset_t()
       pthread_sigmask(SIG_SETMASK, nil, &mask)
@@ -287,7 +289,7 @@ import ZeroMQ
     var before = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &before)
     let seen = Report<String>()
-    let thread = try LoopThread.start(name: "backbone", onFailure: { Issue.record($0) }) { _ in [Observer(seen)] }
+    let thread = try BackboneThread.start(name: "backbone", onFailure: { Issue.record($0) }) { _ in [Observer(seen)] }
     thread.stop()
     var after = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &after)

@@ -2,7 +2,12 @@
 public enum JSONEscapes {
   /// What a string says, from the bytes between its quotes. Whatever they are, it ends; a lone surrogate, or digits that
   /// are none, become U+FFFD.
-  public static func resolved(_ raw: ArraySlice<UInt8>) -> String {
+  public static func resolved(_ raw: ArraySlice<UInt8>) -> String { resolved(raw) { "\u{FFFD}" } ?? "" }
+
+  /// As ``resolved(_:)``, but nil where it holds a lone surrogate: for names that must be the same for every reader.
+  public static func resolvedIfWhole(_ raw: ArraySlice<UInt8>) -> String? { resolved(raw) { nil } }
+
+  private static func resolved(_ raw: ArraySlice<UInt8>, else substitute: () -> Unicode.Scalar?) -> String? {
     var units: [UInt8] = []
     units.reserveCapacity(raw.count)
     var index = raw.startIndex
@@ -21,23 +26,25 @@ public enum JSONEscapes {
       case UInt8(ascii: "n"): units.append(0x0A)
       case UInt8(ascii: "r"): units.append(0x0D)
       case UInt8(ascii: "t"): units.append(0x09)
-      case UInt8(ascii: "u"): units.append(contentsOf: String(scalar(in: raw, at: &index)).utf8)
+      case UInt8(ascii: "u"):
+        guard let scalar = scalar(in: raw, at: &index) ?? substitute() else { return nil }
+        units.append(contentsOf: String(scalar).utf8)
       default: units.append(escape)
       }
     }
     return String(decoding: units, as: UTF8.self)
   }
 
-  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow.
-  private static func scalar(in raw: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar {
-    guard let first = unit(in: raw, at: index) else { return "\u{FFFD}" }
+  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow. Nil: there is none.
+  private static func scalar(in raw: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar? {
+    guard let first = unit(in: raw, at: index) else { return nil }
     index += 4
     if let scalar = Unicode.Scalar(first) { return scalar }
     guard first < 0xDC00, raw.endIndex - index >= 6, raw[index] == UInt8(ascii: "\\"),
       raw[index + 1] == UInt8(ascii: "u"), let second = unit(in: raw, at: index + 2),
       (0xDC00...0xDFFF).contains(second),
       let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-    else { return "\u{FFFD}" }
+    else { return nil }
     index += 6
     return scalar
   }

@@ -2,9 +2,10 @@ import Synchronization
 
 /// Something that lives on the backbone thread: the broker, or a gateway's link to it.
 ///
-/// It owns its sockets as stored properties and tells the loop about them when it is built. It is made, called and let
-/// go on that thread only, so it needs no lock and is not Sendable.
-public protocol LoopParticipant: AnyObject {
+/// A participant owns its sockets as stored properties and tells the loop about them when it is built. It is made and
+/// closed on that thread; in between, whoever has the loop's turn calls it (``BackboneLoop``), one thread at a time. So it
+/// needs no lock and is not Sendable.
+public protocol BackboneParticipant: AnyObject {
   /// Once per round, after the round's messages: flush what was gathered, act on timers that are due.
   ///
   /// - Parameter now: nanoseconds of `MonotonicClock`.
@@ -12,8 +13,8 @@ public protocol LoopParticipant: AnyObject {
   ///   The loop wakes up to 1 ms late, never early.
   func tick(now: UInt64) -> UInt64?
 
-  /// Before each `tick`, again and again while any participant says true: handle what others of this loop have left for
-  /// it in memory.
+  /// Before each `tick`, again and again while any participant says true: handle what other participants of this loop
+  /// have left in memory for this one.
   ///
   /// - Returns: whether there was something.
   func exchange() -> Bool
@@ -22,24 +23,24 @@ public protocol LoopParticipant: AnyObject {
   func close()
 }
 
-extension LoopParticipant {
+extension BackboneParticipant {
   public func exchange() -> Bool { false }
 }
 
-/// What a participant sees of where it lives: its thread, and its turn.
+/// What a participant sees of the thread that it lives on: what it may watch, and whose turn it is.
 ///
-/// The participants belong to whoever has the **turn**. The loop's thread takes it for each of its rounds; another thread
-/// that posts to a mailbox may take it too, where it is free, and run a round by itself (``Mailbox/run()``): so a message
-/// need not wait for a thread to wake up. Sockets and timers stay with the loop's thread: a round of another thread
-/// (``isOnThread`` is false) handles mailboxes that allow it, and what it wants of a socket it leaves behind, with a
-/// ``wake()``.
+/// The participants belong to whoever has the **turn**. The loop's thread takes it for each of its rounds; another
+/// thread that posts to a mailbox may take it too, where it is free, and run a round by itself (``Mailbox/run()``): so
+/// a message need not wait for a thread to wake up. Sockets and timers stay with the loop's thread: a round of another
+/// thread (``isOnThread`` is false) handles mailboxes that allow it, and leaves to the loop's thread what it wants of a
+/// socket, with a ``wake()``.
 ///
-/// A round of the thread: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then every
-/// participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones before
-/// it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and back
-/// within one round, and no socket starves another. While there is work, no round waits.
-public final class Loop {
-  /// How many messages a handler should read from its socket before it returns: what is left is told again.
+/// A round of the thread: wait, then at most `messagesPerRound` messages from each mailbox and each ready socket, then
+/// every participant's `tick`. Sockets are asked in the order in which they were given to `watch`, each after the ones
+/// before it have been handled; so a request goes from a mailbox through the gateway's DEALER, the broker's ROUTER and
+/// back within one round, and no socket starves another. While there is work, no round waits.
+public final class BackboneLoop {
+  /// How many messages a handler should read from its socket before it returns: it is called again for what is left.
   public let messagesPerRound: Int
 
   private struct Watch {
@@ -47,23 +48,23 @@ public final class Loop {
     let handler: (Poller.Events) -> Void
   }
 
-  /// While there is work, the descriptors are looked at once in so many rounds: sockets that are at work are known to
-  /// be, but others must not starve.
+  /// While there is work, the poller looks at the descriptors once in so many rounds: a busy socket is known to be
+  /// ready without a look, but the others must not starve.
   private static let roundsPerLook = 4
 
   @usableFromInline let control: LoopControl
   private let poller: Poller
   private var watches: [Watch] = []
   private var drains: [MailboxDrain] = []
-  private var participants: [any LoopParticipant] = []
+  private var participants: [any BackboneParticipant] = []
   private var failure: (any Error)?
-  /// The round that is run is one of the loop's own thread: sockets may be used.
+  /// Whether the round at hand is run by the loop's own thread, which alone may use sockets.
   public private(set) var isOnThread = true
-  /// When the participants want to be called at the latest.
+  /// When the first participant wants its next `tick` at the latest, in nanoseconds of `MonotonicClock`.
   private var deadline: UInt64?
   /// A round has left something to do.
   private var hasMail = true
-  /// What sockets are to be watched for: only the thread may say it to the poller.
+  /// Changes of what sockets are watched for, from rounds of other threads: only the loop's thread may tell the poller.
   private var newEvents: [(Poller.Events, Poller.Registration)] = []
 
   init(_ control: LoopControl, messagesPerRound: Int) {
@@ -76,7 +77,7 @@ public final class Loop {
   ///
   /// The handler gets the participant as an argument, so that it need not capture it.
   @discardableResult
-  public func watch<Participant: LoopParticipant>(
+  public func watch<Participant: BackboneParticipant>(
     _ socket: borrowing Socket, _ events: Poller.Events = .input, for participant: Participant,
     _ handler: @escaping (Participant, Poller.Events) -> Void
   ) -> Poller.Registration {
@@ -93,20 +94,15 @@ public final class Loop {
     wake()
   }
 
-  /// The thread has something to do that only it may do.
+  /// Wakes the loop's thread, for something that only it may do.
   public func wake() { control.waker.signal() }
-
-  public func unwatch(_ registration: Poller.Registration) {
-    poller.remove(registration)
-    watches.removeAll { $0.registration == registration }
-  }
 
   /// Calls `handler` with each element that is posted to `mailbox`, from now on.
   ///
   /// - Parameter anywhere: whether an element may be handled in a round of another thread, where nothing may wait for a
-  ///   disk or use a socket. Those behind one that may not wait for the loop's thread with it.
+  ///   disk or use a socket. The elements behind one that may not wait with it for the loop's thread.
   @inlinable
-  public func receive<Element: Sendable, Participant: LoopParticipant>(
+  public func receive<Element: Sendable, Participant: BackboneParticipant>(
     from mailbox: Mailbox<Element>, for participant: Participant,
     anywhere: @escaping (Participant, Element) -> Bool = { _, _ in false },
     _ handler: @escaping (Participant, Element) -> Void
@@ -126,11 +122,12 @@ public final class Loop {
   }
 
   /// The loop alone holds what is built, so that `tearDown` ends it.
-  func build(_ build: (Loop) throws -> [any LoopParticipant]) throws {
+  func build(_ build: (BackboneLoop) throws -> [any BackboneParticipant]) throws {
     participants = try build(self)
   }
 
-  /// The loop's thread, until the loop is to stop.
+  /// Runs rounds on the loop's thread until the loop is told to stop. Throws what ``fail(_:)`` was given, or the
+  /// poller's error.
   func run() throws {
     var rounds = 0
     while !control.isStopping {
@@ -156,7 +153,7 @@ public final class Loop {
     hasMail = false
     for drain in drains where drain.drain(messagesPerRound, true) { hasMail = true }
     handleSockets()
-    settle()
+    finishRound()
   }
 
   /// A round of another thread, which has the turn.
@@ -170,24 +167,25 @@ public final class Loop {
     var isLeft = false
     for drain in drains where drain.drain(Self.messagesElsewhere, false) { isLeft = true }
     hasMail = false
-    settle()
+    finishRound()
     if isLeft || hasMail {
       hasMail = true
       wake()
     } else if let deadline, deadline < before ?? .max {
-      // The thread sleeps until later.
+      // The loop's thread sleeps longer than that.
       wake()
     }
     return isLeft
   }
 
-  /// What another thread handles of each mailbox before it leaves the rest to the loop's own: it has its own to do.
+  /// How many messages another thread handles from each mailbox before it leaves the rest to the loop's own thread: the
+  /// other thread has its own work.
   private static let messagesElsewhere = 128
 
-  private func settle() {
+  private func finishRound() {
     exchange()
     deadline = tick()
-    // What the ticks produced for others.
+    // A tick may have produced something for another participant.
     if exchange() { hasMail = true }
   }
 
@@ -223,7 +221,8 @@ public final class Loop {
     return earliest
   }
 
-  /// Rounded up, so that the loop does not spin through the last millisecond.
+  /// What `Poller.wait` is given: -1 for ever, at most an hour. Rounded up, so that the loop does not spin through the
+  /// last millisecond.
   static func timeoutMilliseconds(until deadline: UInt64?, now: UInt64 = MonotonicClock.now()) -> Int {
     guard let deadline else { return -1 }
     guard deadline > now else { return 0 }
@@ -247,7 +246,7 @@ public final class Loop {
 }
 
 @available(*, unavailable)
-extension Loop: Sendable {}
+extension BackboneLoop: Sendable {}
 
 /// The part of a loop that other threads may touch.
 @usableFromInline
@@ -260,7 +259,8 @@ final class LoopControl: Sendable {
     waker = try Waker()
   }
 
-  /// Any thread, after it has posted: what waits is handled here, where nobody else is at it, or on the loop's thread.
+  /// Any thread, after it has posted: handles what waits here, where the turn is free; else whoever has the turn does,
+  /// or the loop's thread, which is woken.
   @usableFromInline
   func runElsewhere() { if !turn.runElsewhere() { waker.signal() } }
 

@@ -7,7 +7,7 @@ import NIOPosix
 /// A task that an event loop's task hands in runs before the loop looks at its sockets again, so a fan-out that goes on
 /// as tasks would keep everybody's commands waiting. What arrives at a descriptor of our own comes behind what the
 /// kernel already has for us.
-final class LoopTurn: ChannelInboundHandler {
+final class EventLoopPass: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   private let callback: () -> Void
@@ -16,7 +16,7 @@ final class LoopTurn: ChannelInboundHandler {
   /// The event loop's own epoll instance; -1 where it is not known.
   private var epoll: Int32 = -1
 
-  /// Call it on the event loop.
+  /// Call this on the event loop.
   init(on eventLoop: any EventLoop, _ callback: @escaping () -> Void) {
     self.callback = callback
     let opened = unsafe withUnsafeMutableBytes(of: &ends) {

@@ -120,7 +120,8 @@ public struct JSONWriter {
   public mutating func write(_ key: StaticString, base64 value: [UInt8]) {
     separate(key)
     bytes.append(UInt8(ascii: "\""))
-    Base64.append(value, to: &bytes)
+    bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
+    unsafe value.withUnsafeBytes { unsafe Base64.standard.encode($0) { unsafe bytes.append(contentsOf: $0) } }
     bytes.append(UInt8(ascii: "\""))
     needsComma = true
   }
@@ -166,30 +167,38 @@ extension JSONWriter {
   ///
   /// - Parameter binary: the channel's data format is binary, so the payload becomes a base64 string.
   public mutating func write(_ publication: Publication, binary: Bool) {
-    if binary {
-      write("data", base64: publication.data)
-    } else if !publication.data.isEmpty {
-      write("data", raw: publication.data)
+    members { comma, bytes in
+      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: binary) { push in
+        push.writeData(&comma, to: &bytes)
+        push.writeAbout(&comma, to: &bytes)
+      }
     }
-    writeAbout(publication)
+    write(publication.change)
   }
 
   /// A publication's fields without its payload.
   public mutating func writeAbout(_ publication: Publication) {
-    if let info = publication.info { object("info") { $0.write(info) } }
-    if publication.offset > 0 { write("offset", publication.offset) }
-    let tags = publication.visibleTags
-    if !tags.isEmpty {
-      object("tags") { writer in
-        for (key, value) in tags.sorted(by: { $0.key < $1.key }) { writer.write(named: key, value) }
+    members { comma, bytes in
+      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: false) { push in
+        push.writeAbout(&comma, to: &bytes)
       }
     }
-    if publication.time > 0 { write("time", publication.time) }
-    if let change = publication.change {
-      if !change.key.isEmpty { write("key", change.key) }
-      if change.removed { write("removed", true) }
-      if change.score != 0 { write("score", change.score) }
-    }
+    write(publication.change)
+  }
+
+  /// Members that are written past this writer.
+  private mutating func members(_ write: (inout PublicationPush.Comma, inout [UInt8]) -> Void) {
+    var comma = PublicationPush.Comma(isDue: needsComma)
+    write(&comma, &bytes)
+    needsComma = comma.isDue
+  }
+
+  /// What a publication of a map channel does to its key.
+  private mutating func write(_ change: KeyChange?) {
+    guard let change else { return }
+    if !change.key.isEmpty { write("key", change.key) }
+    if change.removed { write("removed", true) }
+    if change.score != 0 { write("score", change.score) }
   }
 
   public mutating func write(_ info: ClientInfo) {
@@ -210,35 +219,5 @@ extension Publication {
     tags[TagFilter.keyTag] = change.key
     tags["removed"] = change.removed ? "true" : nil
     return tags
-  }
-}
-
-/// RFC 4648, with padding.
-enum Base64 {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  static func append(_ value: [UInt8], to bytes: inout [UInt8]) {
-    bytes.reserveCapacity(bytes.count + (value.count + 2) / 3 * 4)
-    unsafe value.withUnsafeBytes { unsafe encode($0) { unsafe bytes.append(contentsOf: $0) } }
-  }
-
-  /// Hands on four characters at a time.
-  @inline(__always)
-  static func encode(_ value: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
-    let padding = UInt8(ascii: "=")
-    var index = 0
-    while index < value.count {
-      let left = value.count - index
-      let first = unsafe UInt32(value[index]) << 16
-      let second = unsafe left > 1 ? UInt32(value[index + 1]) << 8 : 0
-      let third = unsafe left > 2 ? UInt32(value[index + 2]) : 0
-      let word = first | second | third
-      let characters = (
-        alphabet[Int(word >> 18)], alphabet[Int(word >> 12 & 63)], left > 1 ? alphabet[Int(word >> 6 & 63)] : padding,
-        left > 2 ? alphabet[Int(word & 63)] : padding
-      )
-      unsafe withUnsafeBytes(of: characters) { unsafe write($0) }
-      index += 3
-    }
   }
 }

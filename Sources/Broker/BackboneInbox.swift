@@ -2,15 +2,16 @@ import Wire
 import ZeroMQ
 
 /// Takes gateways' messages off the ROUTER and gives them to the core.
-struct Ingress: ~Copyable {
+struct BackboneInbox: ~Copyable {
   private var frames: [[UInt8]] = []
-  /// Messages that are none of ours.
+  /// Messages that were no link messages, and were dropped.
   private(set) var malformed: UInt64 = 0
 
-  /// What any message is taken to weigh beside its bytes, as the smallest publication takes memory too.
+  /// Bytes that each message counts for beside its own, because the smallest publication takes memory too.
   static let messageCost = 192
 
-  /// Reads what waits, up to `limit` messages and until they have `bytes`: the rest is told again in the next round.
+  /// Reads messages that wait, up to `limit` of them and until they have `bytes` together. The poller reports the rest
+  /// again in the next round.
   mutating func read(
     _ router: borrowing Socket, limit: Int, bytes: Int, _ receive: (LinkMessage, UInt64) -> Void
   ) throws(ZeroMQError) {

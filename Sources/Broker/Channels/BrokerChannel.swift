@@ -2,7 +2,7 @@ import Log
 import Wire
 
 /// Everything the broker holds of one channel that is in use.
-final class ChannelState {
+final class BrokerChannel {
   let name: ChannelName
   let options: ChannelOptions
   let store: any LogStore
@@ -11,24 +11,25 @@ final class ChannelState {
   var interest: [UInt64] = []
   var members = Presence()
   var idempotency = IdempotencyKeys()
-  /// Requests before a restart that made it to the log: their gateways may ask again.
+  /// Offsets of the publications that requests before a restart made: their gateways may repeat the requests.
   var recentOrigins: [RequestOrigin: UInt64]
-  /// Changes that are not on disk yet, the last of each publication by its offset: the next one is made upon it.
+  /// Edits that are not on disk yet, by the offset of the publication that they change; of each publication the last
+  /// edit, upon which the next one is made.
   var editsUnderWay: [UInt64: EditUnderWay] = [:]
-  /// Since when nobody is subscribed; nil while somebody is.
+  /// Monotonic milliseconds since when nobody is subscribed; nil while somebody is.
   var idleSince: Int64?
-  /// The channel stands in the queue of those that may be forgotten, where it stands once.
+  /// True while the channel stands in the queue of idle channels, in which it stands at most once.
   var isQueuedAsIdle = false
-  /// How fast clients publish here.
+  /// What is left of the rate at which clients may publish here.
   var rate = TokenLevel(.unlimited)
-  /// Who made the channel, where it is kept in memory.
+  /// The user who made the channel, where it is kept in memory; nil: nobody in particular.
   var owner: ChannelOwner?
-  /// Nil: users may keep as much here as they like.
+  /// Nil where the namespace has no quota.
   let quota: ChannelQuota?
-  /// An app's records: neither subscribers nor taps get them.
+  /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
-  /// On map channels.
-  var map: MapState?
+  /// The entries of a map channel; nil on others.
+  var map: MapEntries?
 
   init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel, isHidden: Bool = false) {
     self.name = name
@@ -40,19 +41,20 @@ final class ChannelState {
     recentOrigins = opened.recentOrigins
   }
 
-  /// Nothing is under way, and nobody is there.
+  /// No entry is under way, and nobody is subscribed or present.
   var isAtRest: Bool {
     interest.isEmpty && members.isEmpty && sequencer.isIdle
   }
 
-  /// Nothing would be lost that the log does not know, or an app cannot work out again.
+  /// Whether the channel may be dropped from memory: all that would be lost is in the log, or an app can work it out
+  /// again.
   var canBeForgotten: Bool {
     isAtRest && (idempotency.isEmpty || options.durability != .memory)
       && (map?.isEmpty ?? true || options.mapMode == .persistent || options.app != nil)
   }
 }
 
-/// What a publication will be when an entry is on disk.
+/// What a kept publication will be once the entry with the ticket is on disk.
 struct EditUnderWay {
   var ticket: UInt64
   var replacement: Publication

@@ -2,9 +2,9 @@ import Wire
 import ZeroMQ
 
 /// Puts messages for gateways on the ROUTER. A body that goes to several of them is given to libzmq once.
-struct Egress: ~Copyable {
+struct BackboneOutbox: ~Copyable {
   private var identities: [UInt64: [UInt8]] = [:]
-  /// Gateways whose pipe refused a message: the core must know before it counts on them again.
+  /// Gateways whose pipe refused a message. The core has to be told, because it counts the message as sent.
   private(set) var failed: [UInt64] = []
 
   mutating func send(_ message: LinkMessage, to gateway: UInt64, on router: borrowing Socket) {
@@ -35,7 +35,8 @@ struct Egress: ~Copyable {
     body: (borrowing Socket) throws(ZeroMQError) -> Void
   ) {
     do throws(ZeroMQError) {
-      // With ROUTER_MANDATORY an unknown peer or a full pipe is told here, at the identity, and nothing was sent.
+      // With ROUTER_MANDATORY libzmq reports an unknown peer or a full pipe at the first frame, the identity: then
+      // nothing was sent.
       try router.send(identity(of: gateway), more: true)
       try router.send(header.bytes, more: true)
       try body(router)

@@ -1,5 +1,5 @@
 /// Strings in JSON, many bytes at a time.
-enum JSONText {
+public enum JSONText {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
 
   /// The first place from `start` on at which something other than plain ASCII stands: a quote, a backslash, a control
@@ -73,6 +73,14 @@ enum JSONText {
     }
   }
 
+  /// A string as JSON writes it, its quotes included.
+  public static func quoted(_ text: String) -> String {
+    var bytes = [UInt8(ascii: "\"")]
+    unsafe escape(text) { unsafe bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   private static func escape(_ byte: UInt8, _ write: (UnsafeRawBufferPointer) -> Void) {
     let escape: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
     var count = 2
@@ -92,30 +100,5 @@ enum JSONText {
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-  }
-}
-
-extension JSONSyntax {
-  /// Where a string ends: the place of its closing quote, and whether anything in it is escaped. Nil where it does not
-  /// end, or a control character stands in it.
-  ///
-  /// - Parameter start: the place after the opening quote.
-  public static func endOfString(in bytes: [UInt8], from start: Int) -> (end: Int, hasEscapes: Bool)? {
-    unsafe bytes.withUnsafeBytes { bytes in
-      var hasEscapes = false
-      var index = start
-      while true {
-        index = unsafe JSONText.endOfPlain(in: bytes, from: index)
-        guard index < bytes.count else { return nil }
-        switch unsafe bytes[index] {
-        case UInt8(ascii: "\""): return (index, hasEscapes)
-        case UInt8(ascii: "\\"):
-          hasEscapes = true
-          index += 2
-        case 0..<0x20: return nil
-        default: index += 1
-        }
-      }
-    }
   }
 }

@@ -1,11 +1,11 @@
 import Log
 import Wire
 
-/// The entries of a map channel that is in use: of each key the publication that wrote it last.
+/// The entries of a map channel that is in use: for each key the publication that wrote it last.
 ///
-/// Subscribers see an entry when its publication is delivered. What the log has not answered for yet stands apart, for
-/// those alone who work out the next value from the last.
-final class MapState {
+/// Subscribers see an entry when its publication is delivered. Changes that the log has not answered for stand apart
+/// (``latest(_:)``), for requests that work out the next value from the last.
+final class MapEntries {
   private typealias Place = PlaceList.Place
 
   private var entries: [IdentifierKey: Publication] = [:]
@@ -17,14 +17,14 @@ final class MapState {
 
   private var underWay: [IdentifierKey: UnderWay] = [:]
   private var places = PlaceList()
-  /// When entries end, by the wall clock: one time for each key, however often it is written.
+  /// When entries end, in milliseconds since 1970: one time for each key, however often it is written.
   private var ends = DueIndex<IdentifierKey>()
   private let ordersByScore: Bool
   /// Memory that the entries take, roughly.
   private(set) var bytes = 0
-  /// When the broker looks here for entries that end; nil: it need not.
+  /// The end, in milliseconds since 1970, at which the channel table will look at this map; nil: none is noted.
   var scheduledEnd: Int64?
-  /// Monotonic milliseconds.
+  /// When the map was last written or opened, in monotonic milliseconds.
   var lastWrite: Int64 = 0
 
   init(order: MapOrder, entries stored: [Publication]) {
@@ -33,17 +33,17 @@ final class MapState {
   }
 
   var isEmpty: Bool { entries.isEmpty && underWay.isEmpty }
-  /// Of entries that subscribers see, and of new ones on their way.
+  /// How many keys the map holds, including new ones on their way to the disk.
   var count: Int { entries.count + underWay.keys.count { entries[$0] == nil } }
   var keys: [String] { entries.keys.map(\.string) }
   var nextEnd: Int64? { ends.nextTime }
-  /// Entries that end by themselves.
+  /// How many entries end by themselves. For tests.
   var endCount: Int { ends.count }
 
-  /// What subscribers see.
+  /// The entry as subscribers see it.
   func entry(_ key: String) -> Publication? { entries[IdentifierKey(key)] }
 
-  /// What the key holds once everything that is under way is delivered.
+  /// The entry as it will be once everything that is under way is delivered; nil: there will be none.
   func latest(_ key: String) -> Publication? {
     let key = IdentifierKey(key)
     guard let waiting = underWay[key]?.publication else { return entries[key] }
@@ -52,21 +52,21 @@ final class MapState {
 
   func isUnderWay(_ key: String) -> Bool { underWay[IdentifierKey(key)] != nil }
 
-  /// Of the entry upon which ``latest(_:)`` rests, where the log has not answered for it.
+  /// The ticket of the change under way that ``latest(_:)`` rests on; nil: none is under way.
   func ticket(of key: String) -> UInt64? { underWay.isEmpty ? nil : underWay[IdentifierKey(key)]?.ticket }
 
-  /// The log took it and has not answered yet.
-  func taken(_ publication: Publication, ticket: UInt64) {
+  /// Notes a change that the log has taken and not answered for.
+  func pending(_ publication: Publication, ticket: UInt64) {
     guard let change = publication.change else { return }
     underWay[IdentifierKey(change.key)] = UnderWay(publication: publication, ticket: ticket)
   }
 
-  func failed(_ publication: Publication) { settle(publication) }
+  func failed(_ publication: Publication) { clearUnderWay(publication) }
 
-  /// It is delivered now.
+  /// Applies a change, because its publication is delivered.
   func apply(_ publication: Publication) {
     guard let change = publication.change else { return }
-    settle(publication)
+    clearUnderWay(publication)
     let key = IdentifierKey(change.key)
     let before = change.removed ? entries.removeValue(forKey: key) : entries.updateValue(publication, forKey: key)
     if let before { bytes -= before.cost }
@@ -79,17 +79,18 @@ final class MapState {
     if change.removed { entries.giveBackMemory() }
   }
 
-  private func settle(_ publication: Publication) {
+  private func clearUnderWay(_ publication: Publication) {
     guard let key = publication.change.map({ IdentifierKey($0.key) }) else { return }
     if underWay[key]?.publication.offset == publication.offset { underWay[key] = nil }
   }
 
   // MARK: The end of entries
 
-  /// The next key whose entry ends by `wall`. It is not named again unless ``end(_:at:)`` says so.
+  /// Takes out the next key whose entry ends by `wall`, in milliseconds since 1970. The key is not returned again
+  /// unless ``end(_:at:)`` sets a new time.
   func nextEnding(upTo wall: Int64) -> String? { ends.next(upTo: wall)?.string }
 
-  /// Looks at the key again at that time, where the map still holds it.
+  /// Sets the time at which the key is to be looked at again, if the map still holds it.
   func end(_ key: String, at wall: Int64) {
     if entries[IdentifierKey(key)] != nil { ends.set(IdentifierKey(key), at: wall) }
   }
@@ -98,15 +99,15 @@ final class MapState {
 
   struct Page {
     var entries: [Publication] = []
-    /// Where the next page begins; empty: there is none.
+    /// Where the next page begins; empty: this is the last page.
     var cursor = ""
-    /// The bytes did not hold all that the limit allows, or not even the first entry.
+    /// The limit of bytes ended the page before the limit of entries did, or its only entry is larger than that limit.
     var isCut = false
   }
 
   /// - Parameters:
-  ///   - cursor: of the page before; one that is not ours begins anew.
-  ///   - bytes: of the entries in a page; at least one entry is in it.
+  ///   - cursor: of the page before; a cursor that no page had begins from the start.
+  ///   - bytes: most bytes of the entries in the page. One entry is in it in any case.
   func page(after cursor: String, limit: Int, bytes: Int, isDescending: Bool) -> Page {
     var page = Page()
     var size = 0

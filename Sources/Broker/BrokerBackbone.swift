@@ -10,12 +10,12 @@ public import ZeroMQ
 
 /// Where the broker listens.
 public struct BrokerEndpoints: Sendable {
-  /// For gateways: `ipc://…` or `tcp://…` (CURVE) for `broker`, `inproc://…` where `serve` is told so; nil: the only
-  /// gateway is in this process, at the other end of a ``MemoryPipe``.
+  /// Where gateways connect: `ipc://…` or `tcp://…` (with CURVE) for the command `broker`, `inproc://…` where `serve`
+  /// is configured so; nil: the only gateway is in this process, at the other end of a ``MemoryPipe``.
   public var backbone: String?
   /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
   public var curve: Curve.Role?
-  /// For services: ROUTER, and XPUB. Nil where services are switched off.
+  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off.
   public var commands: String?
   public var tap: String?
   public var commandsAccess = ServiceAccess.everything
@@ -26,10 +26,12 @@ public struct BrokerEndpoints: Sendable {
   public init(backbone: String?) { self.backbone = backbone }
 }
 
-/// The broker in its turn: pipes and sockets in, ``BrokerCore``, pipes and sockets out. It decides nothing.
-public final class BrokerLoop: LoopParticipant {
+/// The broker's input and output, as a participant of the loop: gives ``BrokerCore`` what comes in from pipes, sockets
+/// and mailboxes, and performs its effects. It decides nothing. Everything here runs in the loop's turn; sockets are
+/// touched on the loop's thread alone.
+public final class BrokerBackbone: BackboneParticipant {
   private let core: BrokerCore
-  private unowned let loop: Loop
+  private unowned let loop: BackboneLoop
   /// Nil where the only gateway is in this process.
   private let backbone: BackboneRouter?
   private let pipe: MemoryPipe?
@@ -38,9 +40,9 @@ public final class BrokerLoop: LoopParticipant {
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   private let logger: Logger
   private var turn: Turn
-  /// Empty but for the time in which they are performed.
+  /// Effects that are being performed; empty at all other times.
   private var performing: [BrokerEffect] = []
-  /// What is for sockets, and was decided in a round of another thread than theirs.
+  /// Effects for sockets that were decided while another thread had the turn than the sockets' own.
   private var outbox: [BrokerEffect] = []
   private var registration: Poller.Registration?
   private var isPaused = false
@@ -48,21 +50,21 @@ public final class BrokerLoop: LoopParticipant {
   private var reported = BrokerCounters()
   private let metrics = BrokerMetrics()
   private let clock: @Sendable () -> BrokerTime
-  /// What is looked after now and then, with the time in milliseconds since 1970.
+  /// Called once a minute with the time in milliseconds since 1970, for upkeep outside the core.
   public var everyMinute: ((Int64) -> Void)?
   private var lastMinute: Int64 = 0
 
   /// Builds the sockets; call it on the loop's thread.
   ///
   /// - Parameters:
-  ///   - pipe: to the gateway of this process; nil: there is none, or it comes to the endpoint as others do.
-  ///   - completions: where the log's writer thread posts.
-  ///   - news: where it is said that a store has something to tell.
-  ///   - resumptions: where it is said that what commands wait for is there.
+  ///   - pipe: to the gateway of this process; nil: there is none, or it connects to the endpoint as others do.
+  ///   - completions: mailbox into which the log's writer thread posts what became of entries.
+  ///   - news: mailbox into which a store posts that it has something to tell.
+  ///   - resumptions: mailbox into which whoever provides what an app's commands wait for posts that it is there.
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - clock: what time it is.
   public init(
-    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: Loop,
+    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, finder: (any MessageFinder)? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
@@ -89,12 +91,12 @@ public final class BrokerLoop: LoopParticipant {
     pauseOrResume()
   }
 
-  /// Where services reach the broker, resolved: a configured port 0 is the one the system chose.
+  /// Where services reach the broker, with the port that the system chose where port 0 was configured.
   public var serviceEndpoints: (commands: String, tap: String)? {
     services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
   }
 
-  /// Where gateways reach the broker, resolved likewise; nil where there is only the one in this process.
+  /// Where gateways reach the broker, with the port that the system chose; nil where the only one is in this process.
   public var backboneEndpoint: String? { backbone?.endpoint }
 
   // MARK: In
@@ -106,7 +108,9 @@ public final class BrokerLoop: LoopParticipant {
     }
   }
 
-  /// What the gateway of this process has sent.
+  /// Reads what the gateway of this process has sent over the pipe.
+  ///
+  /// - Returns: true where anything was read.
   public func exchange() -> Bool {
     guard let pipe, !isPaused, !pipe.toBroker.isEmpty else { return false }
     turn.time = clock()
@@ -114,7 +118,7 @@ public final class BrokerLoop: LoopParticipant {
     var left = loop.messagesPerRound
     while left > 0, room > 0, let message = pipe.takeForBroker() {
       left -= 1
-      room -= Ingress.messageCost + message.cost
+      room -= BackboneInbox.messageCost + message.cost
       core.receive(message, from: pipe.gateway, in: &turn)
     }
     perform()
@@ -176,7 +180,8 @@ public final class BrokerLoop: LoopParticipant {
 
   private func perform() {
     while !turn.effects.isEmpty {
-      // Both arrays keep their memory: a round of some thousand effects is too much to be asked for anew each time.
+      // The two arrays are swapped and keep their memory: a round has some thousand effects, and asking for memory for
+      // them each time costs too much.
       swap(&turn.effects, &performing)
       for index in performing.indices { perform(performing[index]) }
       performing.removeAll(keepingCapacity: performing.count <= Self.effectsKept)
@@ -185,10 +190,10 @@ public final class BrokerLoop: LoopParticipant {
     pauseOrResume()
   }
 
-  /// How often is looked whether requests may be read again, in nanoseconds.
+  /// While reading is paused, nanoseconds between two looks whether it may go on.
   private static let pauseLook: UInt64 = 5_000_000
 
-  /// Effects of a round for which there is room from the beginning.
+  /// Effects for which the arrays keep room after a round that had more.
   private static let effectsKept = 16_384
 
   private func perform(_ effect: BrokerEffect) {
@@ -202,7 +207,8 @@ public final class BrokerLoop: LoopParticipant {
     }
   }
 
-  /// Sockets are the thread's, and what goes to them keeps its order.
+  /// Sockets may be used on the loop's thread alone. On another thread the effect is put aside until the loop's thread
+  /// has the turn; effects that were put aside go first, so that all keep their order.
   private func performOnThread(_ effect: BrokerEffect) {
     guard loop.isOnThread else {
       outbox.append(effect)
@@ -252,10 +258,10 @@ public final class BrokerLoop: LoopParticipant {
 
   public func tick(now: UInt64) -> UInt64? {
     let time = clock()
-    // Nobody tells that relaxed publications are on disk: it is looked for.
+    // For relaxed publications the store reports no completion, so the broker looks whether they are on disk.
     if isPaused { pauseOrResume() }
     let deadline = core.nextDeadline(at: time) ?? .max
-    // What time brings goes to sockets, too.
+    // The effects of a tick are for sockets too, so only the loop's thread ticks the core.
     guard loop.isOnThread else { return wakeUp(by: deadline) }
     if !outbox.isEmpty { emptyOutbox() }
     guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }
@@ -289,7 +295,7 @@ public final class BrokerLoop: LoopParticipant {
       ])
   }
 
-  /// What an operator should hear of when it happens, not only find in a metric.
+  /// Updates the metrics, and logs what an operator should hear of when it happens and not only find in a metric.
   private func report() {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
@@ -311,7 +317,7 @@ public final class BrokerLoop: LoopParticipant {
     reported = counters
   }
 
-  /// What the log took is on disk when this returns: everything that was accepted is finished.
+  /// Ends the broker. When this returns, all that the log took is on disk.
   public func close() {
     finder?.close()
     core.close()
@@ -323,19 +329,19 @@ public struct StoreHasNews: Sendable {
   public init() {}
 }
 
-/// What comes back from whoever finds messages.
+/// The result of a search, as the finder's thread posts it.
 private struct SearchAnswer: Sendable {
-  /// Nil: there is nobody.
+  /// Nil: this broker has no finder.
   var found: Result<[FoundMessage], LogError>?
   /// Who searched.
   var user: String
   var requester: Requester
 }
 
-/// What an app's commands wait for is there, or will not come.
+/// Says that what an app's commands were put aside for is there, or will not come.
 public struct AppResumption: Sendable {
   public var app: String
-  /// What those are told who wait; nil: their commands are run again.
+  /// The error with which the commands are answered; nil: they are run again.
   public var error: ClientError?
 
   public init(app: String, error: ClientError? = nil) {
@@ -345,7 +351,7 @@ public struct AppResumption: Sendable {
 }
 
 extension BrokerTime {
-  /// As the machine's clocks say.
+  /// The time as the machine's clocks tell it.
   public static func ofMachine() -> BrokerTime {
     var wall = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &wall)

@@ -1,0 +1,135 @@
+import CSQLite
+
+/// An open database, as whoever has its connection's turn sees it (``DatabaseConnection/inDatabase(_:)``).
+///
+/// Not Sendable: it and its statements belong to one thread at a time, which the connection sees to. Safe: the handle stands
+/// from `init` to ``close()``, after which the connection gives nobody the database again.
+@safe
+public final class Database {
+  private let handle: OpaquePointer
+  /// Prepared statements by their text: as many as the program has, since none is made up of values.
+  private var statements: [String: Statement] = [:]
+
+  /// - Parameters:
+  ///   - isReadOnly: the file must exist, and is not written.
+  ///   - busyTimeoutMilliseconds: how long a statement waits for another connection's lock.
+  init(path: String, isReadOnly: Bool, busyTimeoutMilliseconds: CInt) throws(DatabaseError) {
+    // The connection's lock stands for SQLite's own.
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    var opened: OpaquePointer?
+    let code = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
+    guard let opened = unsafe opened else { throw DatabaseError(.noMemory, "no memory to open \(path)") }
+    unsafe handle = unsafe opened
+    if code != SQLITE_OK {
+      let error = unsafe Self.error(code, opened)
+      unsafe sqlite3_close_v2(opened)
+      throw error
+    }
+    unsafe sqlite3_extended_result_codes(opened, 1)
+    setBusyTimeout(milliseconds: busyTimeoutMilliseconds)
+  }
+
+  /// Of the system's library, such as 3040001 for 3.40.1.
+  public static let libraryVersion = Int(sqlite3_libversion_number())
+
+  /// How long a statement waits for another connection's lock from now on.
+  public func setBusyTimeout(milliseconds: CInt) { unsafe sqlite3_busy_timeout(handle, milliseconds) }
+
+  // MARK: Statements
+
+  /// The statement of that text, prepared once. It must have been run to its end, or reset, since it was last asked for.
+  public func statement(_ sql: String) throws(DatabaseError) -> Statement {
+    if let known = statements[sql] { return known }
+    var prepared: OpaquePointer?
+    let code = unsafe sqlite3_prepare_v3(handle, sql, -1, CUnsignedInt(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    guard code == SQLITE_OK else { throw error(code) }
+    guard let prepared = unsafe prepared else { throw DatabaseError(.misuse, "a statement without SQL") }
+    let statement = unsafe Statement(prepared, of: handle)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Runs statements that bind nothing, one after another, and leaves out their rows.
+  public func execute(_ script: String) throws(DatabaseError) {
+    let code = unsafe sqlite3_exec(handle, script, nil, nil, nil)
+    if code != SQLITE_OK { throw error(code) }
+  }
+
+  /// The first column of the first row; nil where there is no row, or NULL in it.
+  public func integer(_ sql: String) throws(DatabaseError) -> Int64? {
+    let statement = try statement(sql)
+    guard try statement.next() else { return nil }
+    defer { statement.reset() }
+    return statement.isNull(0) ? nil : statement.int(0)
+  }
+
+  /// The first column of the first row; nil where there is no row, or NULL in it.
+  public func text(_ sql: String) throws(DatabaseError) -> String? {
+    let statement = try statement(sql)
+    guard try statement.next() else { return nil }
+    defer { statement.reset() }
+    return statement.isNull(0) ? nil : statement.text(0)
+  }
+
+  public var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+
+  /// Rows inserted, changed and deleted since the database was opened, those of triggers included.
+  public var totalChanges: Int64 { unsafe sqlite3_total_changes64(handle) }
+
+  // MARK: Transactions
+
+  public enum TransactionKind: String, Sendable {
+    /// Takes no lock before the first statement, and only that statement's.
+    case deferred = "BEGIN DEFERRED"
+    /// Takes the lock to write at once, so that nothing in it is refused for another's.
+    case immediate = "BEGIN IMMEDIATE"
+  }
+
+  public var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+  /// Runs `body` and commits; takes back everything where it throws, or where the commit fails.
+  public func inTransaction<Result>(
+    _ kind: TransactionKind = .immediate, _ body: () throws -> Result
+  ) throws -> Result {
+    try statement(kind.rawValue).run()
+    do {
+      let result = try body()
+      try statement("COMMIT").run()
+      return result
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  /// Takes back what the transaction did, if there is one. SQLite may have done so by itself, after a full disk for example.
+  public func rollBack() {
+    // A statement that another error left within its rows would refuse the rollback.
+    for statement in statements.values { statement.reset() }
+    if isInTransaction { try? statement("ROLLBACK").run() }
+  }
+
+  /// Writes the write-ahead log into the database, waits for readers, and cuts the log to nothing.
+  ///
+  /// - Throws: ``ResultCode/busy`` where a reader is in the way for longer than the busy timeout.
+  public func checkpointAndTruncate() throws(DatabaseError) {
+    let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    if code != SQLITE_OK { throw error(code) }
+  }
+
+  // MARK: The end
+
+  func close() throws(DatabaseError) {
+    for statement in statements.values { statement.finalize() }
+    statements = [:]
+    let code = unsafe sqlite3_close(handle)
+    if code != SQLITE_OK { throw error(code) }
+  }
+
+  private func error(_ code: CInt) -> DatabaseError { unsafe Self.error(code, handle) }
+
+  static func error(_ code: CInt, _ handle: OpaquePointer) -> DatabaseError {
+    unsafe DatabaseError(
+      ResultCode(rawValue: code), String(cString: sqlite3_errmsg(handle)), systemErrno: sqlite3_system_errno(handle))
+  }
+}
