@@ -179,11 +179,12 @@ extension Comparison {
     }
 
     /// The figure in each valid turn. One that is not above 0, such as memory that shrank, has no ratio and is left
-    /// out.
+    /// out, and so is a lower bound, of which nobody knows how far it is from the figure.
     private static func values(_ metric: Metric, _ peer: String, _ result: RunResult) -> [Int: Double] {
       var values: [Int: Double] = [:]
       for turn in result.turns where turn.peer == peer && turn.isValid {
-        if let value = metric.value(turn), value.isFinite, value > 0 { values[turn.number] = value }
+        guard let reading = metric.reading(turn), reading.bound == .exact else { continue }
+        if reading.value.isFinite, reading.value > 0 { values[turn.number] = reading.value }
       }
       return values
     }

@@ -9,9 +9,12 @@ struct Metric: Sendable {
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
 
-  /// Whether the figure says something of the server: what was asked of it, and what the generator took for asking, do
-  /// not.
-  var isJudged: Bool { !label.hasPrefix("offered ") && !label.contains("generator's ") }
+  /// Whether the figure says something of the server: what was asked of it, what the generator took for asking, and what
+  /// all programs did to the cores together do not.
+  var isJudged: Bool {
+    !label.hasPrefix("offered ") && !label.contains("generator's ") && !label.contains("all cores ")
+      && !label.contains("server's cores ")
+  }
 
   /// Whether more of it is better: of rates alone.
   var isBetterLarger: Bool { if case .rate = quantity { true } else { false } }

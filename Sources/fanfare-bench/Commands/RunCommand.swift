@@ -98,8 +98,7 @@ struct RunCommand: ParsableCommand {
       let measurement = try measurement()
       let judged = try goals.judged(measurement.scenario)
       let progress = ProgressLine()
-      var result = try measurement.perform { progress.show($0) }
-      result.commit = Revision.current()
+      let result = try measurement.perform { progress.show($0) }
       if let json { try result.write(to: json) }
       if let html { try HTMLReport.write([result], to: html) }
       print(TextReport.render(result), terminator: "")
