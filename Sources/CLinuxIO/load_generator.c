@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "CLinuxIO.h"
-#include "linuxio_epoll.h"
+#include "load_generator.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <linux/net_tstamp.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #endif
 
@@ -38,24 +38,6 @@ int linuxio_pin(int pid, const int *cores, int count) {
     CPU_SET(cores[place], &set);
   }
   return sched_setaffinity(pid, sizeof set, &set) == 0 ? 0 : -errno;
-}
-
-// As the kernel has it since 4.20: glibc brings neither the structure nor the call.
-struct scheduling {
-  uint32_t size, policy;
-  uint64_t flags;
-  int32_t nice;
-  uint32_t priority;
-  uint64_t runtime, deadline, period;
-};
-
-int linuxio_take_short_turns(void) {
-  struct scheduling now = {.size = sizeof now};
-  if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0) return -errno;
-  if (now.policy != SCHED_OTHER) return -EINVAL;
-  // The shortest that the scheduler takes, in nanoseconds.
-  now.runtime = 100 * 1000;
-  return syscall(SYS_sched_setattr, 0, &now, 0) == 0 ? 0 : -errno;
 }
 
 int linuxio_epoll_open(void) {
@@ -102,7 +84,6 @@ int linuxio_timer_set(int timer, uint64_t at) {
 #else
 
 int linuxio_pin(int pid, const int *cores, int count) { return -ENOSYS; }
-int linuxio_take_short_turns(void) { return -ENOSYS; }
 int linuxio_epoll_open(void) { return -ENOSYS; }
 int linuxio_epoll_add(int poll, int fd, uint32_t events, uint64_t tag) { return -ENOSYS; }
 int linuxio_epoll_change(int poll, int fd, uint32_t events, uint64_t tag) { return -ENOSYS; }
@@ -116,6 +97,60 @@ int linuxio_timer_set(int timer, uint64_t at) { return -ENOSYS; }
 long linuxio_receive(int fd, void *bytes, size_t count) {
   ssize_t received = recv(fd, bytes, count, MSG_DONTWAIT);
   return received >= 0 ? received : -errno;
+}
+
+#ifdef __linux__
+
+int linuxio_stamp_arrivals(int fd) {
+  int what = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+  return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof what) == 0 ? 0 : -errno;
+}
+
+long linuxio_receive_stamped(int fd, void *bytes, size_t count, uint64_t *stamp) {
+  *stamp = 0;
+  // Room for three stamps, of which software's is the first, and for their packet's number.
+  union {
+    char bytes[256];
+    struct cmsghdr aligned;
+  } control;
+  struct iovec part = {bytes, count};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  ssize_t received = recvmsg(fd, &message, MSG_DONTWAIT);
+  if (received < 0) return -errno;
+  for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head != NULL; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SO_TIMESTAMPING) continue;
+    struct timespec software;
+    memcpy(&software, CMSG_DATA(head), sizeof software);
+    *stamp = (uint64_t)software.tv_sec * 1000000000u + (uint64_t)software.tv_nsec;
+  }
+  return received;
+}
+
+#else
+
+int linuxio_stamp_arrivals(int fd) { return -ENOSYS; }
+
+long linuxio_receive_stamped(int fd, void *bytes, size_t count, uint64_t *stamp) {
+  *stamp = 0;
+  return linuxio_receive(fd, bytes, count);
+}
+
+#endif
+
+int64_t linuxio_realtime_lead(void) {
+  // The reading that took least time is nearest to the truth: whoever was interrupted between the clocks is out.
+  uint64_t least = UINT64_MAX;
+  int64_t lead = 0;
+  for (int attempt = 0; attempt < 5; attempt++) {
+    uint64_t before = linuxio_now();
+    uint64_t wall = nanoseconds(CLOCK_REALTIME);
+    uint64_t after = linuxio_now();
+    if (after - before >= least) continue;
+    least = after - before;
+    lead = (int64_t)(wall - (before + least / 2));
+  }
+  return lead;
 }
 
 int linuxio_resolve(const char *host, const char *port, void *address, int capacity) {

@@ -1,16 +1,11 @@
 #pragma once
-// epoll, timers, clocks, connecting and pinning: what the load generator needs and Glibc's Swift overlay lacks. What
-// can fail returns its result, or -errno.
+// The load generator's part, of which the server uses nothing: epoll, timers, clocks, connecting, stamps and pinning, as
+// far as Glibc's Swift overlay lacks them. What can fail returns its result, or -errno.
 #include <stddef.h>
 #include <stdint.h>
 
 /// Pins a process's threads-to-be and its main thread to these cores; pid 0: the calling thread. 0 or -errno.
 int linuxio_pin(int pid, const int *cores, int count);
-
-/// Asks the scheduler for short turns for the calling thread: when it wakes, it does not wait until a thread that has
-/// long ones gives up the core. Its share of the processor stays what it was. 0, or -errno where the kernel does not
-/// know of it (before Linux 6.12 it is accepted and changes nothing).
-int linuxio_take_short_turns(void);
 
 static const uint32_t LINUXIO_READABLE = 0x001;
 static const uint32_t LINUXIO_WRITABLE = 0x004;
@@ -39,6 +34,18 @@ uint64_t linuxio_process_cpu(void);
 
 /// What there is, at most so many bytes. 0 at the end, -EAGAIN where nothing is there.
 long linuxio_receive(int fd, void *bytes, size_t count);
+
+/// Has the kernel stamp what arrives at the socket, for ``linuxio_receive_stamped``. 0, or -errno where it cannot.
+///
+/// As long as one socket of the machine asks for it, the kernel stamps every packet of the machine.
+int linuxio_stamp_arrivals(int fd);
+/// As ``linuxio_receive``. `stamp` is when the newest segment of what was read came to the socket, in nanoseconds of
+/// CLOCK_REALTIME; 0 where the kernel did not say. A segment that the kernel has joined to an older one gives both its
+/// stamp, so that what is read in part may bear the stamp of what comes after it.
+long linuxio_receive_stamped(int fd, void *bytes, size_t count, uint64_t *stamp);
+/// What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, in nanoseconds. Time servers slow down or speed up both alike, so
+/// that it changes by steps alone.
+int64_t linuxio_realtime_lead(void);
 
 /// A socket address of `capacity` ≥ 28 bytes for a name or a number; IPv4 first. Its length, or -1.
 int linuxio_resolve(const char *host, const char *port, void *address, int capacity);
