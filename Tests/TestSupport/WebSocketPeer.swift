@@ -86,13 +86,9 @@ public final class WebSocketPeer: Sendable {
       self.onMessage = onMessage
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
       guard descriptor >= 0 else { throw Failure(description: "no socket: errno \(errno)") }
-      do {
-        if let source { try bind(to: source) }
-        try open(url, host, port, receiveBufferBytes, headers, preface)
-      } catch {
-        close(descriptor)
-        throw error
-      }
+      // Where this throws, the deinitialiser closes the socket.
+      if let source { try bind(to: source) }
+      try open(url, host, port, receiveBufferBytes, headers, preface)
     }
 
     deinit { close(descriptor) }

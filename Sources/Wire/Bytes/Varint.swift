@@ -15,7 +15,7 @@ enum Varint {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while let byte = next() {
-      if bits - shift < 7, byte & 0x7F >> (bits - shift) != 0 { return nil }
+      if bits - shift < 7, (byte & 0x7F) >> (bits - shift) != 0 { return nil }
       value |= UInt64(byte & 0x7F) << shift
       if byte & 0x80 == 0 { return value }
       shift += 7
