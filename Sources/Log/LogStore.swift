@@ -21,16 +21,14 @@ public protocol LogStore: AnyObject {
   func takeNews() -> [LogNews]
 
   /// Takes a batch of entries to be kept: all of them or none. Offsets must be contiguous in each channel, which must
-  /// be
-  /// open: one more than the last that was not refused.
+  /// be open: one more than the last that was not refused.
   ///
   /// - Returns: `.kept` where the batch may be delivered and acknowledged now; `.pending` where the store calls its
   ///   completion handler later, in the order of the calls, exactly once for each entry.
   func append(_ batch: LogBatch) -> AppendOutcome
 
   /// Tells the store that the broker has forgotten the channel: nothing of it is under way, and it is opened again
-  /// before
-  /// it is used again. The store may drop what nobody will ask for.
+  /// before it is used again. The store may drop what nobody will ask for.
   func release(_ channel: ChannelName)
 
   /// Drops publications, idempotency keys and origins that are too old. Called every few seconds.
@@ -80,8 +78,7 @@ public enum LogAnswer: Sendable, Equatable {
   case opened(OpenedChannel)
   case page([Publication])
   /// - at: where the channel stands, as ``open(_:_:withEntries:ifExists:)`` would say of a durable one; nil: only
-  ///   opening
-  ///   the channel tells.
+  ///   opening the channel tells.
   case entry(Publication?, at: StreamPosition?)
   case ending([ExpiringKey])
   case kept(KeptAmount)
@@ -165,8 +162,7 @@ public struct OpenedChannel: Sendable, Equatable {
   /// Something was published on the channel, and its epoch and top are kept.
   public var exists: Bool
   /// A map's entries, where they were asked for, in no particular order: for each key the publication that wrote it
-  /// last.
-  /// Publications that wait for the disk are not among them.
+  /// last. Publications that wait for the disk are not among them.
   public var entries: [Publication] = []
   /// Idempotency keys that are still held, so that a retry after a restart publishes nothing twice.
   public var idempotencyKeys: [IdempotencyRecord]

@@ -218,8 +218,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
   }
 
   /// Whether nobody will ask for the channel's epoch and top any more. Where the channel keeps no history there is
-  /// nothing
-  /// to recover: a client that comes back later is told so, whether the channel was forgotten or not.
+  /// nothing to recover: a client that comes back later is told so, whether the channel was forgotten or not.
   private func isDone(_ channel: MemoryChannel, at now: Int64) -> Bool {
     guard !channel.isHeld, channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty else { return false }
     return channel.top == 0 || !channel.keepsHistory || channel.lastUse < now.minus(ttl: metaTTLMilliseconds)

@@ -52,8 +52,7 @@ public struct KeptAmount: Sendable, Equatable {
   }
 
   /// Counts a publication in a history, from the sizes of its columns. A map's history of changes counts in bytes
-  /// alone,
-  /// because the entries that an operator limits there are the keys.
+  /// alone, because the entries that an operator limits there are the keys.
   init(ofHistory data: Int, info: Int, tags: Int, change: KeyChange?) {
     let isRemoval = change?.removed == true
     let changeBytes = change.map { RowCodec.size(ofKey: $0.key) } ?? 0

@@ -8,8 +8,7 @@ struct IndexFile {
   /// The version of the file: it changes with the tables and with what is indexed.
   static let version = 2
   /// Characters of the longest prefix that has an index. Prefixes of one character have one too: a search begins with
-  /// the
-  /// first letter that is typed, which half of all messages hold.
+  /// the first letter that is typed, which half of all messages hold.
   static let longestPrefix = 3
   /// Whether FTS5 takes words out of its lists when their row is deleted, as it does from SQLite 3.42 on. Before, words
   /// stay there, struck out, until the lists are merged.

@@ -36,8 +36,7 @@ extension IndexWorker {
   }
 
   /// Looks at the channel in the index and in the log, and forgets messages of a former epoch and those that the log
-  /// has
-  /// dropped.
+  /// has dropped.
   ///
   /// - Returns: nil where the log holds nothing of the channel.
   func meet(_ name: ChannelName) throws -> IndexedChannel? {
@@ -191,8 +190,7 @@ extension IndexWorker {
   }
 
   /// Notes that words were removed, in the same transaction: after a crash the next process knows that the file still
-  /// holds
-  /// some.
+  /// holds some.
   private func soil(_ db: Database) throws {
     isSoiled = true
     if IndexFile.forgetsWords { return }

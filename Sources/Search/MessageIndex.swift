@@ -9,10 +9,8 @@ public import Wire
 /// The index is derived: `search.sqlite` may be deleted at any time and is built again from the log as far as somebody
 /// searches. A publication is never indexed on its way: a search first reads what its channels got since they were
 /// searched last. So a search sees all that was acknowledged on `durable` channels before it was asked for;
-/// publications
-/// of the last milliseconds on a `relaxed` channel may not be on disk yet, and nothing is found in channels that are
-/// kept
-/// in memory.
+/// publications of the last milliseconds on a `relaxed` channel may not be on disk yet, and nothing is found in
+/// channels that are kept in memory.
 ///
 /// A message is the `text` of a publication whose data is a JSON object. The log stays the truth: each result is read
 /// from the log again, and a message that history dropped, or its author removed, is not found.

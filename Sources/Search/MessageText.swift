@@ -4,8 +4,7 @@ import Wire
 enum MessageText {
   /// The `text` of the publication's data, folded as queries are; nil where it has none, was removed, or only says that
   /// another publication was changed. Where some readers are shown a former version (``FormerVersions``), the text of
-  /// each
-  /// version is a line of its own.
+  /// each version is a line of its own.
   static func text(of publication: Publication) -> String? {
     if publication.tags[FormerVersions.tag] == nil { return own(publication) }
     let texts = publication.versions.compactMap { own($0) }

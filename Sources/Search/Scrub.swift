@@ -4,8 +4,7 @@ import SQLite
 ///
 /// A row's text goes from its page at once (`secure_delete`). The words stay in lists that FTS5 never changes but only
 /// merges, unless its version takes them out sooner (``IndexFile/forgetsWords``): so all lists are merged into one, a
-/// few
-/// pages at a time. SQLite's write-ahead log, which holds pages as they were, is cut to nothing at the end.
+/// few pages at a time. SQLite's write-ahead log, which holds pages as they were, is cut to nothing at the end.
 struct Scrub {
   /// Pages that one step writes.
   static let pagesPerStep: Int64 = 64

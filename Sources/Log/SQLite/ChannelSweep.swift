@@ -31,8 +31,7 @@ struct ChannelSweep: Sendable {
   /// The look begins after this row.
   let after: Int64
   /// Prefixes of the names of channels that hold the receipts of another channel. They count by that channel's offsets,
-  /// so
-  /// its row stays for as long as one of them has a row.
+  /// so its row stays for as long as one of them has a row.
   let followers: [String]
 
   func look(_ db: Database) throws -> Found {
@@ -95,8 +94,7 @@ struct ChannelSweep: Sendable {
 /// - looking: the writer looks. Channels that are opened meanwhile are noted, since it may propose them. Can transition
 ///   to: resting (nothing was found), deleting.
 /// - deleting: the writer was asked to delete rows. For the broker they are gone: whoever opens such a channel begins
-///   it
-///   anew, in an epoch that is drawn. Can transition to: resting.
+///   it anew, in an epoch that is drawn. Can transition to: resting.
 struct ChannelUpkeep {
   enum Phase {
     case resting
@@ -144,8 +142,7 @@ extension LogWriter {
 
   func delete(_ ids: [Int64]) {
     // No row of the journal may speak of a channel that is gone: another channel may get its row in the table, or the
-    // same
-    // one may begin anew at offset 0.
+    // same one may begin anew at offset 0.
     account.mustEmpty = true
     if refusal == nil, foldAll() == nil {
       _ = attempt { db in

@@ -7,10 +7,8 @@ import Wire
 /// tells the channels how the transaction ended.
 ///
 /// An entry that only adds a publication to a channel that has a row goes into the journal (``JournalEntry``). Others
-/// go
-/// into the tables: first publications, entries of maps, edits, and what is counted for a quota, so that none of these
-/// is
-/// ever in two places. What the journal holds of such a channel is folded in the same transaction.
+/// go into the tables: first publications, entries of maps, edits, and what is counted for a quota, so that none of
+/// these is ever in two places. What the journal holds of such a channel is folded in the same transaction.
 struct CommitBatch {
   let entries: ArraySlice<QueuedEntry>
   /// For each entry, whether its offset follows the one before it.

@@ -16,8 +16,7 @@ public struct DiskLimits: Sendable, Equatable {
   var isOff: Bool { minimumFreeBytes == 0 && maximumBytes == 0 }
 
   /// Why the log takes nothing more now; nil: there is room. Empty pages of the database count as free: the file does
-  /// not
-  /// shrink when history ends, but the next entries are written there.
+  /// not shrink when history ends, but the next entries are written there.
   func refusal(_ db: Database, folder: String) throws -> LogError? {
     let pageSize = Int(try db.integer("PRAGMA page_size") ?? 4096)
     let pages = Int(try db.integer("PRAGMA page_count") ?? 0)

@@ -112,8 +112,7 @@ final class SystemFolder: FolderFiles {
   deinit { close() }
 
   /// Unlocks rather than relying on the closed descriptor: a program that this process is starting just now holds a
-  /// copy
-  /// of it until it runs.
+  /// copy of it until it runs.
   func close() {
     if let replaced { Glibc.close(replaced.descriptor) }
     replaced = nil

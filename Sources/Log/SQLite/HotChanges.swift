@@ -12,8 +12,7 @@ enum HotChanges {
   /// Changes of a durable channel, in order. Each shows when it is on disk.
   case durable([Change])
   /// The last change of each publication of a relaxed channel, by the publication's offset. It shows at once, also in
-  /// what
-  /// is read from disk. Keys and origins are known here alone until they are on disk.
+  /// what is read from disk. Keys and origins are known here alone until they are on disk.
   case relaxed([UInt64: Change], RequestTraces)
 
   init(of durability: Durability) { self = durability == .durable ? .durable([]) : .relaxed([:], RequestTraces()) }
@@ -40,8 +39,7 @@ enum HotChanges {
   /// Forgets what is on disk now: everything through an offset.
   ///
   /// - Returns: publications that were changed on disk, or may have been, and those of them that show otherwise from
-  ///   here
-  ///   on.
+  ///   here on.
   mutating func settle(through top: UInt64) -> (changed: [Publication], shown: ArraySlice<Publication>) {
     switch consume self {
     case .durable(var changes):
@@ -82,8 +80,7 @@ enum HotChanges {
 enum PagesUnderWay {
   case none
   /// - changed: replacements of publications since the oldest of those reads began, by their offsets: the readers may
-  ///   not
-  ///   have seen them.
+  ///   not have seen them.
   case some(count: Int, changed: [UInt64: Publication])
 
   mutating func began() {

@@ -54,9 +54,8 @@ final class HotChannel {
   var position: StreamPosition { StreamPosition(epoch: epoch, offset: top) }
 
   /// The writer has told what became of each entry that it was given. Only then may the channel be let go, because
-  /// whoever
-  /// opens it again reads from disk where it stands. An empty tail does not prove it: a channel without history has
-  /// none.
+  /// whoever opens it again reads from disk where it stands. An empty tail does not prove it: a channel without history
+  /// has none.
   var isSettled: Bool { waiting == 0 }
 
   /// Takes an entry that went to the writer.

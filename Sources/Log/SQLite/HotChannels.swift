@@ -72,8 +72,7 @@ struct HotChannels {
       guard let channel = slots[candidate] else { continue }
       account(channel) { channel.clearTail() }
       // Publications that are left wait for the disk, so the channel goes out of the way of the next eviction. One with
-      // an
-      // empty tail leaves the list until it is used.
+      // an empty tail leaves the list until it is used.
       if channel.tail.isEmpty { recency.remove(candidate) } else { recency.touch(candidate) }
     }
   }

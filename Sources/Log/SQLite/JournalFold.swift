@@ -20,8 +20,7 @@ struct JournalLimits: Sendable {
 /// - resting: commits append. Can transition to: folding, with a sweep of the log, or with ``JournalLimits/foldAt``.
 /// - folding: a ``FoldCycle`` is under way; commits append. Can transition to: deleting.
 /// - deleting: what stands in the rows up to the cycle's last is in the tables, and the rows are deleted. Can
-///   transition
-///   to: resting.
+///   transition to: resting.
 struct JournalAccount {
   /// The rows, the oldest first.
   private(set) var rows = Ring<(sequence: UInt64, bytes: Int)>()
@@ -29,8 +28,7 @@ struct JournalAccount {
   /// When the cycle goes on.
   var next = DispatchTime.now()
   /// Channels are to be deleted, and may begin anew at offset 0 while rows of the journal speak of their former life:
-  /// the
-  /// journal is emptied before anything else is written.
+  /// the journal is emptied before anything else is written.
   var mustEmpty = false
 
   /// Time between two portions, in which entries go first: as much as some portions take.
@@ -92,8 +90,7 @@ extension LogWriter {
   }
 
   /// Folds before a commit, where so much stands in the journal that the commit has to wait, or where the journal must
-  /// be
-  /// emptied first.
+  /// be emptied first.
   ///
   /// - Returns: why the commit cannot be; nil: it may go on.
   func makeRoom() -> LogError? {
@@ -137,8 +134,7 @@ extension LogWriter {
   }
 
   /// Writes without a sync, which comes with the next commit or checkpoint. A power cut until then takes back the fold,
-  /// and
-  /// the deletion of rows, which stands after it in the WAL; the rows stand before both and are synced.
+  /// and the deletion of rows, which stands after it in the WAL; the rows stand before both and are synced.
   private func writeUnsynced(_ body: (Database) throws -> Void) -> LogError? {
     let result = attempt(isSynced: false) { db in
       try db.inTransaction {
@@ -161,8 +157,7 @@ enum JournalRow {
   }
 
   /// Deletes the rows through a transaction. The number of the last transaction is that of the journal's last row, so
-  /// it is
-  /// put into `meta` when that row goes.
+  /// it is put into `meta` when that row goes.
   static func delete(through sequence: UInt64, _ db: Database) throws {
     let delete = try db.statement("DELETE FROM journal WHERE sequence <= ?1")
     delete.bind(sequence, at: 1)

@@ -257,8 +257,7 @@ final class LogWriter: @unchecked Sendable {
   }
 
   /// Keeps a relaxed entry that could not be written: it was delivered, so it stays until it is written, or until
-  /// nothing
-  /// can be written any more.
+  /// nothing can be written any more.
   ///
   /// - Returns: whether the entry is tried again.
   private func keep(_ queued: QueuedEntry, after error: LogError) -> Bool {
@@ -349,8 +348,7 @@ final class LogWriter: @unchecked Sendable {
 
 extension LogError {
   /// Whether the error says that the channel does not stand where it was thought to, or was given what it cannot hold:
-  /// it
-  /// is read from disk again.
+  /// it is read from disk again.
   fileprivate var isOfOneChannel: Bool {
     switch self {
     case .notContiguous, .rejected: true

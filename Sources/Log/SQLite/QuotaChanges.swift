@@ -158,8 +158,7 @@ enum QuotaCount {
   }
 
   /// Counts what stands in a namespace. Its channels are found by the index of the names: from `journal:` to
-  /// `journal;`,
-  /// where the next names begin, and the same with a `$` before.
+  /// `journal;`, where the next names begin, and the same with a `$` before.
   private static func count(_ namespace: String, _ db: Database) throws {
     var changes = QuotaChanges()
     let spans: [(first: String, end: String?)] =

@@ -5,8 +5,7 @@ import Wire
 /// entry on its way to the disk. The others stand in the database.
 ///
 /// Bounded: two generations of accounts, the older of which goes when the younger is full. Accounts that stay because
-/// an
-/// entry is under way are bounded by the room for entries (``SQLiteStore/Options/backlogLimit``).
+/// an entry is under way are bounded by the room for entries (``SQLiteStore/Options/backlogLimit``).
 struct QuotaShares {
   /// Accounts in a generation.
   static let generation = 8192
@@ -58,8 +57,7 @@ struct QuotaShares {
   }
 
   /// Takes what the writer tells of accounts. It comes in the order of the transactions, so the last total is the true
-  /// one.
-  /// A total that was read from disk in between may be newer for a moment; the writer tells the newer one next.
+  /// one. A total that was read from disk in between may be newer for a moment; the writer tells the newer one next.
   mutating func apply(_ news: QuotaNews) {
     for (account, total) in news.totals {
       if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }

@@ -45,15 +45,13 @@ public final class SQLiteStore: LogStore {
       try SystemFolder(path, lockName: DataFolder.lockName)
     }
     /// The writer has no thread: it works when it is told to (``SQLiteStore/step(_:)``), and when the store closes. So
-    /// a
-    /// simulation decides what is on disk when.
+    /// a simulation decides what is on disk when.
     package var isStepped = false
 
     public init() {}
 
     /// Bytes that must be allowed to wait so that a broker that stops reading requests at `bytes` is refused nothing.
-    /// The
-    /// sum: `bytes`; as much again for what was read in the round that went beyond them, because what is kept of a
+    /// The sum: `bytes`; as much again for what was read in the round that went beyond them, because what is kept of a
     /// request weighs more than the request; and what timers of apps write meanwhile, which cannot be left unread.
     public static func backlogLimit(pausingAt bytes: Int) -> Int {
       let (whole, overflow) = bytes.multipliedReportingOverflow(by: 2)
@@ -186,8 +184,7 @@ public final class SQLiteStore: LogStore {
   }
 
   /// Frees the channel's memory, because what is kept of the channel stands on the disk. Where entries still wait for
-  /// the
-  /// disk, the memory is freed when they are there.
+  /// the disk, the memory is freed when they are there.
   public func release(_ name: ChannelName) {
     guard let channel = hot[name] else { return }
     applyOutcomes()
@@ -246,8 +243,7 @@ public final class SQLiteStore: LogStore {
 
   /// Looks at a channel after the writer has told what became of entries. A channel that nobody has open is let go when
   /// the last entry under way has come back; one whose entry did not fit what is known of it is read from disk again
-  /// then:
-  /// a fault of one publication, or of ours, ends there and not with the next restart.
+  /// then: a fault of one publication, or of ours, ends there and not with the next restart.
   ///
   /// A relaxed channel is not read again: what was delivered of it counts, on disk or not.
   private func cameBack(_ channel: HotChannel) {
@@ -278,8 +274,7 @@ public final class SQLiteStore: LogStore {
   }
 
   /// Has rows deleted that the writer's look found stale. What it found holds for channels that were not in use since
-  /// it
-  /// began to look: all that was ever appended to them was committed before, and nobody else writes.
+  /// it began to look: all that was ever appended to them was committed before, and nobody else writes.
   private func propose(_ found: ChannelSweep.Found) {
     guard case .looking(let opened) = upkeep.phase else { return }
     upkeep.next = found.next

@@ -167,8 +167,7 @@ enum Schema {
   }
 
   /// Sets whether a commit waits until the disk has it (`FULL`), or is as durable as the next commit that does, or the
-  /// next
-  /// checkpoint.
+  /// next checkpoint.
   static func setSynchronous(_ isFull: Bool, _ db: Database) throws {
     try db.statement(isFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL").run()
   }

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// The writer thread adds entries that it has committed before it tells anybody, and drops entries that it has folded
 /// after the fold is committed. So a reader that looks here first, and into the tables then, finds all that was
-/// committed
-/// before: of each channel the entries here are whole from the first offset on, and the tables have what is before it.
+/// committed before: of each channel the entries here are whole from the first offset on, and the tables have what is
+/// before it.
 ///
 /// Bounded in bytes by the writer (``JournalLimits``).
 public final class UnfoldedJournal: Sendable {
@@ -27,8 +27,7 @@ public final class UnfoldedJournal: Sendable {
   func entries(of channel: Int64) -> [JournalEntry] { state.withLock { $0.channels[channel] ?? [] } }
 
   /// How often entries were dropped. Where the count is the same after the tables were read as before, whatever they
-  /// lacked
-  /// is still here.
+  /// lacked is still here.
   var folds: UInt64 { state.withLock { $0.folds } }
 
   /// Bytes of memory that the entries take.

@@ -1,8 +1,7 @@
 import Wire
 
 /// The place of a channel in use in ``HotChannels``. A slot is given out again; a life never is, so that what the
-/// writer
-/// tells of the former channel in a slot is not taken for news of the present one.
+/// writer tells of the former channel in a slot is not taken for news of the present one.
 struct HotPlace: Sendable, Hashable {
   var slot: Int
   var life: UInt64

@@ -76,8 +76,7 @@ final class Reply<Value: Sendable>: Sendable {
 /// Where the store leaves work for the writer thread, and the writer leaves outcomes for the store.
 ///
 /// Bounded in bytes by ``backlogLimit``; entries beyond it are refused. The writer is woken only if it sleeps, so that
-/// a
-/// busy broker makes no system call per publication.
+/// a busy broker makes no system call per publication.
 final class WriterInbox: Sendable {
   private struct State {
     var work: [WriterWork] = []
@@ -297,8 +296,7 @@ final class WriterInbox: Sendable {
   }
 
   /// Leaves outcomes. Must be called before the completion handler is, so that the store answers what the broker asks
-  /// then
-  /// with the outcome.
+  /// then with the outcome.
   func post(_ outcomes: [WriterOutcome], freeing bytes: Int) {
     state.withLock { state in
       state.outcomes.append(contentsOf: outcomes)
