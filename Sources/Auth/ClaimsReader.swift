@@ -42,8 +42,7 @@ struct ClaimsReader {
   }
 
   /// The claims of a place token. A client that was given a token to be somewhere must not be able to connect with it,
-  /// nor
-  /// enter a place with a token to connect.
+  /// nor enter a place with a token to connect.
   func place(_ claims: JSONObject) throws(TokenError) -> PlaceClaims {
     guard let place = claims["place"]?.string, !place.isEmpty else {
       throw .invalid(reason: "the claim place is missing or not a string")
@@ -62,8 +61,7 @@ struct ClaimsReader {
   }
 
   /// Checks whom the token is for and when it holds. Expiry comes last: a token that is wrong otherwise is never
-  /// reported as
-  /// merely expired.
+  /// reported as merely expired.
   private func checkedTimes(_ claims: JSONObject) throws(TokenError) -> (TokenIdentity, expiry: Int64?) {
     try checkAudience(claims)
     if let issuer {
@@ -93,8 +91,7 @@ struct ClaimsReader {
   }
 
   /// Refuses an end beyond the longest lifetime, which is counted from `iat`, or from now where there is none. An `iat`
-  /// in
-  /// the future, of an issuer whose clock is ahead, is believed for no more than the leeway.
+  /// in the future, of an issuer whose clock is ahead, is believed for no more than the leeway.
   private func checkLifetime(until end: Int64?, of token: TokenIdentity, saidBy claim: String) throws(TokenError) {
     guard let maximumLifetime else { return }
     guard let end else {
@@ -141,8 +138,7 @@ struct ClaimsReader {
   }
 
   /// The subscriptions that the claims grant: `channels` names channels; `subs` says more of each, and wins where both
-  /// name
-  /// one.
+  /// name one.
   private func subscriptions(_ claims: JSONObject) throws(TokenError) -> [String: SubscriptionGrant] {
     var grants: [String: SubscriptionGrant] = [:]
     if let channels = claims["channels"] {

@@ -12,8 +12,7 @@ struct CompactToken {
 
   let algorithm: TokenAlgorithm
   /// The token's `kid`, which is looked up in the configured key sets and used for nothing else: never as a path, never
-  /// as
-  /// an address.
+  /// as an address.
   let keyID: String?
   let signedBytes: ArraySlice<UInt8>
   let signature: [UInt8]

@@ -14,8 +14,7 @@ extension JSONValue {
   }
 
   /// The value's bytes as they stand in the document. Where they hold a line break, all whitespace between tokens is
-  /// left
-  /// out: a break can stand nowhere else, and JSON clients take one as the end of a command.
+  /// left out: a break can stand nowhere else, and JSON clients take one as the end of a command.
   var singleLine: [UInt8] {
     guard bytes.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return Array(bytes) }
     var line: [UInt8] = []

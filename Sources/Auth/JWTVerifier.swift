@@ -7,8 +7,7 @@ public import Logging
 /// signature holds, and nothing that the token says decides which key is used beyond a look-up of its `kid`.
 ///
 /// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it stands in the token; where it holds
-/// line
-/// breaks, the whitespace between the JSON's own tokens is left out.
+/// line breaks, the whitespace between the JSON's own tokens is left out.
 public struct JWTVerifier: TokenVerifier {
   private let keys: [VerificationKey]
   private let caches: [KeySetCache]

@@ -4,8 +4,7 @@ import Wire
 /// The public keys of a JSON Web Key Set (RFC 7517) that a token may be checked with.
 ///
 /// Keys are read one by one: a set may hold keys of kinds that are not used here (encryption, other curves) next to
-/// those
-/// that are. A shared secret (`oct`) in a set is never used, and a private key is used for its public half only.
+/// those that are. A shared secret (`oct`) in a set is never used, and a private key is used for its public half only.
 struct KeySet: Sendable {
   /// Keys of one set that are looked at.
   static let maximumKeys = 256

@@ -1,12 +1,10 @@
 import Logging
 
 /// Keeps the key set of one source. A `kid` is looked up in the cache of its source alone, so a `kid` never leads to a
-/// key
-/// of another source.
+/// key of another source.
 ///
 /// The source is read because of tokens that are not checked yet. So the readings that a flood of made-up tokens can
-/// cause
-/// are bounded: one at a time, and one per ``KeySetSource/minimumRefreshInterval``.
+/// cause are bounded: one at a time, and one per ``KeySetSource/minimumRefreshInterval``.
 actor KeySetCache {
   private let source: KeySetSource
   private let load: @Sendable () async throws -> [UInt8]
@@ -36,8 +34,7 @@ actor KeySetCache {
     if age(atMost: source.timeToLive), let keys, keys.contains(keyID) { return keys }
     await refresh()
     // A set that could not be renewed is used until it is too old: an identity provider's short outage locks nobody
-    // out,
-    // and a key that was withdrawn does not live for ever.
+    // out, and a key that was withdrawn does not live for ever.
     guard let keys, age(atMost: source.maximumAge) else {
       throw .unavailable(reason: "the key set could not be read; see the warning in the log")
     }
