@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve dist test micro format lint proto clean
+.PHONY: help build serve dist test micro format lint proto scenarios clean
 
 # Homebrew keeps these two apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -65,6 +65,9 @@ proto:  ## Generate the Swift messages from Sources/ClientProtobuf/client.proto.
 	protoc --plugin=protoc-gen-swift="$$(swift build --show-bin-path)/protoc-gen-swift" \
 	  --proto_path=Sources/ClientProtobuf --swift_opt=Visibility=Public --swift_opt=FileNaming=DropPath \
 	  --swift_out=Sources/ClientProtobuf client.proto
+
+scenarios:  ## Generate the scenarios that the bench has built in from benchmarks/scenarios.
+	benchmarks/embed > Sources/Bench/Scenario/EmbeddedScenarios.swift
 
 clean:  ## Remove what was built.
 	swift package clean

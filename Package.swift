@@ -180,8 +180,8 @@ let package = Package(
       name: "SearchTests",
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
-    .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire"], swiftSettings: tests),
-    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", logging], swiftSettings: tests),
+    .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
       swiftSettings: tests),
@@ -207,7 +207,8 @@ let package = Package(
     // A disk for SQLite that fails when it is told to.
     .target(name: "CFaultyVFS", path: "Tests/CFaultyVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
-      name: "TestSupport", dependencies: ["Log", "Wire", logging], path: "Tests/TestSupport", swiftSettings: tests),
+      name: "TestSupport", dependencies: ["Apps", "Broker", "Gateway", "Log", "Wire", logging],
+      path: "Tests/TestSupport", swiftSettings: tests),
     // Both start the server that was built beside them.
     .testTarget(
       name: "IntegrationTests",

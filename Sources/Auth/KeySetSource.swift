@@ -21,8 +21,9 @@ public struct KeySetSource: Sendable, Equatable {
   /// How long one reading of a URL may take, from the first byte sent to the last received.
   public var timeout: Duration
 
+  /// - Parameter maximumAge: nil: twice the time to live.
   public init(
-    _ location: Location, timeToLive: Int64 = 3600, maximumAge: Int64? = nil, minimumRefreshInterval: Int64 = 10,
+    _ location: Location, timeToLive: Int64, maximumAge: Int64?, minimumRefreshInterval: Int64 = 10,
     timeout: Duration = .seconds(5)
   ) {
     self.location = location

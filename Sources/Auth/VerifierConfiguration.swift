@@ -15,7 +15,7 @@ public struct VerifierConfiguration: Sendable, Equatable {
   /// What `iss` must be; nil: it is not checked.
   public var issuer: String?
   /// Whether a token without `exp` is refused.
-  public var requiresExpiry = false
+  public var requiresExpiry: Bool
   /// Seconds for which a token, and a subscription that it grants, may hold at most; nil: no limit. With it, a token
   /// without `exp` is refused.
   public var maximumLifetime: Int64?
@@ -24,8 +24,8 @@ public struct VerifierConfiguration: Sendable, Equatable {
   public static let clockLeeway: Int64 = 60
 
   public init(
-    hmacSecret: String? = nil, rsaPublicKey: String? = nil, ecdsaPublicKey: String? = nil,
-    ed25519PublicKey: String? = nil, keySets: [KeySetSource] = [], audience: String? = nil, issuer: String? = nil
+    hmacSecret: String?, rsaPublicKey: String?, ecdsaPublicKey: String?, ed25519PublicKey: String?,
+    keySets: [KeySetSource], audience: String?, issuer: String?, requiresExpiry: Bool, maximumLifetime: Int64?
   ) {
     self.hmacSecret = hmacSecret
     self.rsaPublicKey = rsaPublicKey
@@ -34,6 +34,8 @@ public struct VerifierConfiguration: Sendable, Equatable {
     self.keySets = keySets
     self.audience = audience
     self.issuer = issuer
+    self.requiresExpiry = requiresExpiry
+    self.maximumLifetime = maximumLifetime
   }
 }
 

@@ -61,7 +61,7 @@ struct PendingAppend {
     case revocation(PendingRevocation)
   }
 
-  var state: ChannelState
+  var state: BrokerChannel
   var publication: Publication
   var idempotencyKey: IdentifierKey?
   var owner: Owner

@@ -6,54 +6,78 @@ public struct BrokerConfiguration: Sendable {
   /// Drawn at the process's start, so that gateways can tell a broker that came back from one that was replaced.
   public var instance: UInt64
   /// How long an idempotency key is remembered.
-  public var idempotencyWindow: Int64 = 5 * 60 * 1000
+  public var idempotencyWindow: Int64
   /// The window of a link: bytes that may be under way to one gateway, sent and not yet worked off by its event loops.
   /// Answers wait where they would fill more than half of the window; where publications go beyond it, the link is
   /// reset and the gateway catches up from the log.
-  public var linkWindowBytes: UInt64 = 64 << 20
-  public var heartbeatInterval: Int64 = 1000
+  public var linkWindowBytes: UInt64
+  public var heartbeatInterval: Int64
   /// Silence after which a gateway is forgotten, with its presence.
-  public var gatewayTimeout: Int64 = 10_000
+  public var gatewayTimeout: Int64
   /// Bytes that may wait for the log. With more, the broker stops reading requests until some of them are on disk.
-  public var pendingBytes = 64 << 20
-  /// Most publications in one answer, whoever asks.
+  public var pendingBytes: Int
+  /// Most publications of one answer, whoever asks.
   public var maximumPageSize: UInt32 = 10_000
   /// Most bytes of one answer, whatever the request says: a page of history or of a map ends there, and a recovery that
   /// would need more is answered as one that cannot be had whole. See ``answerBytes``.
   public var maximumPageBytes = 16 << 20
   /// Largest payload of a publication.
-  public var maximumPayloadBytes = 1 << 20
+  public var maximumPayloadBytes: Int
   /// Revocations in force at a time: one more is refused, none is forgotten for it.
-  public var maximumRevocations = 100_000
+  public var maximumRevocations: Int
   /// Seconds for which a token is valid at most, as the gateways check it; 0: there is no such limit, and a revocation
   /// for which no end was given never ends.
-  public var maximumTokenLifetime: Int64 = 0
+  public var maximumTokenLifetime: Int64
   /// How long the state of a channel without subscribers stays in memory.
-  public var idleChannelTimeout: Int64 = 60_000
+  public var idleChannelTimeout: Int64
   /// How long a map that is kept in memory alone stays there after its last write while nobody is subscribed to it.
   /// Then it is forgotten, with its entries that have no end.
-  public var idleMapLifetime: Int64 = 24 * 3_600_000
+  public var idleMapLifetime: Int64
   /// Memory for the records of each app that are on disk as well; those on their way to the disk are not counted.
-  public var appCacheBytes = 64 << 20
+  public var appCacheBytes: Int
   /// Memory that channels, maps and idempotency keys may take together. With more, publications that would add to it
   /// are refused.
-  public var memoryBytes = Int.max
+  public var memoryBytes: Int
   /// How fast clients may publish on one channel, all of them together.
-  public var channelRate = RateLimit.unlimited
+  public var channelRate: RateLimit
   /// Most members in the presence of one channel.
-  public var maximumMembers = Int.max
+  public var maximumMembers: Int
   /// How fast one user may bring new channels into being, by publishing or subscribing.
-  public var creationRate = RateLimit.unlimited
+  public var creationRate: RateLimit
   /// Most channels kept in memory that one user made.
-  public var userChannels = Int.max
+  public var userChannels: Int
   /// Memory that the channels of one user may take. With more, the user makes no new ones and adds nothing to them.
-  public var userMemoryBytes = Int.max
+  public var userMemoryBytes: Int
   /// Idempotency keys that a channel, a publisher and the broker hold at a time.
-  public var idempotencyKeys = IdempotencyLimits()
+  public var idempotencyKeys: IdempotencyLimits
 
-  public init(namespaces: NamespaceTable, instance: UInt64) {
+  public init(
+    namespaces: NamespaceTable, instance: UInt64, idempotencyWindow: Int64, linkWindowBytes: UInt64,
+    heartbeatInterval: Int64, gatewayTimeout: Int64, pendingBytes: Int, maximumPayloadBytes: Int,
+    maximumRevocations: Int, maximumTokenLifetime: Int64, idleChannelTimeout: Int64, idleMapLifetime: Int64,
+    appCacheBytes: Int, memoryBytes: Int, channelRate: RateLimit, maximumMembers: Int, creationRate: RateLimit,
+    userChannels: Int, userMemoryBytes: Int, idempotencyKeys: IdempotencyLimits
+  ) {
     self.namespaces = namespaces
     self.instance = instance
+    self.idempotencyWindow = idempotencyWindow
+    self.linkWindowBytes = linkWindowBytes
+    self.heartbeatInterval = heartbeatInterval
+    self.gatewayTimeout = gatewayTimeout
+    self.pendingBytes = pendingBytes
+    self.maximumPayloadBytes = maximumPayloadBytes
+    self.maximumRevocations = maximumRevocations
+    self.maximumTokenLifetime = maximumTokenLifetime
+    self.idleChannelTimeout = idleChannelTimeout
+    self.idleMapLifetime = idleMapLifetime
+    self.appCacheBytes = appCacheBytes
+    self.memoryBytes = memoryBytes
+    self.channelRate = channelRate
+    self.maximumMembers = maximumMembers
+    self.creationRate = creationRate
+    self.userChannels = userChannels
+    self.userMemoryBytes = userMemoryBytes
+    self.idempotencyKeys = idempotencyKeys
   }
 
   /// Most bytes of one answer: ``maximumPageBytes``, and no more than a quarter of a link's window. Answers keep to
@@ -67,11 +91,15 @@ public struct BrokerConfiguration: Sendable {
 /// How many idempotency keys are held. A publication whose key would be one too many is refused with a temporary error:
 /// if it were taken and its key not remembered, a retry would publish it twice.
 public struct IdempotencyLimits: Sendable, Equatable {
-  public var ofChannel = 65_536
-  public var ofUser = 16_384
-  public var inAll = 1_000_000
+  public var ofChannel: Int
+  public var ofUser: Int
+  public var inAll: Int
 
-  public init() {}
+  public init(ofChannel: Int, ofUser: Int, inAll: Int) {
+    self.ofChannel = ofChannel
+    self.ofUser = ofUser
+    self.inAll = inAll
+  }
 }
 
 /// The time of one input. The broker itself never looks at a clock, so that a simulation can say what time it is.

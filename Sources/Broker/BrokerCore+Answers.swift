@@ -17,20 +17,20 @@ extension BrokerCore {
     if requester == .broker { return }
     let follower = Follower(requester: requester, response: response)
     if let ticket, appends.follow(ticket, follower) { return }
-    settle(requester, response, in: &turn)
+    answerAndRemember(requester, response, in: &turn)
   }
 
   /// The log has answered for an entry: the requests that waited for it are answered.
   func answerFollowers(of completion: LogCompletion, in turn: inout Turn) {
     for follower in appends.takeFollowers(of: completion.ticket) {
       let response = completion.error.map { BrokerResponse.failed($0.asClientError) } ?? follower.response
-      settle(follower.requester, response, in: &turn)
+      answerAndRemember(follower.requester, response, in: &turn)
     }
   }
 
   /// Answers the removal of a key that the map does not hold, or will not hold once an earlier removal is on disk.
   func answerGone(
-    _ key: String, in state: ChannelState, to requester: Requester, in turn: inout Turn
+    _ key: String, in state: BrokerChannel, to requester: Requester, in turn: inout Turn
   ) {
     let ticket = state.map?.ticket(of: key)
     let offset = ticket.flatMap { appends[$0]?.publication.offset } ?? state.sequencer.top.offset
@@ -50,23 +50,23 @@ extension BrokerCore {
     if occasion != .resync, let host = hosts.host(concernedBy: request), let pending = host.lastPending {
       pending.waiting.append(WaitingAnswer(requester, .response(.failed(error)), failures: host.failures))
     } else if request.isRemembered {
-      settle(requester, .failed(error), in: &turn)
+      answerAndRemember(requester, .failed(error), in: &turn)
     } else {
       answer(requester, .failed(error), in: &turn)
     }
   }
 
   func answerPublished(
-    _ offset: UInt64, in state: ChannelState, to requester: Requester, in turn: inout Turn
+    _ offset: UInt64, in state: BrokerChannel, to requester: Requester, in turn: inout Turn
   ) {
     if requester == .broker { return }
     let position = StreamPosition(epoch: state.sequencer.top.epoch, offset: offset)
-    settle(requester, .published(position), in: &turn)
+    answerAndRemember(requester, .published(position), in: &turn)
   }
 
   /// Answers a request that is done once only (a publish, a call and their like), and remembers the answer for a
   /// gateway that asks again.
-  func settle(
+  func answerAndRemember(
     _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
     guard case .gateway(let gateway, let request) = requester else {
@@ -106,7 +106,7 @@ extension BrokerCore {
       if mutation == .ignoresRetries { return nil }
     #endif
     guard let name = request.channel, let origin = requester.origin else { return nil }
-    var state: ChannelState?
+    var state: BrokerChannel?
     do throws(ClientError) { state = try existing(name, in: &turn) } catch {
       if !turn.missing.isEmpty { throw error }
     }

@@ -13,7 +13,7 @@ import Wire
 extension BrokerCore {
   /// The entry for the log, with a ticket of its own.
   func entry(
-    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: ChannelState,
+    _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?, of state: BrokerChannel,
     for requester: Requester, claim: QuotaClaim? = nil
   ) -> LogEntry {
     let mayUseReserve = requester == .broker || publication.change?.removed == true
@@ -29,11 +29,11 @@ extension BrokerCore {
   ///
   /// - Throws: why the log refuses it. Nothing has changed then.
   func append(
-    _ entry: LogEntry, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+    _ entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
-    let isKept = try hand(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), to: state.store)
+    let isKept = try store(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), in: state.store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
-    took(entry, on: state, isKept: isKept, for: owner, in: &turn)
+    noteAppended(entry, on: state, isKept: isKept, for: owner, in: &turn)
   }
 
   /// Gives entries of one store to the log as one transaction: it keeps all of them or none.
@@ -41,18 +41,20 @@ extension BrokerCore {
   /// - Parameter states: the channel of each entry, in the same order.
   /// - Throws: why the log refuses them. Nothing has changed then.
   func append(
-    _ entries: [LogEntry], on states: [ChannelState], for owner: PendingAppend.Owner, in turn: inout Turn
+    _ entries: [LogEntry], on states: [BrokerChannel], for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
     if entries.count == 1 { return try append(entries[0], on: states[0], for: owner, in: &turn) }
     let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
-    let isKept = try hand(.together(isShownOtherwise ? entries.map(\.asKept) : entries), to: states[0].store)
+    let isKept = try store(.together(isShownOtherwise ? entries.map(\.asKept) : entries), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
-    for index in entries.indices { took(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn) }
+    for index in entries.indices {
+      noteAppended(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn)
+    }
   }
 
   /// - Returns: true where the entries may be delivered now; false where the log answers later.
   /// - Throws: why the log refuses the entries.
-  private func hand(_ batch: LogBatch, to store: any LogStore) throws(ClientError) -> Bool {
+  private func store(_ batch: LogBatch, in store: any LogStore) throws(ClientError) -> Bool {
     switch store.append(batch) {
     case .kept: return true
     case .pending: return false
@@ -62,11 +64,11 @@ extension BrokerCore {
     }
   }
 
-  private func took(
-    _ entry: LogEntry, on state: ChannelState, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
+  private func noteAppended(
+    _ entry: LogEntry, on state: BrokerChannel, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     if let record = entry.idempotency {
-      channels.hold(
+      channels.remember(
         record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
     }
     if isKept {
@@ -74,7 +76,7 @@ extension BrokerCore {
       channels.noteIdle(state, at: turn.time)
       return landed(entry.publication, on: state, for: owner, in: &turn)
     }
-    state.sequencer.taken()
+    state.sequencer.begin()
     noteUnderWay(entry, on: state)
     let key = entry.idempotency.map { IdentifierKey($0.key) }
     appends.add(
@@ -104,7 +106,7 @@ extension BrokerCore {
   }
 
   private func landed(
-    _ publication: Publication, on state: ChannelState, for owner: PendingAppend.Owner, in turn: inout Turn
+    _ publication: Publication, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     deliver(publication, on: state, in: &turn)
     switch owner {
@@ -124,14 +126,14 @@ extension BrokerCore {
     if let key = append.idempotencyKey, state.idempotency[key]?.ticket == ticket { state.idempotency.drop(key) }
     tally.counters.refused += 1
     switch append.owner {
-    case .requester(let requester): settle(requester, .failed(error.asClientError), in: &turn)
+    case .requester(let requester): answerAndRemember(requester, .failed(error.asClientError), in: &turn)
     case .decision(let decision): advance(decision, error: error, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
     }
   }
 
   func deliver(
-    _ publication: Publication, on state: ChannelState, in turn: inout Turn
+    _ publication: Publication, on state: BrokerChannel, in turn: inout Turn
   ) {
     // An app's records have neither subscribers nor taps.
     if state.isHidden { return }

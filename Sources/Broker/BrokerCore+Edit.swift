@@ -52,7 +52,7 @@ extension BrokerCore {
       }
       // The same answer as without an app: the offset of the notice.
       decision.answer = .reply(Array("{\"offset\":\((state.sequencer.peek() ?? 0))}".utf8))
-      return try perform(decision, of: host, for: requester, in: &turn)
+      return try carryOut(decision, of: host, for: requester, in: &turn)
     }
     let plan = EditPlan(original: original, data: request.data, editor: request.editor, at: turn.time.wall)
     guard let offset = state.sequencer.peek() else { throw .draining }
@@ -65,7 +65,7 @@ extension BrokerCore {
   ///
   /// - Throws: where the channel keeps no such publication, or it is itself the notice of a change.
   private func changeable(
-    _ offset: UInt64, in state: ChannelState, in turn: inout Turn
+    _ offset: UInt64, in state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
@@ -81,7 +81,7 @@ extension BrokerCore {
   /// The publication that an app changes, as it will be once every change under way is on disk.
   ///
   /// - Throws: as ``changeable(_:in:in:)``, and where the publication was removed.
-  func kept(_ offset: UInt64, in state: ChannelState, in turn: inout Turn) throws(ClientError) -> Publication {
+  func kept(_ offset: UInt64, in state: BrokerChannel, in turn: inout Turn) throws(ClientError) -> Publication {
     let original = try changeable(offset, in: state, in: &turn)
     if original.tags["deleted"] != nil { throw .notChangeable(offset) }
     return original
@@ -90,14 +90,14 @@ extension BrokerCore {
   // MARK: Under way
 
   /// Notes what an entry changes that the log took and has not answered for: later requests reckon with the change.
-  func noteUnderWay(_ entry: LogEntry, on state: ChannelState) {
-    state.map?.taken(entry.publication, ticket: entry.ticket)
+  func noteUnderWay(_ entry: LogEntry, on state: BrokerChannel) {
+    state.map?.pending(entry.publication, ticket: entry.ticket)
     guard let replacement = entry.edit?.replacement else { return }
     state.editsUnderWay[replacement.offset] = EditUnderWay(ticket: entry.ticket, replacement: replacement)
   }
 
   /// Forgets an edit for which the log has answered. Kept or failed, from here on what the log holds is true.
-  func editCameBack(_ notice: Publication, _ ticket: UInt64, on state: ChannelState) {
+  func editCameBack(_ notice: Publication, _ ticket: UInt64, on state: BrokerChannel) {
     guard let offset = (notice.tags["edits"] ?? notice.tags["deletes"]).flatMap({ UInt64($0) }) else { return }
     if state.editsUnderWay[offset]?.ticket == ticket { state.editsUnderWay[offset] = nil }
   }

@@ -54,7 +54,7 @@ extension BrokerCore {
   /// broker, before it is opened: only the app's own methods write there.
   private func channel(
     toPublish request: BrokerRequest.PublishRequest, for requester: Requester, in turn: inout Turn
-  ) throws(ClientError) -> ChannelState {
+  ) throws(ClientError) -> BrokerChannel {
     let name = request.channel
     if let state = channels[name] {
       if let app = state.options.app, requester != .broker { throw Self.refusal(of: name, app) }
@@ -71,7 +71,7 @@ extension BrokerCore {
   ///   - kept: what the publisher keeps in the namespace already; nil where no quota counts it.
   func append(
     _ publication: consuming Publication, _ record: IdempotencyRecord?, edit: LogEdit?,
-    over original: Publication? = nil, of state: ChannelState, for requester: Requester, kept: KeptAmount? = nil,
+    over original: Publication? = nil, of state: BrokerChannel, for requester: Requester, kept: KeptAmount? = nil,
     in turn: inout Turn
   ) throws(ClientError) {
     var claim: QuotaClaim?

@@ -16,7 +16,7 @@ struct BoundedRead {
 extension BrokerCore {
   /// Reads what the answer has room for, and at least one publication where there is one.
   func read(
-    _ range: LogRange, within answer: AnswerLimit, of state: ChannelState, in turn: inout Turn
+    _ range: LogRange, within answer: AnswerLimit, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BoundedRead {
     var range = range
     range.bytes = configuration.bytes(of: answer)
@@ -26,7 +26,7 @@ extension BrokerCore {
 
   /// Reads all that was published after an offset, including what was published while the store read the older part.
   func readUpToNow(
-    since offset: UInt64, limit: Int, within answer: AnswerLimit, of state: ChannelState, in turn: inout Turn
+    since offset: UInt64, limit: Int, within answer: AnswerLimit, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BoundedRead {
     let top = state.sequencer.top.offset
     var range = LogRange(
@@ -58,7 +58,7 @@ extension BrokerCore {
   /// - Returns: the publications, and the offset up to which they are all that there is.
   /// - Throws: ``ClientError/waits`` where the store has to read.
   func read(
-    _ range: LogRange, of state: ChannelState, in turn: inout Turn
+    _ range: LogRange, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> (publications: [Publication], through: UInt64) {
     if let known = turn.page(of: state.name, range) { return known }
     guard case .page(let page) = try stores.ask(.page(state.name, range), of: state.store, in: &turn) else {

@@ -12,7 +12,7 @@ extension BrokerCore {
     guard case .gateway(let gateway, _) = requester, let link = links[gateway] else { return }
     let options = try options(of: request.channel)
     let audience = try admit(request.member?.user, to: request.channel, options, isThere: isResync, in: &turn)
-    let state: ChannelState
+    let state: BrokerChannel
     if isResync {
       // Somebody was subscribed before the link broke and still is: no limit is checked again.
       state = try channel(request.channel, in: &turn)
@@ -85,7 +85,7 @@ extension BrokerCore {
   ///
   /// - Returns: nil where it is more than the first try of an answer may hold (``AnswerLimit/isTry``).
   private func recover(
-    _ request: BrokerRequest.SubscribeRequest, in state: ChannelState, in turn: inout Turn
+    _ request: BrokerRequest.SubscribeRequest, in state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> BrokerResponse.Subscribed? {
     let top = state.sequencer.top
     guard var since = request.since else { return .init(position: top) }
@@ -126,7 +126,7 @@ extension BrokerCore {
     return .done
   }
 
-  func addInterest(of gateway: UInt64, in state: ChannelState, at time: BrokerTime) {
+  func addInterest(of gateway: UInt64, in state: BrokerChannel, at time: BrokerTime) {
     state.idleSince = nil
     if state.interest.isEmpty { watchBegins(state, at: time) }
     if !state.interest.contains(gateway) { state.interest.append(gateway) }
@@ -135,7 +135,7 @@ extension BrokerCore {
 
   /// Tells the channel's gateways that a member joined or left.
   func announce(
-    _ event: LinkBody, on state: ChannelState, in turn: inout Turn
+    _ event: LinkBody, on state: BrokerChannel, in turn: inout Turn
   ) {
     if !state.interest.isEmpty { links.broadcast(event, to: state.interest, in: &turn) }
   }
@@ -180,7 +180,7 @@ extension BrokerCore {
     return .done
   }
 
-  func oldest(in state: ChannelState, at time: BrokerTime) -> Int64 {
+  func oldest(in state: BrokerChannel, at time: BrokerTime) -> Int64 {
     time.wall - state.options.historyTTLMilliseconds
   }
 }

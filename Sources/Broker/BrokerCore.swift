@@ -72,11 +72,11 @@ public final class BrokerCore {
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
       turn.effects.append(.answer(service, .failed(error)))
     default:
-      perform(request, for: .service(service), in: &turn)
+      handle(request, for: .service(service), in: &turn)
     }
   }
 
-  func perform(
+  func handle(
     _ request: BrokerRequest, for requester: Requester, _ occasion: RequestOccasion = .first, in turn: inout Turn
   ) {
     if stores.isHeldUp(request, of: requester) { return stores.lineUp(input(request, requester, occasion)) }
@@ -92,7 +92,7 @@ public final class BrokerCore {
   ) {
     do throws(ClientError) {
       if occasion == .retry, let response = try published(request, for: requester, in: &turn) {
-        return settle(requester, response, in: &turn)
+        return answerAndRemember(requester, response, in: &turn)
       }
       let response: BrokerResponse
       switch request {

@@ -80,7 +80,7 @@ final class ServiceEndpoint {
         let received = try commands.receiveMultipart(
           into: &frames, maxFrames: 6, askingForUser: commandsAccess.goesByKey)
       else { return }
-      left -= frames.reduce(Ingress.messageCost) { $0 + $1.count }
+      left -= frames.reduce(BackboneInbox.messageCost) { $0 + $1.count }
       guard received.frames >= 2 else { continue }
       let hasDelimiter = frames[1].isEmpty
       let start = hasDelimiter ? 2 : 1

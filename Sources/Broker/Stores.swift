@@ -113,7 +113,7 @@ final class Stores {
       let answer = request.answerLimit.map { configuration.bytes(of: $0) } ?? 0
       if let session = origin?.open {
         reserved = answer
-        session.holdBack(reserved)
+        session.reserve(reserved)
       }
       taken = request.cost + answer - reserved
     }

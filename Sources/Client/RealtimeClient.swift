@@ -120,13 +120,13 @@ public actor RealtimeClient {
     if case .connected = state { return }
     let result = await withCheckedContinuation { continuation in
       connecting.append(continuation)
-      perform(.connect)
+      feed(.connect)
     }
     try result.get()
   }
 
   /// Ends the connection and its subscriptions. ``connect()`` begins another.
-  public func disconnect() { perform(.disconnect) }
+  public func disconnect() { feed(.disconnect) }
 
   /// The states from now on, beginning with the one at hand. A reader that is late misses the oldest beyond 64.
   public func states() -> AsyncStream<ConnectionState> {
@@ -155,11 +155,11 @@ public actor RealtimeClient {
     let id = makeID()
     let queue = EventQueue<SubscriptionEvent>(limit: options.maximumWaitingBytes)
     subscriptions[id] = (queue, options)
-    perform(.subscribe(id, name, options))
+    feed(.subscribe(id, name, options))
     return Subscription(id: id, channel: channel, client: self, events: EventSequence(queue))
   }
 
-  func unsubscribe(_ id: SubscriptionID) { perform(.unsubscribe(id)) }
+  func unsubscribe(_ id: SubscriptionID) { feed(.unsubscribe(id)) }
 
   // MARK: Calls
 
@@ -169,10 +169,10 @@ public actor RealtimeClient {
       await withCheckedContinuation { (continuation: CheckedContinuation<Result<ClientReply, RealtimeError>, Never>) in
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
         calls[id] = continuation
-        perform(.call(id, body))
+        feed(.call(id, body))
       }
     } onCancel: {
-      eventLoop.execute { [weak self] in self?.assumeIsolated { $0.perform(.cancel(id)) } }
+      eventLoop.execute { [weak self] in self?.assumeIsolated { $0.feed(.cancel(id)) } }
     }
     return try result.get()
   }
@@ -194,7 +194,7 @@ public actor RealtimeClient {
 
   /// The one way into the machine. An effect may bring another input at once (a queue that overflows): it waits until
   /// the effects before it are done.
-  private func perform(_ input: Input) {
+  private func feed(_ input: Input) {
     inputs.append(input)
     guard !isPerforming else { return }
     isPerforming = true
@@ -225,7 +225,7 @@ public actor RealtimeClient {
     let transport = makeTransport(eventLoop)
     self.transport = transport
     transport.open { [weak self] event in
-      self?.assumeIsolated { $0.perform(.transport(attempt: attempt, event)) }
+      self?.assumeIsolated { $0.feed(.transport(attempt: attempt, event)) }
     }
   }
 
@@ -234,7 +234,7 @@ public actor RealtimeClient {
     timers[timer] = eventLoop.scheduleTask(in: TimeAmount(duration)) { [weak self] in
       self?.assumeIsolated {
         $0.timers[timer] = nil
-        $0.perform(.elapsed(timer))
+        $0.feed(.elapsed(timer))
       }
     }
   }
@@ -245,13 +245,13 @@ public actor RealtimeClient {
     case .connect, .refresh: provider = options.tokenProvider
     case .subscribe(let id, _), .subscriptionRefresh(let id, _): provider = subscriptions[id]?.options.tokenProvider
     }
-    guard let provider else { return perform(.token(request, .refused)) }
+    guard let provider else { return feed(.token(request, .refused)) }
     Task { [weak self] in
       let outcome: TokenOutcome
       do { outcome = .token(try await provider()) } catch is TokenRefused { outcome = .refused } catch {
         outcome = .failed
       }
-      await self?.perform(.token(request, outcome))
+      await self?.feed(.token(request, outcome))
     }
   }
 
@@ -278,7 +278,7 @@ public actor RealtimeClient {
       // Nothing that comes after the event that did not fit may be delivered: the reader would not see the gap.
       subscriptions[id] = nil
       queue.finish(with: .unsubscribed(LocalCode.slowConsumer))
-      perform(.overflowed(id))
+      feed(.overflowed(id))
     }
   }
 

@@ -34,10 +34,10 @@ final class GatewayCalls: Sendable {
     let source = RequestSource(loop: 0, connection: Self.connection, tag: tag)
     let message = UplinkMessage.request(GatewayRequest(source: source, format: .json, request: request))
     // A full mailbox takes it too, without cost: `mostWaiting` bounds these messages already.
-    if !uplink.post(message, cost: 512) && !uplink.post(message, cost: 0) { take(tag: tag, overloaded) }
+    if !uplink.post(message, cost: 512) && !uplink.post(message, cost: 0) { answered(tag: tag, overloaded) }
   }
 
-  func take(tag: UInt64, _ response: BrokerResponse) {
+  func answered(tag: UInt64, _ response: BrokerResponse) {
     state.withLock { $0.waiting.removeValue(forKey: tag) }?(response)
   }
 }

@@ -14,7 +14,7 @@ public import ZeroMQ
 
 /// What a gateway is told at its start.
 public struct GatewayConfiguration: Sendable {
-  public var listener = ListenerConfiguration()
+  public var listener: ListenerConfiguration
   public var session: SessionConfiguration
   public var namespaces: NamespaceTable
   /// Nil: no pictures are taken in.
@@ -26,25 +26,38 @@ public struct GatewayConfiguration: Sendable {
     return Int64(wall.tv_sec)
   }
   /// Threads for clients; 0: one for each core but one, which the backbone thread has.
-  public var eventLoops = 0
+  public var eventLoops: Int
   /// Milliseconds between two heartbeats to the broker.
-  public var heartbeatInterval: Int64 = 1000
+  public var heartbeatInterval: Int64
   /// Milliseconds after which a command that the broker did not answer fails.
-  public var requestTimeout: Int64 = 10_000
+  public var requestTimeout: Int64
   /// Bytes under way to the broker before client sockets are read later.
-  public var uplinkWindowBytes = 1 << 20
+  public var uplinkWindowBytes: Int
   /// Bytes of answers to one client's reads that may be under way; more reads wait.
-  public var clientReadWindowBytes = 2 << 20
+  public var clientReadWindowBytes: Int
   /// Bytes of answers to all clients' reads together that may be under way: each event loop has its part.
-  public var readWindowBytes = 16 << 20
+  public var readWindowBytes: Int
   /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
-  public var maximumSubscribersPerChannel = 0
+  public var maximumSubscribersPerChannel: Int
   /// Whether sends go through io_uring where the kernel allows it.
-  public var usesIOURing = true
+  public var usesIOURing: Bool
 
-  public init(session: SessionConfiguration, namespaces: NamespaceTable) {
+  public init(
+    listener: ListenerConfiguration, session: SessionConfiguration, namespaces: NamespaceTable, eventLoops: Int,
+    heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int, clientReadWindowBytes: Int,
+    readWindowBytes: Int, maximumSubscribersPerChannel: Int, usesIOURing: Bool
+  ) {
+    self.listener = listener
     self.session = session
     self.namespaces = namespaces
+    self.eventLoops = eventLoops
+    self.heartbeatInterval = heartbeatInterval
+    self.requestTimeout = requestTimeout
+    self.uplinkWindowBytes = uplinkWindowBytes
+    self.clientReadWindowBytes = clientReadWindowBytes
+    self.readWindowBytes = readWindowBytes
+    self.maximumSubscribersPerChannel = maximumSubscribersPerChannel
+    self.usesIOURing = usesIOURing
   }
 }
 
@@ -103,7 +116,7 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        let turn = LoopTurn(on: eventLoop) { [weak shard] in shard?.runSlice() }
+        let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
         return (NIOLoopBound(shard, eventLoop: eventLoop), fanOut.usesRing)
@@ -152,17 +165,15 @@ public final class GatewayServer: Sendable {
   public func reloadCertificates() { _ = certificates?.reload() }
 
   /// The gateway's part of the backbone thread; call it there.
-  public func makeLink(over pipe: BackbonePipe, loop: Loop) throws -> any LoopParticipant {
+  public func makeLink(over pipe: BackbonePipe, loop: BackboneLoop) throws -> any BackboneParticipant {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
-    var linkConfiguration = GatewayLinkConfiguration(gateway: gateway, loops: eventLoops.count)
-    linkConfiguration.heartbeatInterval = configuration.heartbeatInterval
-    linkConfiguration.brokerTimeout = 5 * configuration.heartbeatInterval
-    linkConfiguration.requestTimeout = configuration.requestTimeout
-    linkConfiguration.uplinkWindowBytes = configuration.uplinkWindowBytes
-    linkConfiguration.maximumSubscribers = configuration.maximumSubscribersPerChannel
-    return try GatewayLoop(
+    let linkConfiguration = GatewayLinkConfiguration(
+      gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
+      requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
+      maximumSubscribers: configuration.maximumSubscribersPerChannel)
+    return try GatewayBackbone(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },

@@ -40,7 +40,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
   ///   - quotaNamespaces: namespaces in which what each user keeps is counted; the empty name: channels without a
   ///     namespace.
   public init(
-    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64 = 3_600_000,
+    randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64,
     quotaNamespaces: Set<String> = []
   ) {
     var randomness = randomness

@@ -29,11 +29,13 @@ public final class MessageIndex: Sendable {
     /// Searches that wait; more are refused. A person types a few letters a second, and a search takes milliseconds.
     public var queueLimit = 256
     /// Searches of one user that wait; more are refused.
-    public var userLimit = 8
+    public var userLimit: Int
     /// The wall clock, in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    public init() {}
+    public init(userLimit: Int) {
+      self.userLimit = userLimit
+    }
   }
 
   private let queue: SearchQueue
@@ -44,7 +46,7 @@ public final class MessageIndex: Sendable {
   /// - Parameter log: closed with the index.
   /// - Throws: SQLite's error where the file can be neither used nor made anew.
   public init(
-    folder: String, log: any LogScan, options: Options = Options(), logger: Logger = Logger(label: "fanfare.search")
+    folder: String, log: any LogScan, options: Options, logger: Logger = Logger(label: "fanfare.search")
   ) throws {
     let queue = SearchQueue(limit: options.queueLimit, userLimit: options.userLimit)
     self.queue = queue

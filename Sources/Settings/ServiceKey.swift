@@ -5,13 +5,13 @@ public import Wire
 ///     billing  FORTY-CHARACTERS-OF-Z85  publish=news publish=chat:* tap=chat:* disconnect
 public struct ServiceKey: Sendable, Equatable {
   public struct Invalid: Error, Equatable {
-    /// Follows "holds an entry that …".
+    /// What is wrong with the entry, as it follows "holds an entry that …".
     public var why: String
   }
 
-  /// For logs, and to tell services apart.
+  /// The service's name: for logs, and to tell services apart.
   public var name: String
-  /// Z85.
+  /// The service's CURVE public key: 40 characters of Z85.
   public var publicKey: String
   public var grant: ServiceGrant
 
@@ -26,7 +26,7 @@ public struct ServiceKey: Sendable, Equatable {
     guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw Invalid(why: "begins with a name that is not 1 to 64 ASCII characters")
     }
-    guard SettingsRules.isCurveKey(publicKey) else {
+    guard SettingFaults.isCurveKey(publicKey) else {
       throw Invalid(
         why: "has no CURVE public key after the name \(SettingKey.quote(name)); write its 40 characters of Z85")
     }
@@ -61,15 +61,15 @@ public struct ServiceKey: Sendable, Equatable {
 }
 
 extension Settings.Broker.Services {
-  /// Within the data folder, where nothing else is said.
+  /// The folder of the endpoints' sockets, within the data folder, where the endpoints are not set.
   public static let folder = "services"
 
-  /// Those that can be read; the settings are refused where one cannot.
+  /// The services that ``keys`` names. All of them can be read: settings with one that cannot are refused.
   public var serviceKeys: [ServiceKey] { keys.compactMap { text in try? ServiceKey(text) } }
 
   public static func isTCP(_ endpoint: String) -> Bool { endpoint.hasPrefix("tcp://") }
 
-  /// The path of the socket's file; nil where it is none.
+  /// The path of the endpoint's socket; nil for an endpoint that is no file.
   public static func path(of endpoint: String) -> String? {
     endpoint.hasPrefix("ipc://") ? String(endpoint.dropFirst(6)) : nil
   }

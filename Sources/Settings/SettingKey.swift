@@ -12,43 +12,34 @@ struct SettingKey: Sendable {
     case strings
   }
 
-  /// Names from the outside in. A namespace's name is one element, dots and all.
+  /// The names of the sections and then of the key. A namespace's name is one element, dots and all.
   let path: [String]
   let kind: Kind
   let standard: SettingValue
-  /// One line.
-  let doc: String
-  /// Never shown in a message.
+  /// What the key means: one line of the reference.
+  let meaning: String
+  /// Whether messages must not show the value.
   let isSecret: Bool
 
-  init(_ path: String, _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
-    self.init(path.split(separator: ".").map(String.init), kind, standard, doc, isSecret: isSecret)
-  }
-
-  init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ doc: String, isSecret: Bool = false) {
+  init(_ path: [String], _ kind: Kind, _ standard: SettingValue, _ meaning: String, isSecret: Bool) {
     self.path = path
     self.kind = kind
     self.standard = standard
-    self.doc = doc
+    self.meaning = meaning
     self.isSecret = isSecret
   }
 
-  /// As written in messages and after `--set`.
+  /// The key as it is written in messages and after `--set`.
   var name: String { path.joined(separator: ".") }
 
   var environmentName: String { Self.environmentName(path) }
 
-  /// `client.ping_interval` → `FANFARE_CLIENT_PING_INTERVAL`.
+  /// The variable for a key: `client.ping_interval` → `FANFARE_CLIENT_PING_INTERVAL`.
   static func environmentName(_ path: [String]) -> String {
     let letters = path.joined(separator: "_").uppercased().map { character in
       character.isASCII && (character.isLetter || character.isNumber) ? character : "_"
     }
     return "FANFARE_" + String(letters)
-  }
-
-  /// The same key in another place: how one table of options serves every namespace.
-  func moved(under prefix: [String]) -> SettingKey {
-    SettingKey(prefix + path, kind, standard, doc, isSecret: isSecret)
   }
 }
 
@@ -60,8 +51,15 @@ enum SettingValue: Sendable, Equatable {
   case strings([String])
 }
 
-func seconds(_ count: Int) -> Int { count * 1000 }
-func minutes(_ count: Int) -> Int { count * 60_000 }
-func hours(_ count: Int) -> Int { count * 3_600_000 }
 func kibibytes(_ count: Int) -> Int { count * 1024 }
 func mebibytes(_ count: Int) -> Int { count * 1024 * 1024 }
+
+extension Duration {
+  static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+  static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+
+  /// The duration in milliseconds, to which settings are exact.
+  var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

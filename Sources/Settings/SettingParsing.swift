@@ -1,6 +1,6 @@
 /// What is wrong with one value, without its place.
 struct SettingFault: Error, Equatable {
-  /// Follows the key's name: "is the number 25; write …".
+  /// What is wrong, as it follows the key's name: "is the number 25; write …".
   let message: String
 }
 
@@ -56,7 +56,7 @@ extension SettingKey {
     }
   }
 
-  /// What may be written, as an instruction.
+  /// An instruction that says which values the key takes: "write true or false".
   var expected: String {
     switch kind {
     case .bool: "write true or false"
@@ -100,7 +100,7 @@ extension SettingKey {
     }
   }
 
-  /// Escaped and cut: a value may hold anything, and a message goes to a terminal.
+  /// A value for a message, escaped and cut: a value may hold anything, and a message goes to a terminal.
   static func quote(_ text: String) -> String {
     var shown = text.unicodeScalars.prefix(60).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : String($0) }.joined()
     if text.unicodeScalars.count > 60 { shown += "…" }

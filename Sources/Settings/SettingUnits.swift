@@ -33,7 +33,7 @@ enum SettingUnits {
     return "\(bytes / unit.bytes)\(unit.unit)"
   }
 
-  /// Digits, then the rest. `Int` alone would also take a sign.
+  /// The number's digits, and what follows them. The digits are cut out first because `Int` would also take a sign.
   private static func split(_ text: String) -> (count: Int?, unit: String) {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     return (Int(digits), String(text.dropFirst(digits.count)))

@@ -33,15 +33,12 @@ extension Settings {
       SettingsOverrides.flags(overrides, namespaces: namespaces),
       SettingsOverrides.environment(environment, namespaces: namespaces), file,
     ]
-    let settings = SettingsReader(layers).settings(namespaces: namespaces)
+    var declare = SettingDeclarations(reading: layers)
+    let settings = Settings(&declare, namespaces: namespaces)
     var problems = layers.flatMap(\.problems)
     // A combination is judged only once each part is right: a typo in history_ttl should not also be told as a
     // history without an age.
-    if problems.isEmpty {
-      problems = SettingsRules.problems(settings) { name in
-        layers.lazy.compactMap { $0.entries[name]?.source }.first ?? .standard
-      }
-    }
+    if problems.isEmpty { problems = declare.problems + SettingsRules.problems(settings, channels: declare.channels) }
     guard problems.isEmpty else {
       throw SettingsError(problems: problems.sorted { $0.source.rank < $1.source.rank })
     }

@@ -4,7 +4,7 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
   public struct Problem: Sendable, Equatable, CustomStringConvertible {
     /// Where the value comes from.
     public var source: SettingSource
-    /// `client.ping_interval`; empty where the file as a whole is meant.
+    /// The key, such as `client.ping_interval`; empty where the file as a whole is meant.
     public var keyPath: String
     /// What is wrong and what to write instead.
     public var message: String
@@ -30,9 +30,9 @@ public struct SettingsError: Error, Sendable, Equatable, CustomStringConvertible
 
 /// Where a value was given. Later ones win: file, environment, flags.
 public enum SettingSource: Sendable, Equatable, CustomStringConvertible {
-  /// Nobody gave it.
+  /// Nobody gave the value: it is the default.
   case standard
-  /// - Parameter line: from 1.
+  /// - Parameter line: the key's line, counted from 1.
   case file(String, line: Int)
   case environment(variable: String)
   case flag
@@ -46,7 +46,7 @@ public enum SettingSource: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Order in a report: the file from top to bottom, then the rest.
+  /// The source's place in a report: the file from top to bottom, then environment, flags and defaults.
   var rank: (Int, Int) {
     switch self {
     case .file(_, let line): (0, line)

@@ -12,7 +12,7 @@ struct SettingsLayer {
   /// Namespaces in the order of the file, with the line of each.
   var namespaces: [(name: String, source: SettingSource)] = []
 
-  /// The file is not JSON: nothing else can be said of it, nor of what refers to it.
+  /// Whether the file is not JSON: then nothing else is said of it, nor of what refers to its namespaces.
   var isUnreadable = false
 
   init(name: String) { self.name = name }
@@ -31,7 +31,7 @@ struct SettingsLayer {
     }
   }
 
-  /// For a key that does not exist.
+  /// What is said of a key that does not exist.
   static func unknown(_ name: String, in section: String) -> String {
     let last = name.split(separator: ".").last.map(String.init) ?? name
     if let near = Suggestion.nearest(to: last, among: SettingTable.children(of: section)) {

@@ -30,7 +30,7 @@ enum SettingsOverrides {
   /// get names like ours: `FANFARE_SERVICE_HOST`, `FANFARE_SERVICE_PORT_WEBSOCKET`, `FANFARE_PORT_8000_TCP_ADDR`, and
   /// `FANFARE_PORT`, which Kubernetes alone sets to `tcp://10.0.0.1:8000`.
   ///
-  /// Exactly those: what is none of them and no setting is still a mistake.
+  /// Only variables of these forms are passed over: one that is none of them and no setting is still a mistake.
   static func isOfKubernetes(_ variable: String, _ value: String) -> Bool {
     let others =
       /FANFARE_(?:[A-Z0-9]+_)*(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)/
@@ -53,7 +53,7 @@ enum SettingsOverrides {
     return layer
   }
 
-  /// For an option that no namespace has.
+  /// What is said of an option that no namespace has.
   static func unknownOption(_ name: String) -> String {
     let options = SettingTable.channelOptions.map(\.name)
     guard let near = Suggestion.nearest(to: name, among: options) else {

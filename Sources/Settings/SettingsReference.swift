@@ -43,7 +43,7 @@ public enum SettingsReference {
 
   private static var sections: [(String, [SettingKey])] {
     var sections: [(String, [SettingKey])] = []
-    for key in SettingTable.keys where key.path[0] != "channel" {
+    for key in SettingTable.keys where key.path[0] != ChannelSection.name {
       if sections.last?.0 == key.path[0] {
         sections[sections.count - 1].1.append(key)
       } else {
@@ -61,7 +61,7 @@ public enum SettingsReference {
       case (_, true): "empty"
       default: "`\(standard)`"
       }
-    return "| `\(key.name)` | \(kind(key)) | \(shown) | \(key.doc) |\n"
+    return "| `\(key.name)` | \(kind(key)) | \(shown) | \(key.meaning) |\n"
   }
 
   private static func kind(_ key: SettingKey) -> String {
@@ -99,7 +99,9 @@ extension Settings {
         rest = rest.dropFirst(group.count)
       }
     }
-    if keys.first?.path.first == "without_namespace" { lines.append("\(inner)\"namespaces\": []") }
+    if keys.first?.path.first == ChannelSection.withoutNamespace {
+      lines.append("\(inner)\"\(ChannelSection.namespaces)\": []")
+    }
     return "{\n" + lines.joined(separator: ",\n") + "\n\(indent)}"
   }
 

@@ -15,7 +15,7 @@ enum Suggestion {
       .candidate
   }
 
-  /// `pingInterval`, `ping-interval` and `PING_INTERVAL` are one word.
+  /// The word in small letters without separators: `pingInterval`, `ping-interval` and `PING_INTERVAL` are one word.
   private static func plain(_ word: String) -> String {
     String(word.prefix(100).lowercased().filter { $0 != "_" && $0 != "-" })
   }

@@ -13,12 +13,12 @@ struct ZeroMQEndpoint {
   /// Longest path of a Unix socket that systems take, in bytes.
   static let maximumPathBytes = 107
 
-  /// True where only this machine reaches it.
+  /// Whether only this machine reaches the endpoint.
   let isLocal: Bool
-  /// True where nobody but this very process reaches it.
+  /// Whether nobody but this very process reaches the endpoint.
   private(set) var isInProcess = false
 
-  /// Nil where the text is no endpoint.
+  /// - Returns: nil where the text is no endpoint.
   init?(_ text: String) {
     if text.hasPrefix("ipc://") {
       let path = text.dropFirst(6)
@@ -47,7 +47,7 @@ struct ZeroMQEndpoint {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int(text).map { (1...65535).contains($0) } == true
   }
 
-  /// All of 127.0.0.0/8 and nothing that only begins like it.
+  /// Whether a host is this machine: `localhost`, `::1`, and all of 127.0.0.0/8, but no name that only begins like it.
   static func isLoopback(_ host: Substring) -> Bool {
     if host == "localhost" || host == "[::1]" || host == "::1" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -184,14 +184,14 @@ import NIOCore
       return fail(.unexpectedMessage, "a message breaks off")
     }
     switch type {
-    case ContentType.applicationData: return take(text)
+    case ContentType.applicationData: return read(text)
     case ContentType.alert: return takeAlert(text)
     case ContentType.handshake: return takeMessage(text)
     default: return fail(.unexpectedMessage, "a record has an unknown type")
     }
   }
 
-  private func take(_ text: ByteBuffer) -> Event? {
+  private func read(_ text: ByteBuffer) -> Event? {
     if text.readableBytes > 0 {
       emptyRecords = 0
       return .data(text)

@@ -40,7 +40,7 @@ public final class FileKeyVault: KeyVault {
   ///   - whenPrepared: called on the vault's thread when keys that were asked for are on the disk, or with the reason
   ///     why they are not.
   public init(
-    folder: String, rules: StateRules = StateRules(),
+    folder: String, rules: StateRules,
     whenPrepared: @escaping @Sendable (KeyVaultError?) -> Void = { _ in }
   ) throws(VaultFault) {
     self.whenPrepared = whenPrepared
@@ -111,7 +111,7 @@ public final class FileKeyVault: KeyVault {
   }
 
   /// Waits until the vault's thread has done all that it was given.
-  public func settle() { thread.sync {} }
+  public func waitUntilIdle() { thread.sync {} }
 
   private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
 

@@ -41,11 +41,14 @@ public struct TrustedClock: Sendable {
 
   public struct Rules: Sendable, Equatable {
     /// By how much the two clocks may part within a day, in milliseconds.
-    public var maximumStep: Int64 = 600_000
+    public var maximumStep: Int64
     /// After a restart of the machine its clock counts, whatever it shows.
-    public var trustsRestarts = false
+    public var trustsRestarts: Bool
 
-    public init() {}
+    public init(maximumStep: Int64, trustsRestarts: Bool) {
+      self.maximumStep = maximumStep
+      self.trustsRestarts = trustsRestarts
+    }
   }
 
   /// The last time that was trusted, for the next process.
@@ -101,8 +104,8 @@ public struct TrustedClock: Sendable {
 
   /// - Parameters:
   ///   - mark: of the process before; nil: there was none, and the machine's clock counts.
-  ///   - bootID: names the machine's current start, as in ``Mark/bootID``.
-  public init(_ reading: Reading, bootID: String, after mark: Mark?, rules: Rules = Rules()) {
+  ///   - bootID: of the machine's start, as in ``Mark/bootID``.
+  public init(_ reading: Reading, bootID: String, after mark: Mark?, rules: Rules) {
     self.rules = rules
     let now = Moment(wall: reading.wall, boot: reading.boot)
     (anchor, last) = (now, now)

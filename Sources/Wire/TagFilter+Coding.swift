@@ -4,7 +4,7 @@ private enum FilterKind: UInt8 {
 }
 
 extension TagFilter: ByteEncodable {
-  func write(to sink: inout some BackboneSink) {
+  func write(to sink: inout some ByteSink) {
     switch self {
     case .all(let filters): Self.write(.all, filters, to: &sink)
     case .any(let filters): Self.write(.any, filters, to: &sink)
@@ -35,13 +35,13 @@ extension TagFilter: ByteEncodable {
     }
   }
 
-  private static func write(_ kind: FilterKind, _ filters: [TagFilter], to sink: inout some BackboneSink) {
+  private static func write(_ kind: FilterKind, _ filters: [TagFilter], to sink: inout some ByteSink) {
     sink.write(byte: kind.rawValue)
     sink.write(UInt64(filters.count))
     for filter in filters { filter.write(to: &sink) }
   }
 
-  private static func write(_ kind: FilterKind, _ key: String, _ value: String, to sink: inout some BackboneSink) {
+  private static func write(_ kind: FilterKind, _ key: String, _ value: String, to sink: inout some ByteSink) {
     sink.write(byte: kind.rawValue)
     sink.write(key)
     sink.write(value)

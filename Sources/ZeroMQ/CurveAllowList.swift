@@ -5,7 +5,7 @@
 /// Build the list before the servers, as the first participant, so that it is closed last: where no list answers,
 /// libzmq
 /// lets every client in.
-public final class CurveAllowList: LoopParticipant {
+public final class CurveAllowList: BackboneParticipant {
   /// A set of clients, as a server refers to it. Only a list makes one: a server that asks for clients to be checked
   /// cannot be built while nothing would check them.
   public struct Domain: Sendable {
@@ -23,7 +23,7 @@ public final class CurveAllowList: LoopParticipant {
 
   /// - Parameter clients: who may connect, by domain: a name of your choice, not empty.
   public convenience init(
-    _ clients: [String: Set<Curve.PublicKey>], in context: Context, on loop: Loop
+    _ clients: [String: Set<Curve.PublicKey>], in context: Context, on loop: BackboneLoop
   ) throws(ZeroMQError) {
     let named = clients.mapValues { keys in Dictionary(uniqueKeysWithValues: keys.map { ($0, "") }) }
     try self.init(named: named, in: context, on: loop)
@@ -31,7 +31,7 @@ public final class CurveAllowList: LoopParticipant {
 
   /// - Parameter clients: who may connect, by domain, and under which name what they send is known (``Message/user``).
   public init(
-    named clients: [String: [Curve.PublicKey: String]], in context: Context, on loop: Loop
+    named clients: [String: [Curve.PublicKey: String]], in context: Context, on loop: BackboneLoop
   ) throws(ZeroMQError) {
     var binary: [[UInt8]: [[UInt8]: String]] = [:]
     for (domain, keys) in clients {

@@ -83,11 +83,11 @@ public final class Poller {
 
   /// Watches for other events from now on, in the rest of the round at hand too; an empty set pauses the socket.
   public func setEvents(_ events: Events, for registration: Registration) {
-    if holds(registration) { slots[registration.index].interest = events }
+    if contains(registration) { slots[registration.index].interest = events }
   }
 
   public func remove(_ registration: Registration) {
-    guard holds(registration) else { return }
+    guard contains(registration) else { return }
     if let descriptor = slots[registration.index].core?.descriptor {
       _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     }
@@ -114,7 +114,7 @@ public final class Poller {
   /// What the socket is ready for now, as far as can be known without looking at the descriptors; empty for a socket
   /// that is closed or removed.
   public func ready(_ registration: Registration) -> Events {
-    holds(registration) ? ask(registration.index) : []
+    contains(registration) ? ask(registration.index) : []
   }
 
   private func look(timeoutMilliseconds: Int) throws(ZeroMQError) {
@@ -159,7 +159,7 @@ public final class Poller {
     }
   }
 
-  private func holds(_ registration: Registration) -> Bool {
+  private func contains(_ registration: Registration) -> Bool {
     slots.indices.contains(registration.index) && slots[registration.index].serial == registration.serial
   }
 

@@ -57,14 +57,6 @@ public struct Socket: ~Copyable {
     core.noteEndpoint(endpoint)
   }
 
-  public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
-    guard unsafe zmq_unbind(core.handle, endpoint) == 0 else { throw .last(.unbind, endpoint) }
-  }
-
-  public borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
-    guard unsafe zmq_disconnect(core.handle, endpoint) == 0 else { throw .last(.disconnect, endpoint) }
-  }
-
   /// SUB: also receive messages that begin with `prefix`. XSUB and XPUB peers send `0x01` + topic instead.
   public borrowing func subscribe(to prefix: [UInt8]) throws(ZeroMQError) {
     try core.set(ZMQ_SUBSCRIBE, prefix, "subscribe")

@@ -47,8 +47,8 @@ public struct SocketMonitor: ~Copyable {
   }
 
   /// Calls `handler` in each round of the loop in which events wait; it reads them with ``next()``.
-  public borrowing func watch<Participant: LoopParticipant>(
-    on loop: Loop, for participant: Participant, _ handler: @escaping (Participant, Poller.Events) -> Void
+  public borrowing func watch<Participant: BackboneParticipant>(
+    on loop: BackboneLoop, for participant: Participant, _ handler: @escaping (Participant, Poller.Events) -> Void
   ) -> Poller.Registration {
     loop.watch(pair, for: participant, handler)
   }

@@ -69,13 +69,6 @@ extension Socket {
   }
 }
 
-extension Socket {
-  /// Sets what is not nil. Most options count only for a `bind` or `connect` that comes later.
-  public borrowing func apply(_ options: Options) throws(ZeroMQError) {
-    try options.apply(to: core)
-  }
-}
-
 extension Socket.Options {
   func apply(to core: SocketCore) throws(ZeroMQError) {
     try core.apply(ZMQ_LINGER, lingerMilliseconds, "lingerMilliseconds")

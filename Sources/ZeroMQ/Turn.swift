@@ -13,7 +13,7 @@ import Synchronization
 final class Turn: Sendable {
   /// The loop, which only the holder of the mutex touches: that is why it may go from thread to thread.
   private struct Held: @unchecked Sendable {
-    var loop: Loop?
+    var loop: BackboneLoop?
   }
 
   private let held = Mutex(Held())
@@ -23,7 +23,7 @@ final class Turn: Sendable {
   var hasNews: Bool { news.load(ordering: .sequentiallyConsistent) }
 
   /// From here on posters may run the loop.
-  func open(_ loop: Loop) { held.withLock { $0.loop = loop } }
+  func open(_ loop: BackboneLoop) { held.withLock { $0.loop = loop } }
 
   /// From here on the loop's thread alone runs it.
   func close() { held.withLock { $0.loop = nil } }

@@ -13,8 +13,6 @@ public struct ZeroMQError: Error, Equatable, Sendable {
     case getOption = "read the ZeroMQ option"
     case bind = "bind to"
     case connect = "connect to"
-    case unbind = "unbind from"
-    case disconnect = "disconnect from"
     case send = "send a ZeroMQ message"
     case receive = "receive a ZeroMQ message"
     case allocate = "allocate a ZeroMQ message"
@@ -106,7 +104,7 @@ extension ZeroMQError: CustomStringConvertible {
       return "permission denied; check who owns the path, or choose a port above 1023."
     case (.tooManyOpen, _):
       return "out of descriptors or sockets; raise the limit of open files (ulimit -n) or the context's maxSockets."
-    case (.invalid, .bind), (.invalid, .connect), (.invalid, .unbind), (.invalid, .disconnect):
+    case (.invalid, .bind), (.invalid, .connect):
       return "that is no endpoint; write it like tcp://127.0.0.1:7000, ipc:///run/fanfare.sock or inproc://name."
     case (.invalid, .readKey):
       return "a CURVE key is 40 characters of Z85; generate a pair and copy it whole."

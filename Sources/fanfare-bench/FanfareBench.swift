@@ -12,11 +12,12 @@ struct FanfareBench: ParsableCommand {
       fanfare-bench scenarios
       fanfare-bench run fanout
       fanfare-bench run fanout --peers fanfare,floor,nats --json fanout.json --html fanout.html
+      fanfare-bench compare before.json after.json
 
       benchmarks/README.md says what is measured and how to read it.
       """,
     subcommands: [
-      RunCommand.self, ReportCommand.self, ScenariosCommand.self, MicroCommand.self, WorkerCommand.self,
-      FloorCommand.self, ZeroMQPeerCommand.self,
+      RunCommand.self, CompareCommand.self, ReportCommand.self, ScenariosCommand.self, MicroCommand.self,
+      WorkerCommand.self, FloorCommand.self, ZeroMQPeerCommand.self,
     ])
 }

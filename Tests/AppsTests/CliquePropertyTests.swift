@@ -240,7 +240,7 @@ struct CliquePropertyTests {
     #expect(person.blocked == (sight == .blocked ? [other] : []))
     #expect(pair.waiting.count <= 3)
     #expect(pair.waiting.isEmpty == (pair.state.asker == nil))
-    #expect(pair.settled(scene.now) == pair)
+    #expect(pair.advanced(to: scene.now) == pair)
   }
 
   // MARK: Bad input

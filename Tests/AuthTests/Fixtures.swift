@@ -128,3 +128,23 @@ extension TestClock {
     return try JWTVerifier(configuration, now: { self.now }, logger: silentLogger)
   }
 }
+
+// What these tests run with where they say nothing else. In the server it comes from the settings.
+
+extension VerifierConfiguration {
+  /// Each key that is not named is missing; nothing but keys is checked that is not named.
+  init(
+    hmacSecret: String? = nil, rsaPublicKey: String? = nil, ecdsaPublicKey: String? = nil,
+    ed25519PublicKey: String? = nil, keySets: [KeySetSource] = [], audience: String? = nil, issuer: String? = nil
+  ) {
+    self.init(
+      hmacSecret: hmacSecret, rsaPublicKey: rsaPublicKey, ecdsaPublicKey: ecdsaPublicKey,
+      ed25519PublicKey: ed25519PublicKey, keySets: keySets, audience: audience, issuer: issuer, requiresExpiry: false,
+      maximumLifetime: nil)
+  }
+}
+
+extension KeySetSource {
+  /// Read again after an hour.
+  init(_ location: Location) { self.init(location, timeToLive: 3600, maximumAge: nil) }
+}

@@ -18,7 +18,8 @@ struct KeySetTests {
     _ url: String, timeToLive: Int64 = 3600, minimumRefreshInterval: Int64 = 10, timeout: Duration = .seconds(600)
   ) -> KeySetSource {
     KeySetSource(
-      .url(url), timeToLive: timeToLive, minimumRefreshInterval: minimumRefreshInterval, timeout: timeout)
+      .url(url), timeToLive: timeToLive, maximumAge: nil, minimumRefreshInterval: minimumRefreshInterval,
+      timeout: timeout)
   }
 
   private func withServer<R>(_ answer: LocalServer.Answer, _ body: (LocalServer) async throws -> R) async throws -> R {

@@ -33,11 +33,46 @@ struct CoordinatorRulesTests {
   @Test("What is lost, doubled, out of order, refused, unsent or disconnected is a fault each")
   func counts() {
     #expect(faults { $0.report?.groups[0].lost = 1 } == ["1 of 1000 deliveries were lost"])
+    #expect(
+      faults { $0.report?.groups[0].lostBefore = 2 } == ["2 deliveries of what was published before it were lost"])
+    let refused = faults {
+      $0.report?.groups[0].lost = 1
+      $0.report?.groups[0].refused = 1
+    }
+    #expect(refused.first == "1 of 1000 deliveries were lost, those of refused publications among them")
     #expect(faults { $0.report?.groups[0].duplicated = 2 } == ["2 deliveries came twice"])
     #expect(faults { $0.report?.groups[0].misordered = 3 } == ["3 deliveries came out of order"])
     #expect(faults { $0.report?.groups[0].refused = 4 } == ["the server refused 4 publications"])
     #expect(faults { $0.report?.groups[0].published = 9 } == ["1 publications never went out"])
     #expect(faults { $0.report?.disconnected = 5 } == ["the server disconnected 5 clients"])
+  }
+
+  @Test("A generator that read late is told from a server that sent late, where the kernel stamped")
+  func readLate() {
+    func remarks(kernel: UInt64?, read: UInt64) -> [String] {
+      var report = Sample.report(latency: [read])
+      report.groups[0].kernel = kernel.map { Sample.histogram([$0]) }
+      return TurnRules.remarks(of: report, Sample.scenario())
+    }
+    #expect(remarks(kernel: nil, read: 40_000_000) == [])
+    #expect(remarks(kernel: 39_000_000, read: 40_000_000) == [])
+    #expect(remarks(kernel: 1_000, read: 900_000) == [])
+    #expect(
+      remarks(kernel: 2_000_000, read: 40_000_000).first?.hasPrefix("the generator read late: p99 is 2.00 ms") == true)
+  }
+
+  @Test("What neither server nor generator used of the machine is said where it is much")
+  func others() {
+    func note(busy: Double) -> String? {
+      // Half a second of the server's and half a second of the generator's in two seconds on two cores: a quarter.
+      var turn = Sample.turn("fanfare", 1, cpu: 0.5)
+      let core = MachineUse.Core(number: 0, busy: busy, interrupts: 0, stolen: 0)
+      turn.machine = MachineUse(cores: [core, core], serverCores: [])
+      return TurnRules.others(in: turn)
+    }
+    #expect(note(busy: 0.45) == nil)
+    #expect(note(busy: 0.75)?.hasPrefix("50.0 % of all cores were used by neither server nor generator") == true)
+    #expect(TurnRules.others(in: Sample.turn("fanfare", 1, cpu: 0.5)) == nil)
   }
 
   @Test("A turn fails by loss and by having no report, and not by a busy generator")

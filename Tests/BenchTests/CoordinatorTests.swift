@@ -91,13 +91,20 @@ struct CoordinatorTests {
       [FakePeer(name: "a", journal: journal), absent, FakePeer(name: "b", journal: journal)], worker, workers: 2)
     coordinator.scenario.turns = 2
     let result = try coordinator.run()
-    #expect(result.turns.map { "\($0.peer)\($0.number)" } == ["a1", "b1", "a2", "b2"])
-    let round = ["start a", "stop a", "start b", "stop b"]
-    #expect(journal.all == round + round)
+    #expect(result.turns.map { "\($0.peer)\($0.number)" } == ["a1", "b1", "b2", "a2"])
+    let (first, second) = (["start a", "stop a"], ["start b", "stop b"])
+    #expect(journal.all == first + second + second + first)
+    #expect(result.order == [["a", "b"], ["b", "a"]])
     #expect(result.skipped == ["c": "it is not installed."])
     #expect(result.peers.map(\.name) == ["a", "b"])
     #expect(result.turns.allSatisfy { $0.isValid && $0.connect?.connections == 6 && $0.report?.delivered == 20 })
     #expect(worker.identifiers.count == 8 && worker.areAllGone)
+  }
+
+  @Test("Each peer begins a round as often as any other")
+  func order() {
+    #expect((1...4).map { Coordinator.order(["a", "b", "c"], round: $0).joined() } == ["abc", "bca", "cab", "abc"])
+    #expect(Coordinator.order([String](), round: 2) == [])
   }
 
   @Test("A worker that ends amid a turn fails it, ends the run, and leaves neither server nor worker behind")

@@ -127,8 +127,57 @@ struct FloorTests {
     #expect(error?.description.contains("969 connections need more open files than the limit of 1000") == true)
   }
 
-  @Test("Acknowledgements that a publisher does not read stay owed, and none is lost or made up")
-  func owed() throws {
+  @Test("What acknowledges a publication is as long as Fanfare's answer")
+  func replies() {
+    #expect(FloorReply.json.contentSize == 24 && FloorReply.protobuf.contentSize == 6)
+    for reply in FloorReply.allCases {
+      #expect(reply.frames.count == reply.frameSize * FloorReply.repeated)
+      #expect(Array(reply.frames.prefix(2)) == [0x82, UInt8(reply.contentSize)])
+    }
+  }
+
+  @Test("Both formats are acknowledged, each publication once", arguments: ["json", "protobuf"])
+  func formats(_ format: String) async throws {
+    let floor = try FloorRunner()
+    let report = try await WorkerRunner.run(.sample(.sample(), to: floor.url, dialect: "floor", format: format))
+    #expect(report.groups.first?.isWhole == true && report.groups.first?.unanswered == 0)
+    #expect(report.acknowledged.count == 80)
+  }
+
+  @Test("The kernel's stamps are recorded beside the readings, and are never later")
+  func stamps() async throws {
+    let floor = try FloorRunner()
+    var plan = WorkerPlan.sample(.sample(), to: floor.url, dialect: "floor")
+    plan.stampsArrivals = true
+    let report = try await WorkerRunner.run(plan)
+    let group = try #require(report.groups.first)
+    let kernel = try #require(group.kernel)
+    #expect(group.isWhole)
+    // The kernel begins with stamping a moment after it was asked to.
+    #expect(kernel.count > 0 && kernel.count <= group.latency.count)
+    #expect(kernel.value(at: 1) <= group.latency.value(at: 1))
+    #expect(try #require(report.reading).count > 0)
+    plan.stampsArrivals = false
+    let without = try await WorkerRunner.run(plan)
+    #expect(without.groups.first?.kernel == nil && without.reading == nil)
+  }
+
+  @Test("A stamp is told by the clock that the bench measures by, and is no later than the reading")
+  func clocks() {
+    let stamps = ArrivalStamps()
+    let (before, lead, after) = (linuxNow(), linuxio_realtime_lead(), linuxNow())
+    let wall = UInt64(bitPattern: Int64(before) + lead)
+    // The lead is found anew each time, to within the time that two looks at a clock take.
+    let told = stamps.arrival(wall, readAt: after)
+    #expect(told <= after && told + 100_000_000 >= before)
+    #expect(stamps.arrival(wall + 3_600_000_000_000, readAt: after) == after)
+    #expect(stamps.arrival(0, readAt: after) == 0)
+  }
+
+  @Test(
+    "Acknowledgements that a publisher does not read stay owed, and none is lost or made up",
+    arguments: FloorReply.allCases)
+  func owed(_ reply: FloorReply) throws {
     let floor = try FloorRunner()
     let address = try ServerAddress(floor.url)
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -159,15 +208,17 @@ struct FloorTests {
       }
       return bytes
     }
-    try say(Array("GET /publish HTTP/1.1\r\nSec-WebSocket-Key: x\r\n\r\n".utf8))
+    try say(Array("GET \(reply.path) HTTP/1.1\r\nSec-WebSocket-Key: x\r\n\r\n".utf8))
     var head = ""
     while !head.hasSuffix("\r\n\r\n") { head.unicodeScalars.append(Unicode.Scalar(try hear(1)[0])) }
     // To a channel that nobody reads: a mask of zeros, a name of one letter, no content.
     let publication: [UInt8] = [0x82, 0x83, 0, 0, 0, 0, 0, 1, 0x61]
-    let count = 400_000
+    let count = 200_000
     try say([UInt8]((0..<count).flatMap { _ in publication }))
-    let answers = try hear(count * 2)
-    #expect(answers.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? 0x82 : 0x00) })
+    let size = reply.frameSize
+    let answers = try hear(count * size)
+    let frame = Array(reply.frames.prefix(size))
+    #expect((0..<count).allSatisfy { answers[($0 * size)..<(($0 + 1) * size)].elementsEqual(frame) })
     // No more than were published.
     try say([0x88, 0x80, 0, 0, 0, 0])
     var rest: UInt8 = 0

@@ -58,4 +58,34 @@ struct MachineSamplerTests {
     #expect(machine.pinned(to: [0, 1]).serverCores == [0] && machine.pinned(to: [0, 1]).generatorCores == [1])
     #expect(machine.pinned(to: [0, 1, 2]).generatorCores == [1, 2])
   }
+
+  @Test("What all cores did is told by core: busy, in interrupts, stolen; a disk that is waited for is idle time")
+  func machine() throws {
+    let before = MachineSampler.parse(
+      "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 100 0 50 1000 10 5 5 0 0 0\ncpu1 0 0 0 500 0 0 0 0 0 0\nintr 1 2\n")
+    let after = MachineSampler.parse(
+      "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 130 10 60 1010 20 10 15 15 99 0\ncpu1 0 0 0 600 0 0 0 0 0 0\nctxt 9\n")
+    let use = try #require(MachineSampler.use(from: before, to: after, serverCores: [0]))
+    // Of 100 ticks: 30 user, 10 nice, 10 system, 15 interrupts, 15 stolen, 20 idle. Guests stand in user already.
+    #expect(
+      use.cores == [
+        MachineUse.Core(number: 0, busy: 0.65, interrupts: 0.15, stolen: 0.15),
+        MachineUse.Core(number: 1, busy: 0, interrupts: 0, stolen: 0),
+      ])
+    #expect(use.mean { $0.busy } == 0.325 && use.serverMean { $0.busy } == 0.65)
+    #expect(MachineSampler.use(from: before, to: before, serverCores: []) == nil)
+    #expect(MachineSampler.use(from: [:], to: after, serverCores: []) == nil)
+  }
+
+  @Test("Counters that go back count as standing still, and a core that came or went is left out")
+  func machineOddities() throws {
+    let before = MachineSampler.parse("cpu0 10 0 0 100 9 0 0 0\ncpu1 1 0 0 1 0 0 0 0\n")
+    let after = MachineSampler.parse("cpu0 20 0 0 110 8 0 0 0\ncpu2 1 0 0 1 0 0 0 0\ncpu3 1 2\n")
+    let use = try #require(MachineSampler.use(from: before, to: after, serverCores: []))
+    #expect(use.cores.map(\.number) == [0] && use.serverMean { $0.busy } == nil)
+    #expect((0.5...0.53).contains(use.cores[0].busy))
+  }
+
+  @Test("This machine's cores are known")
+  func thisMachine() { #expect(MachineSampler.sample().count >= 1) }
 }

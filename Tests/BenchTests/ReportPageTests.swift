@@ -16,11 +16,60 @@ struct ReportPageTests {
     #expect(lines[0] == "sample: A <made-up> run.")
     #expect(lines[1] == "1 × 100, 50/s of 128 B; 2 s after 1 s; 3 turns; json")
     #expect(lines[2] == "Processor <&>, 2 cores, 8.00 GiB, Linux 6; server on 0, generator on 1")
-    #expect(lines[3] == "median of turns            fanfare     floor")
-    #expect(lines[5] == "CPU per delivery           3.50 µs   3.00 µs")
-    #expect(text.contains("\nCPU per delivery       1.50× (1.00–2.00)\n"))
+    #expect(words(lines[3]) == "median (valid/measured turns) fanfare floor")
+    #expect(words(lines[5]) == "CPU per delivery 3.50 µs (2/3) 3.00 µs (3/3)")
+    #expect(lines.map(words).contains("CPU per delivery 1.50× (1.00–2.00; 2/3)"))
     #expect(text.contains("INVALID fanfare, turn 3: the generator was <late>"))
     #expect(text.contains("nats was skipped: it is not installed."))
+  }
+
+  private func words(_ line: String) -> String { line.split(separator: " ").joined(separator: " ") }
+
+  @Test("Every figure says of how many valid turns it is, in the table, on the page and in JSON")
+  func validity() throws {
+    let result = Sample.delivery
+    let summary = Summary(result)
+    let (text, page) = (TextReport.render(result), HTMLReport.render([result]))
+    for row in summary.rows {
+      for (peer, figure) in row.figures {
+        let told = "\(figure.told(row.metric.quantity)) (\(peer == "fanfare" ? "2/3" : "3/3"))"
+        #expect(text.contains(told) && page.contains(told), "\(row.metric.label)")
+      }
+    }
+    #expect(page.contains("valid turns: fanfare 2 of 3, floor 3 of 3"))
+    let data = try JSONEncoder().encode(ResultFigures(result))
+    let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    let figures = try #require(object["figures"] as? [[String: Any]])
+    #expect(figures.count == summary.rows.reduce(0) { $0 + $1.figures.count })
+    for figure in figures {
+      #expect(figure["validTurns"] as? Int == (figure["peer"] as? String == "fanfare" ? 2 : 3))
+      #expect(figure["measuredTurns"] as? Int == 3)
+    }
+  }
+
+  @Test("A peer without a valid turn has figures of none")
+  func doubtful() throws {
+    var result = Sample.delivery
+    for index in result.turns.indices { result.turns[index].faults = ["it was late"] }
+    #expect(TextReport.render(result).contains("3.00 µs (0/3)"))
+    #expect(TextReport.render(result).contains("fanfare (!)"))
+  }
+
+  @Test("Order of turns, commit, settings and command stand in the table, on the page and in JSON")
+  func circumstances() throws {
+    var result = Sample.delivery
+    result.commit = "0123456789ab-dirty"
+    result.turns.swapAt(2, 3)
+    let order = "fanfare floor, floor fanfare, fanfare floor"
+    for text in [TextReport.render(result), HTMLReport.render([result])] {
+      for part in [order, "0123456789ab-dirty", "a.b=1", "fanfare-bench run sample"] {
+        #expect(text.contains(part), "\(part)")
+      }
+    }
+    let data = try JSONEncoder().encode(ResultFigures(result))
+    let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    #expect(
+      object["order"] as? [[String]] == [["fanfare", "floor"], ["floor", "fanfare"], ["fanfare", "floor"]])
   }
 
   @Test("A ramp's table names the knee")
@@ -52,7 +101,7 @@ struct ReportPageTests {
     for text in [
       "Last subscriber against N: sample", "Latency by percentile", "Latency over time: fanfare", "CPU per delivery",
       "Throughput against p99", "class=\"ring", "the generator was &lt;late&gt;", "Processor &lt;&amp;&gt;", "a.b=1",
-      "fanfare-bench run sample", "nats", "1.50× (1.00–2.00)", "99.9 %",
+      "fanfare-bench run sample", "nats", "1.50× (1.00–2.00; 2/3)", "99.9 %",
     ] where text != "99.9 %" {
       #expect(page.contains(text), "\(text)")
     }
@@ -93,6 +142,8 @@ struct ReportPageTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appendingPathComponent("result.json").path
     try Sample.delivery.write(to: path)
+    let written = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(written.contains(#""figures":[{"#) && written.contains(#""command":"fanfare-bench run sample""#))
     let read = try RunResult.read(from: path)
     #expect(TextReport.render(read) == TextReport.render(Sample.delivery))
     #expect(read.turns[0].report?.groups[0].latency == Sample.delivery.turns[0].report?.groups[0].latency)

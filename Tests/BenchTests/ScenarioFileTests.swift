@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Bench
@@ -142,6 +143,56 @@ struct ScenarioFileTests {
     var one = try ScenarioFile.load("rooms-one")
     one.groups[0].publishers = 50
     #expect(try one.groups == ScenarioFile.load("rooms").groups)
+  }
+
+  @Test("What is built in is benchmarks/scenarios, byte by byte; `make scenarios` makes it anew")
+  func builtIn() throws {
+    let folder = ServerProcess.repository.appending(path: "benchmarks/scenarios").path
+    #expect(try ScenarioFile.all().map(\.name) == ScenarioFile.all(in: folder).map(\.name))
+    for (name, _) in try ScenarioFile.all(in: folder) {
+      #expect(try ScenarioFile.text(of: name) == ScenarioFile.text(of: name, in: folder), "\(name)")
+    }
+  }
+
+  @Test("A folder of one's own is used in place of what is built in")
+  func folder() async throws {
+    try await withTemporaryDirectory { folder in
+      try Data(Self.least.utf8).write(to: folder.appending(path: "mine.json"))
+      #expect(try ScenarioFile.all(in: folder.path).map(\.name) == ["mine"])
+      #expect(try ScenarioFile.load("mine", in: folder.path).groups[0].rate == 10)
+      #expect(try ScenarioFile.text(of: "mine", in: folder.path) == Data(Self.least.utf8))
+      #expect(throws: BenchError.self) { try ScenarioFile.load("fanout", in: folder.path) }
+      let nowhere = folder.appending(path: "nowhere").path
+      #expect(throws: BenchError.self) { try ScenarioFile.all(in: nowhere) }
+    }
+  }
+
+  private func made(_ overrides: [String]) -> Result<Scenario, BenchError> {
+    Result { () throws(BenchError) in
+      var parsed: [ScenarioFile.Override] = []
+      for text in overrides { parsed.append(try ScenarioFile.Override(text)) }
+      return try ScenarioFile.made(of: parsed)
+    }
+  }
+
+  @Test("Without a file the numbers that are given make a scenario, and the rules are those of files")
+  func madeUp() throws {
+    let scenario = try made([
+      "groups.0.channels=100", "groups.0.subscribers=20", "groups.0.publishers=10", "groups.0.rate=1000",
+      "groups.0.payload=256", "turns=3",
+    ]).get()
+    let group = scenario.groups[0]
+    #expect(scenario.name == "ad-hoc" && scenario.groups.count == 1 && scenario.turns == 3)
+    #expect((group.channels, group.subscribers, group.publishers) == (100, 20, 10))
+    #expect(group.rate == 1000 && group.payload == 256)
+    #expect(try made(["measure=connect", "groups.0.subscribers=500"]).get().measure == .connect)
+    func failure(_ overrides: [String]) -> String {
+      if case .failure(let error) = made(overrides) { error.description } else { "none" }
+    }
+    #expect(failure(["groups.0.rate=1", "groups.0.payload=35"]).hasPrefix("the command line: \"groups.0.payload\""))
+    #expect(failure(["groups.0.rate=1", "groups.0.publishers=2"]).contains("2 publishers for 1 channels"))
+    #expect(failure(["groups.0.subscribers=9"]).contains("(--rate)"))
+    #expect(failure(["turns=3"]).contains("name a scenario"))
   }
 
   @Test("A scenario that does not exist is told with one that does")

@@ -194,6 +194,25 @@ struct TemplateDialectTests {
     #expect(report.remarks == [])
   }
 
+  @Test("Of a server that delivers nothing, as much is lost as was expected, and what the warm-up lost is told apart")
+  func deaf() async throws {
+    let server = try LineServer(answers: false)
+    defer { server.stop() }
+    var plan = WorkerPlan.sample(.sample(), to: server.url, dialect: TemplateDialect.name)
+    // The server knows no such word: nobody is subscribed.
+    plan.target.templates = MessageTemplates(sub: "X %C", pub: "P %C %P")
+    plan.patience = 2
+    let report = try await WorkerRunner.run(plan)
+    let group = try #require(report.groups.first)
+    #expect(group.expected == 400 && group.lost == 400 && group.lostBefore == 100)
+    var turn = Sample.turn("url", 1, cpu: 0.1)
+    turn.report = report
+    #expect(
+      TurnRules.faults(of: turn, plan.scenario).prefix(2) == [
+        "400 of 400 deliveries were lost", "100 deliveries of what was published before it were lost",
+      ])
+  }
+
   @Test("A server that does not confirm what it was to confirm is told of in a sentence")
   func silent() async throws {
     let server = try LineServer(answers: false)

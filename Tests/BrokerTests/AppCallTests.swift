@@ -1,5 +1,6 @@
 import Apps
 import Log
+import TestSupport
 import Testing
 import Wire
 

@@ -302,7 +302,7 @@ struct AppHostTests {
     var records = Sequencer(position: StreamPosition(epoch: "e", offset: 0))
     for number in 0..<10_000 as Range<UInt64> {
       _ = records.peek()
-      records.taken()
+      records.begin()
       admissions.add("user-\(number)", to: TinyApp.chat, upon: records)
       records.completed(offset: number + 1)
     }
@@ -385,7 +385,7 @@ struct AppHostTests {
       #expect(page.publications.map(\.tags) == Array(repeating: ["colour": "red"], count: count))
       let since = StreamPosition(epoch: "disk", offset: 0)
       let member = ClientInfo(user: viewer, client: "c-" + viewer)
-      scene.request(2, .subscribe(.init(channel: TinyApp.chat, since: since, member: member)))
+      scene.request(2, .subscribe(.init(channel: TinyApp.chat, since: since, recoveryLimit: 300, member: member)))
       guard case .reply(2, .subscribed(let answer))? = scene.hears().first else {
         Issue.record("not subscribed")
         return

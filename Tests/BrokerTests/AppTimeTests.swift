@@ -74,7 +74,9 @@ struct AppTimeTests {
     for round in 0..<30 {
       if round == rounds {
         let member = ClientInfo(user: "u", client: "c")
-        after.request(1, .subscribe(.init(channel: TinyApp.list, member: member, map: MapRead(phase: .state))))
+        let list = BrokerRequest.SubscribeRequest(
+          channel: TinyApp.list, recoveryLimit: 300, member: member, map: MapRead(phase: .state))
+        after.request(1, .subscribe(list))
       }
       after.turn()
       after.answer()

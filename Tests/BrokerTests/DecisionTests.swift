@@ -19,8 +19,8 @@ struct SequencerTests {
   @Test("a taken entry holds its offset, and moves the top when it is completed")
   func taken() {
     var sequencer = Sequencer(position: .init(epoch: "e", offset: 0))
-    sequencer.taken()
-    sequencer.taken()
+    sequencer.begin()
+    sequencer.begin()
     #expect(sequencer.peek() == 3)
     #expect(sequencer.top.offset == 0)
     #expect(!sequencer.isIdle)
@@ -33,7 +33,7 @@ struct SequencerTests {
   @Test("after a failure nothing is taken until the last pending entry is back; then its offset is given out again")
   func drain() {
     var sequencer = Sequencer(position: .init(epoch: "e", offset: 0))
-    for _ in 0..<3 { sequencer.taken() }
+    for _ in 0..<3 { sequencer.begin() }
     sequencer.completed(offset: 1)
     sequencer.failed()
     #expect(sequencer.isDraining)

@@ -147,14 +147,15 @@ struct LinkBacklogTests {
     let since = StreamPosition(epoch: epoch, offset: 1)
     let small = AnswerLimit(bytes: 600, isTry: true)
     let member = ClientInfo(user: "u", client: "a")
-    scene.request(1, .subscribe(.init(channel: channel, since: since, member: member, answer: small)))
+    scene.request(
+      1, .subscribe(.init(channel: channel, since: since, recoveryLimit: 300, member: member, answer: small)))
     scene.request(2, .history(.init(channel: channel, limit: 9, answer: small)))
     scene.request(3, .history(.init(channel: channel, limit: 1, answer: small)))
     #expect(scene.hears().prefix(2) == [.reply(1, .tooLarge), .reply(2, .tooLarge)])
     #expect(scene.core.channels[channel]?.interest == [])
     #expect(scene.core.channels[channel]?.members.isEmpty == true)
     takeAll(scene)
-    scene.request(4, .subscribe(.init(channel: channel, since: since, member: member)))
+    scene.request(4, .subscribe(.init(channel: channel, since: since, recoveryLimit: 300, member: member)))
     guard case .reply(4, .subscribed(let subscribed))? = scene.hears().first else {
       Issue.record("no answer")
       return

@@ -96,9 +96,9 @@ struct ManyChannelsTests {
     for round in 0..<rounds {
       for index in 0..<each {
         visit(scene.broker, "d:\(round)-\(index)")
-        if index % 100 == 99 { scene.settle() }
+        if index % 100 == 99 { scene.runUntilQuiet() }
       }
-      scene.settle()
+      scene.runUntilQuiet()
       endRound(scene.broker)
       // What a log with a thread does by itself in five seconds: each portion of a sweep is followed by the next.
       for _ in 0..<8 + each / 500 { scene.sweep() }
@@ -151,7 +151,7 @@ struct ManyChannelsTests {
       broker.hello(1)
     }
 
-    func settle() {
+    func runUntilQuiet() {
       repeat {
         store.step()
         let done = completions.all.withLock { all in
@@ -166,13 +166,13 @@ struct ManyChannelsTests {
 
     func sweep() {
       store.sweep(now: broker.time.wall)
-      settle()
+      runUntilQuiet()
     }
 
     /// With nothing in the journal.
     func fileSize() throws -> Int {
       store.scrub()
-      settle()
+      runUntilQuiet()
       let path = folder + "/" + DataFolder.databaseName
       return try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     }

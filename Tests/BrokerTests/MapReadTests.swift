@@ -13,7 +13,7 @@ struct MapReadTests {
     _ scene: BrokerScene, _ channel: ChannelName, _ read: MapRead, since: StreamPosition? = nil
   ) -> BrokerResponse? {
     _ = scene.hears()
-    scene.request(1, .subscribe(.init(channel: channel, since: since, member: member, map: read)))
+    scene.request(1, .subscribe(.init(channel: channel, since: since, recoveryLimit: 300, member: member, map: read)))
     guard case .reply(1, let response)? = scene.hears().first else { return nil }
     return response
   }

@@ -117,7 +117,7 @@ struct MapWriteTests {
   func expiry() {
     let scene = BrokerScene.maps { $0.mapTTLMilliseconds = 100 }
     scene.hello(1)
-    scene.request(1, .subscribe(.init(channel: "m:1", map: MapRead(phase: .state))))
+    scene.request(1, .subscribe(.init(channel: "m:1", recoveryLimit: 300, map: MapRead(phase: .state))))
     _ = scene.hears()
     scene.write("m:1", "a", "1")
     #expect(scene.core.nextDeadline(at: scene.time) == scene.time.monotonic + 100)

@@ -10,7 +10,7 @@ import ZeroMQ
 @testable import Log
 
 /// A disk that stands still is felt in the pipes, by those who send.
-@Suite("Requests that wait for the disk, through BrokerLoop", .timeLimit(.minutes(15)), .ownThread)
+@Suite("Requests that wait for the disk, through BrokerBackbone", .timeLimit(.minutes(15)), .ownThread)
 struct PressureTests {
   private static let pendingBytes = 1 << 20
   private static let count: UInt64 = 20_000
@@ -63,7 +63,7 @@ struct PressureTests {
   }
 
   private struct Scene {
-    var thread: LoopThread
+    var thread: BackboneThread
     var address: String
     var inbox: WriterInbox
   }
@@ -73,7 +73,7 @@ struct PressureTests {
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let configuration = Self.configuration()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       var options = SQLiteStore.Options()
       // Less than what is sent, so that without a pause something would be refused.
       options.backlogLimit = 2 * Self.pendingBytes
@@ -84,7 +84,7 @@ struct PressureTests {
         _ = completions.post($0)
       }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
-      let broker = try BrokerLoop(
+      let broker = try BrokerBackbone(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
         completions: completions, news: news, logger: quiet)
       let inbox = disk.writer.inbox

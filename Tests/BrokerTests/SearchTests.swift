@@ -137,22 +137,24 @@ private struct OneMessage: MessageFinder {
 }
 
 /// The whole way: a gateway's call, the finder's thread, and the reply.
-@Suite("Searches through BrokerLoop", .timeLimit(.minutes(15)), .ownThread)
+@Suite("Searches through BrokerBackbone", .timeLimit(.minutes(15)), .ownThread)
 struct SearchLoopTests {
-  private func start(in path: String, context: Context, hasIndex: Bool) throws -> (LoopThread, address: String) {
+  private func start(in path: String, context: Context, hasIndex: Bool) throws -> (BackboneThread, address: String) {
     let address = Mutex("")
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
     let configuration = Self.configuration()
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       let news = Mailbox<StoreHasNews>(capacity: .max)
-      let disk = try SQLiteStore(folder: path, logger: quiet, onNews: { _ = news.post(StoreHasNews()) }) {
+      let disk = try SQLiteStore(
+        folder: path, options: .init(), logger: quiet, onNews: { _ = news.post(StoreHasNews()) }
+      ) {
         _ = completions.post($0)
       }
       let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: disk)
       var turn = Turn(at: .ofMachine())
       core.install(Seeker(), in: &turn)
-      let broker = try BrokerLoop(
+      let broker = try BrokerBackbone(
         core: core, endpoints: BrokerEndpoints(backbone: "tcp://127.0.0.1:*"), context: context, loop: loop,
         completions: completions, news: news, finder: hasIndex ? OneMessage() : nil, logger: quiet)
       address.withLock { $0 = broker.backboneEndpoint ?? "" }

@@ -36,7 +36,7 @@ struct ServiceAccessTests {
   }
 
   private struct Endpoints {
-    var thread: LoopThread
+    var thread: BackboneThread
     var commands: String
     var tap: String
   }
@@ -47,7 +47,7 @@ struct ServiceAccessTests {
     let found = Mutex<(commands: String, tap: String)?>(nil)
     let listed = Dictionary(uniqueKeysWithValues: keys.map { ($0.value.publicKey, $0.key) })
     let (context, secret) = (context, server.secretKey)
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [table] loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { [table] loop in
       let list = try CurveAllowList(named: ["services": listed], in: context, on: loop)
       let core = BrokerCore(
         configuration: BrokerConfiguration(namespaces: table, instance: 7),
@@ -58,7 +58,7 @@ struct ServiceAccessTests {
       let byKey = ServiceAccess.keys(Self.grants(), .server(secret, allowing: list.domain("services")))
       endpoints.commandsAccess = access == .keys ? byKey : .everyoneOnThisMachine
       endpoints.tapAccess = endpoints.commandsAccess
-      let broker = try BrokerLoop(
+      let broker = try BrokerBackbone(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
         news: Mailbox(capacity: .max),
         logger: Logger(label: "test") { _ in log })

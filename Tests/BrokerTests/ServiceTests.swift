@@ -9,13 +9,13 @@ import ZeroMQ
 @testable import Broker
 
 /// A broker on its thread, with real sockets around it.
-@Suite("BrokerLoop and its sockets", .timeLimit(.minutes(15)), .ownThread)
+@Suite("BrokerBackbone and its sockets", .timeLimit(.minutes(15)), .ownThread)
 struct ServiceTests {
   static let channel = "m"
 
   private func start(
     _ context: Context, backbone: String = "tcp://127.0.0.1:*"
-  ) throws -> (LoopThread, backbone: String, commands: String, tap: String) {
+  ) throws -> (BackboneThread, backbone: String, commands: String, tap: String) {
     var options = ChannelOptions()
     options.historySize = 5
     options.historyTTLMilliseconds = 3_600_000
@@ -28,13 +28,13 @@ struct ServiceTests {
     configuration.gatewayTimeout = 600_000
     configuration.idleChannelTimeout = 3_600_000
     let found = Found()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { [configuration] loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { [configuration] loop in
       let core = BrokerCore(
         configuration: configuration, memory: MemoryStore(randomness: FixedEpochs()), disk: ScriptedStore())
       var endpoints = BrokerEndpoints(backbone: backbone)
       endpoints.commands = "tcp://127.0.0.1:*"
       endpoints.tap = "tcp://127.0.0.1:*"
-      let broker = try BrokerLoop(
+      let broker = try BrokerBackbone(
         core: core, endpoints: endpoints, context: context, loop: loop, completions: Mailbox(capacity: .max),
         news: Mailbox(capacity: .max),
         logger: Logger(label: "test"))

@@ -37,7 +37,7 @@ struct StoreTroubleTests {
     disk.delays = delays
     scene.hello(1)
     var replies: [UInt64: [BrokerResponse]] = [:]
-    func settle() {
+    func runUntilQuiet() {
       for _ in 0..<6 {
         scene.answer()
         scene.finish(.max)
@@ -48,19 +48,19 @@ struct StoreTroubleTests {
     for (index, request) in requests.enumerated() {
       scene.request(UInt64(index + 1), request)
       // Some wait beside one another, others find what those before them left.
-      if index % 3 == 2 { settle() }
+      if index % 3 == 2 { runUntilQuiet() }
       if index % 5 == 4 { scene.pass(300) }
     }
-    settle()
+    runUntilQuiet()
     // The disk is well again.
     disk.failing = nil
     for _ in 0..<4 {
       scene.pass(1500)
-      settle()
+      runUntilQuiet()
     }
     scene.request(1001, .publish(.init(channel: "d:1", data: Array("last".utf8))))
     scene.call(1002, "set z last")
-    settle()
+    runUntilQuiet()
     var outcome = Outcome(calls: disk.calls)
     for id in Array(1...UInt64(requests.count)) + [1001, 1002] where replies[id]?.count != 1 {
       outcome.complaints.append("\(id) was answered \(replies[id]?.count ?? 0) times")

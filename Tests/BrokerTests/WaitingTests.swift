@@ -127,8 +127,8 @@ struct WaitingTests {
     scene.disk.delays = true
     for id in 1...400 as ClosedRange<UInt64> {
       let subscribe = BrokerRequest.SubscribeRequest(
-        channel: "d:1", since: .init(epoch: "disk", offset: 0), member: ClientInfo(user: "u", client: "c"),
-        answer: AnswerLimit(bytes: 500))
+        channel: "d:1", since: .init(epoch: "disk", offset: 0), recoveryLimit: 300,
+        member: ClientInfo(user: "u", client: "c"), answer: AnswerLimit(bytes: 500))
       scene.request(id, .subscribe(subscribe))
     }
     #expect(scene.core.counters.requestsDeferred > 0)

@@ -49,11 +49,11 @@ struct DifferentialModel {
     case 0..<450: for _ in 0..<Int.random(in: 1...12, using: &generator) { try append(index) }
     case 450..<970: try read(index)
     case 970..<975:
-      try settle()
+      try waitUntilWritten()
       try memory.removeHistory(of: channel(Self.names[index]))
       try sqlite.store.removeHistory(of: channel(Self.names[index]))
     case 975..<995:
-      try settle()
+      try waitUntilWritten()
       memory.sweep(now: now)
       sqlite.store.sweep(now: now)
       try sqlite.perform("SELECT 1")  // Comes after the sweep.
@@ -81,10 +81,10 @@ struct DifferentialModel {
   }
 
   /// A durable entry is part of the history once it is complete; a relaxed one at once.
-  private func settle() throws { try sqlite.completions.wait(for: pending) }
+  private func waitUntilWritten() throws { try sqlite.completions.wait(for: pending) }
 
   private mutating func read(_ index: Int) throws {
-    try settle()
+    try waitUntilWritten()
     readCount += 1
     let top = tops[index]
     let near = top > 20 ? top - 20 : 0

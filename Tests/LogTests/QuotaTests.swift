@@ -127,7 +127,7 @@ struct QuotaTests {
     for number in 1...100_000 { _ = shares.learn(KeptAmount(), of: account(number)) }
     #expect(shares.count <= 2 * QuotaShares.generation + 1)
     #expect(shares.amount(of: account(0)) == KeptAmount(bytes: 15, entries: 2))
-    shares.apply(QuotaNews(totals: [account(0): KeptAmount(bytes: 15, entries: 2)], settled: [claim]))
+    shares.apply(QuotaNews(totals: [account(0): KeptAmount(bytes: 15, entries: 2)], decided: [claim]))
     #expect(shares.amount(of: account(0)) == KeptAmount(bytes: 15, entries: 2))
   }
 

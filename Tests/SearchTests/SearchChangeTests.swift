@@ -140,7 +140,7 @@ struct SearchChangeTests {
     for number in 0..<200 {
       try scene.publish(data: Array(#"{"text":"park \#(number)"}"#.utf8), on: chat, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     #expect(try scene.offsets("park", in: chat, limit: 500).count == 200)
     try scene.restart {
       let size = try Data(contentsOf: URL(filePath: scene.indexPath)).count

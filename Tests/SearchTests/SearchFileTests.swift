@@ -63,7 +63,7 @@ struct SearchFileTests {
     for _ in 0..<1200 {
       try scene.publish(data: Array(#"{"text":"xylophoneconcert"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     #expect(try scene.offsets("xylophone", in: chat).count == 50)
     try scene.restart {
       for name in ["fanfare.sqlite", "fanfare.sqlite-wal", "fanfare.sqlite-shm"] {
@@ -92,7 +92,7 @@ struct SearchFileTests {
     for number in 1...2000 {
       try scene.publish(data: Array(#"{"text":"park \#(number)"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     let first = try scene.offsets("park", in: chat, limit: 1)
     #expect(first == [600])
     // Nobody asks again: the file tells how far it is.
@@ -118,7 +118,7 @@ struct SearchFileTests {
     for number in 0..<3000 {
       try scene.publish(data: Array(#"{"text":"park \#(number)"}"#.utf8), on: chat, size: 5000, waits: false)
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     let answers = SearchAnswers()
     let query = MessageSearch(channels: [chat], text: "park", audience: nil, limit: 10)
     for _ in 0..<50 { scene.index.search(query) { answers.add($0) } }
@@ -134,7 +134,7 @@ struct SearchFileTests {
   func unreadableLog() throws {
     let folder = try SearchFolder()
     let log = ScriptedLog([Publication(offset: 1, time: 1, data: Array(#"{"text":"park"}"#.utf8))])
-    let index = try MessageIndex(folder: folder.path, log: log, logger: quiet)
+    let index = try MessageIndex(folder: folder.path, log: log, options: .init(userLimit: 8), logger: quiet)
     defer { index.close() }
     let query = MessageSearch(channels: [chat], text: "park", audience: nil, limit: 10)
     func answer() throws -> Result<[FoundMessage], LogError> {

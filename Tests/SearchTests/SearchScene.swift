@@ -16,7 +16,7 @@ final class SearchScene {
   private(set) var index: MessageIndex
   private let completed = Completed()
   private var tickets: UInt64 = 0
-  var options = MessageIndex.Options()
+  var options = MessageIndex.Options(userLimit: 8)
   private var positions: [ChannelName: StreamPosition] = [:]
 
   /// - Parameter change: what this test needs otherwise.
@@ -63,12 +63,12 @@ final class SearchScene {
     guard store.append(entry) == .pending else { throw DeadlineExceeded() }
     positions[name] = StreamPosition(epoch: position.epoch, offset: offset)
     clock.advance(1)
-    if waits { try settle() }
+    if waits { try waitUntilIndexed() }
     return offset
   }
 
   /// Everything that was published is on disk.
-  func settle() throws {
+  func waitUntilIndexed() throws {
     try eventually { completed.last >= tickets }
   }
 

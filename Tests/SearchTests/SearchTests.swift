@@ -160,7 +160,7 @@ struct SearchTests {
         try scene.publish(data: Array(#"{"text":"parkway \#(round)"}"#.utf8), on: name, waits: false)
       }
     }
-    try scene.settle()
+    try scene.waitUntilIndexed()
     _ = try scene.search("parkway", in: names)
     // A long beginning is looked for once, a short one in each channel.
     for text in ["parkw", "park", "pa", "parkway"] {

@@ -7,15 +7,15 @@ struct LimitSettingsTests {
   @Test("Rates have usual values, and 0 is none")
   func rates() throws {
     let settings = try load(#"{"client": {"limits": {"publications_per_second": 0, "subscribes_burst": 700}}}"#)
-    #expect(settings.client.limits["publications"].isUnlimited)
-    #expect(settings.client.limits["subscribes"] == RateLimit(perSecond: 500, burst: 700))
-    #expect(settings.client.limits["bytes"] == RateLimit(perSecond: 16 << 20, burst: 64 << 20))
+    #expect(settings.client.limits.publications.isUnlimited)
+    #expect(settings.client.limits.subscribes == RateLimit(perSecond: 500, burst: 700))
+    #expect(settings.client.limits.bytes == RateLimit(perSecond: 16 << 20, burst: 64 << 20))
     // A backlog of a thousand messages passes at once.
-    #expect(try load("{}").client.limits["publications"].burst >= 1000)
+    #expect(try load("{}").client.limits.publications.burst >= 1000)
     #expect(settings.client.maxConnectionsPerUser == 0)
-    #expect(settings.server.admission.connectionRate == RateLimit(perSecond: 500, burst: 5000))
-    #expect(!settings.server.admission.limitsLoopback)
-    #expect(settings.server.admission.maxTLSHandshakes == 0 && settings.server.admission.addressTLSHandshakes == 0)
+    #expect(settings.server.admission.address.connections == RateLimit(perSecond: 500, burst: 5000))
+    #expect(!settings.server.admission.address.limitsLoopback)
+    #expect(settings.server.admission.maxTLSHandshakes == 0 && settings.server.admission.address.maxTLSHandshakes == 0)
     #expect(settings.gateway.maximumSubscribersPerChannel == 0)
   }
 

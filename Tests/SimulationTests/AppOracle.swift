@@ -74,7 +74,7 @@ struct AppOracle {
     if pair.waiting.count > 3 { complaints.append("\(a) and \(b): \(pair.waiting.count) messages wait") }
     complaints += checkChat(pair, before, ledger)
     // Where a timer is late, lists may show what follows from it before the record does.
-    guard pair.settled(time) == pair else { return complaints }
+    guard pair.advanced(to: time) == pair else { return complaints }
     for side in PairState.Side.allCases {
       let entry = Self.object(ledger.channels[Self.list(pair.user(side))]?.entries[id]?.data)
       let shown = entry?["state"] as? String ?? "nothing"
@@ -125,7 +125,7 @@ struct AppOracle {
   ) -> [String] {
     guard let people = try? StatePair(a, b) else { return ["no pair"] }
     let thread = Self.record(StateThread.self, people.key, ledger, of: "state") ?? StateThread(people: people)
-    guard app.settled(thread, time) == thread else { return [] }
+    guard app.advanced(thread, time) == thread else { return [] }
     var complaints: [String] = []
     var phases: [String] = []
     for side in StateSide.allCases {

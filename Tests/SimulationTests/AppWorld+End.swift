@@ -16,18 +16,18 @@ extension AppWorld {
     if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
-      settle()
+      runUntilQuiet()
       passTime(100)
     }
     for _ in 0..<6 {
       for phone in phones { follow(phone, all: true) }
-      settle()
+      runUntilQuiet()
       passTime(300)
-      settle()
+      runUntilQuiet()
     }
   }
 
-  func settle() {
+  func runUntilQuiet() {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
@@ -135,7 +135,7 @@ extension AppWorld {
       clock.jump(10_000)
       for _ in 0..<3 {
         passTime(100)
-        settle()
+        runUntilQuiet()
       }
     }
     for app in ["clique", "state"] {

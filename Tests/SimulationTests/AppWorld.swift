@@ -1,5 +1,6 @@
 import Apps
 import Gateway
+import TestSupport
 import Wire
 
 @testable import Broker

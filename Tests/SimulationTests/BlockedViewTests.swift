@@ -99,10 +99,10 @@ struct BlockedViewTests {
     // for reasons other than the block.
     let steps = max(3, milliseconds / 400)
     for _ in 0..<steps {
-      world.settle()
+      world.runUntilQuiet()
       world.passTime(milliseconds / steps + 1)
     }
-    world.settle()
+    world.runUntilQuiet()
   }
 
   private static func shown(_ phone: Phone) -> String {

@@ -153,16 +153,16 @@ extension World {
     if log?.hasFailed == true { stopBroker(.clean) }
     if broker == nil { startBroker() }
     for _ in 0..<60 {
-      settle()
+      runUntilQuiet()
       passTime(500)
     }
     for _ in 0..<3 {
       for client in clients where client.state == .down { connect(client) }
-      settle()
+      runUntilQuiet()
       for client in clients where client.state == .up {
         for feed in client.feeds where feed.state == .idle { client.subscribe(feed) }
       }
-      settle()
+      runUntilQuiet()
     }
   }
 
@@ -175,7 +175,7 @@ extension World {
         let before = coverage.acknowledged
         // Six publications are more than a small kernel takes at once, so the last of them wait on a tape.
         for _ in 0..<6 { publish(newPayload(), nil, on: channel, from: client) }
-        settle()
+        runUntilQuiet()
         if coverage.acknowledged != before + 6 { fail("\(channel): the last publications were not taken") }
       }
     }
@@ -184,7 +184,7 @@ extension World {
   /// The top of a channel, as the broker knows it.
   func top(of channel: ChannelName) -> StreamPosition? { broker?.channels[channel]?.sequencer.top }
 
-  private func settle() {
+  private func runUntilQuiet() {
     var isQuiet = false
     while !isQuiet && violations.isEmpty {
       isQuiet = true

@@ -10,7 +10,8 @@ struct AnswerLimitTests {
     let read = MapRead(phase: .state)
     let large: [BrokerRequest] = [
       .history(.init(channel: channel, limit: 1)), .presence(channel, viewer: "u"),
-      .subscribe(.init(channel: channel, since: position)), .subscribe(.init(channel: channel, map: read)),
+      .subscribe(.init(channel: channel, since: position, recoveryLimit: 1)),
+      .subscribe(.init(channel: channel, recoveryLimit: 1, map: read)),
       .readMap(.init(channel: channel, read: read)),
     ]
     let small: [BrokerRequest] = [

@@ -1,5 +1,5 @@
 import Testing
-import Wire
+@testable import Wire
 
 @Suite("Link messages")
 struct LinkMessageTests {
@@ -80,11 +80,11 @@ struct LinkMessageTests {
       .publish(.init(channel: channel, data: [], write: MapWrite(key: "\u{E9}", removed: true))),
       .subscribe(
         .init(
-          channel: channel, member: full, isPresent: false,
+          channel: channel, recoveryLimit: 300, member: full, isPresent: false,
           map: MapRead(phase: .state, cursor: "3:k", limit: .max, isReversed: true))),
       .history(.init(channel: channel, limit: 1, viewer: "u", answer: .init(bytes: 65_536, isTry: true))),
       .presence(channel, viewer: nil, answer: .init(bytes: 0)),
-      .subscribe(.init(channel: channel, since: position, answer: .init(bytes: 1, isTry: true))),
+      .subscribe(.init(channel: channel, since: position, recoveryLimit: 1, answer: .init(bytes: 1, isTry: true))),
       .readMap(.init(channel: channel, read: MapRead(phase: .state), answer: .init(bytes: 7, isTry: true))),
       .edit(.init(channel: channel, offset: .max, data: nil, editor: full)),
       .edit(.init(channel: channel, offset: 1, data: [], editor: nil)),
@@ -180,17 +180,17 @@ struct LinkMessageTests {
 
   @Test("a count or length that is not there reserves nothing", arguments: [UInt64(1) << 20, .max, 1 << 62])
   func bombs(count: UInt64) {
-    var list = ByteWriter()
+    var list: [UInt8] = []
     list.write(UInt64(1))
     list.write(byte: 4)
     list.write("e")
     list.write(UInt64(1))
     list.write(count)
-    #expect(throws: MalformedMessage.self) { try LinkReply(bytes: list.bytes) }
-    var text = ByteWriter()
+    #expect(throws: MalformedMessage.self) { try LinkReply(bytes: list) }
+    var text: [UInt8] = []
     text.write(count)
     text.write(byte: 0)
-    #expect(throws: MalformedMessage.self) { try LinkPublication(bytes: text.bytes) }
+    #expect(throws: MalformedMessage.self) { try LinkPublication(bytes: text) }
   }
 
   @Test("numbers over 64 bits, flags that are none, broken UTF-8 and names that are none are malformed")

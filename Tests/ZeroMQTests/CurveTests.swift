@@ -60,7 +60,7 @@ struct CurveTests {
     let stranger = try Curve.KeyPair.generate()
     let context = context
     let domains = Report<CurveAllowList.Domain>()
-    let thread = try LoopThread.start(onFailure: { Issue.record($0) }) { loop in
+    let thread = try BackboneThread.start(onFailure: { Issue.record($0) }) { loop in
       let list = try CurveAllowList(["backbone": [allowed.publicKey]], in: context, on: loop)
       domains.post(list.domain("backbone"))
       return [list]

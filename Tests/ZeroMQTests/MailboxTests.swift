@@ -5,7 +5,7 @@ import ZeroMQ
 
 @Suite(.ownThread) struct MailboxTests {
   /// Reports what its mailbox brings.
-  private final class Reader: LoopParticipant {
+  private final class Reader: BackboneParticipant {
     var isClosed = false
     func tick(now: UInt64) -> UInt64? { nil }
     func close() { isClosed = true }
@@ -14,8 +14,8 @@ import ZeroMQ
   private static func loop<Element>(
     _ mailbox: Mailbox<Element>, messagesPerRound: Int = 256,
     _ handler: @escaping @Sendable (Element) -> Void
-  ) throws -> LoopThread {
-    try LoopThread.start(messagesPerRound: messagesPerRound, onFailure: { Issue.record($0) }) { loop in
+  ) throws -> BackboneThread {
+    try BackboneThread.start(messagesPerRound: messagesPerRound, onFailure: { Issue.record($0) }) { loop in
       let reader = Reader()
       loop.receive(from: mailbox, for: reader) { _, element in handler(element) }
       return [reader]

@@ -6,7 +6,7 @@ import ZeroMQ
 
 /// Rounds that are run by whoever posts.
 @Suite("Turns", .ownThread) struct TurnTests {
-  private final class Reader: LoopParticipant {
+  private final class Reader: BackboneParticipant {
     func tick(now: UInt64) -> UInt64? { nil }
     func close() {}
   }
@@ -38,8 +38,8 @@ import ZeroMQ
     var isForThread = false
   }
 
-  private func loop(_ mailbox: Mailbox<Element>, _ checker: Checker) throws -> LoopThread {
-    try LoopThread.start(messagesPerRound: 16, onFailure: { Issue.record($0) }) { loop in
+  private func loop(_ mailbox: Mailbox<Element>, _ checker: Checker) throws -> BackboneThread {
+    try BackboneThread.start(messagesPerRound: 16, onFailure: { Issue.record($0) }) { loop in
       let reader = Reader()
       loop.receive(from: mailbox, for: reader, anywhere: { _, element in !element.isForThread }) { _, element in
         checker.handle(element.producer, element.number, isOnThread: loop.isOnThread)

@@ -82,11 +82,11 @@ extension Clique {
     let me = try view.record(Person.self, Key.person(call.user)) ?? Person()
     var ids = me.open + me.groups
     if let id = command.conversation {
-      guard ids.holds(id) else { throw Self.noConversation }
+      guard ids.containsBytes(of: id) else { throw Self.noConversation }
       ids = [id]
     }
     // Messages of people whom the caller has blocked are not found.
-    if let person = command.person, me.blocked.holds(person) { ids = [] }
+    if let person = command.person, me.blocked.containsBytes(of: person) { ids = [] }
     var channels: [ChannelName] = []
     for id in ids { channels.append(try Channels.chat(id)) }
     var audience: [TagFilter] = [Self.notForOthers(call.user), Self.notHiddenFrom(call.user)]

@@ -69,7 +69,7 @@ extension Clique {
   // MARK: The list
 
   private func pairEntry(_ user: String, _ id: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
-    guard let pair = try view.record(Pair.self, Key.pair(id))?.settled(view.now), let side = pair.side(of: user)
+    guard let pair = try view.record(Pair.self, Key.pair(id))?.advanced(to: view.now), let side = pair.side(of: user)
     else { return nil }
     let other = pair.user(side.other)
     let sight = pair.state.sight(of: side)

@@ -48,7 +48,7 @@ extension Clique {
         try isFounder ? countFounding(&person, view.now) : countInvitation(&person, view.now)
         if member.absent { return }
         person.groups.append(id)
-        for other in person.blocked where present.holds(other) {
+        for other in person.blocked where present.containsBytes(of: other) {
           group.blocks.append(.init(by: member.user, of: other))
         }
       }

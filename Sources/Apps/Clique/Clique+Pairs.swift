@@ -14,7 +14,7 @@ extension Clique {
     case .changed:
       if case .declined(_, .asking) = step.state.standing { pair.coolUntil = view.now + rules.declineCooldown }
       if case .ended = step.state.standing { pair.endedAt = view.now }
-      pair.take(step.state)
+      pair.adopt(step.state)
     case .unchanged, .waits, .delivered, .openedAndDelivered: break
     }
     try commit(stored, pair, id: id, draft)
@@ -38,7 +38,7 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
-      pair.take(step.state)
+      pair.adopt(step.state)
       try draft.update(call.user) { person throws(ClientError) in
         if person.blocked.count >= rules.maximumBlocked {
           throw ClientError.limitExceeded.counted(as: .cliqueBlocked).saying(
@@ -66,7 +66,7 @@ extension Clique {
     let draft = CliqueDraft(view)
     let step = pair.state.after(.unblock, by: side)
     if step.outcome == .changed {
-      pair.take(step.state)
+      pair.adopt(step.state)
       // Messages that came during the block do not count as unread, and the other is not told that they were read.
       pair[mark: side].base = try view.top(of: Channels.chat(id))
       pair[mark: side].blockedAt = 0

@@ -81,7 +81,7 @@ extension Clique {
       }
       // The command was done before: its message waited in a request that was taken back or has ended since.
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
-      pair.take(step.state)
+      pair.adopt(step.state)
       try wait(message, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
@@ -178,7 +178,7 @@ extension Clique {
     pair[mark: side].read = top
     pair[mark: side].delivered = top
     pair.openedAt = draft.now
-    pair.take(state)
+    pair.adopt(state)
     draft.refresh(try Channels.receipts(id), key: pair.user(side), .soon)
     // Unread messages are counted on disk, so the lists are worked out once more when these are there.
     draft.touch(id)

@@ -7,7 +7,7 @@ public import Wire
 public struct Clique: App {
   public let rules: CliqueRules
 
-  public init(_ rules: CliqueRules = .init()) { self.rules = rules }
+  public init(_ rules: CliqueRules) { self.rules = rules }
 
   public var name: String { "clique" }
 
@@ -91,9 +91,9 @@ public struct Clique: App {
     switch key.prefix(while: { $0 != "/" }) {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
-      try commit(pair, pair.settled(view.now), id: pair.id, draft)
+      try commit(pair, pair.advanced(to: view.now), id: pair.id, draft)
     // A person's record is due when only marks are left that have passed: `settle` drops them.
-    case "person": if let person = try view.record(Person.self, key) { draft.settle(person, key) }
+    case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)
@@ -121,13 +121,13 @@ public struct Clique: App {
       let blank = Pair(call.user, user)
       let id = blank.id
       let stored = try view.record(Pair.self, Key.pair(id))
-      let pair = (stored ?? blank).settled(view.now)
+      let pair = (stored ?? blank).advanced(to: view.now)
       guard let side = pair.side(of: call.user) else { throw Self.noConversation }
       return (pair, id, side, stored)
     }
     guard let stored = try view.record(Pair.self, Key.pair(id)), let side = stored.side(of: call.user)
     else { throw Self.noConversation }
-    let pair = stored.settled(view.now)
+    let pair = stored.advanced(to: view.now)
     if pair.state.sight(of: side) == .nothing { throw Self.noConversation }
     return (pair, id, side, stored)
   }

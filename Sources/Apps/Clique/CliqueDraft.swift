@@ -69,19 +69,19 @@ extension CliqueDraft {
     let old = try person(user)
     var new = old
     try change(&new)
-    if new != old { settle(new, Clique.Key.person(user)) }
+    if new != old { writeOrErase(new, Clique.Key.person(user)) }
   }
 
   /// Writes a person's record without marks that have passed, or erases it where nothing is left.
-  func settle(_ person: Clique.Person, _ key: String) {
-    let person = person.settled(now)
+  func writeOrErase(_ person: Clique.Person, _ key: String) {
+    let person = person.advanced(to: now)
     if person == Clique.Person() { erase(key) } else { write(key, person) }
   }
 }
 
 extension [String] {
   /// Whether the array holds the text, byte for byte, as users and ids are compared.
-  func holds(_ other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
+  func containsBytes(of other: String) -> Bool { contains { $0.hasSameBytes(as: other) } }
 
   mutating func drop(_ other: String) { removeAll { $0.hasSameBytes(as: other) } }
 }

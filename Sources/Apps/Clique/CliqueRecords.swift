@@ -78,7 +78,7 @@ extension Clique {
     }
 
     /// Takes over the state that followed from an event, and drops the request if there is none any more.
-    mutating func take(_ next: PairState) {
+    mutating func adopt(_ next: PairState) {
       state = next
       if next.asker == nil {
         waiting = []
@@ -87,7 +87,7 @@ extension Clique {
     }
 
     /// The pair after the timers that have passed, whether or not the record shows it yet.
-    func settled(_ now: Int64) -> Pair {
+    func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
       while let due = pair.timer, due <= now {
@@ -97,7 +97,7 @@ extension Clique {
         // Each timer leaves a state with fewer timers, so there are two rounds at most. The guard keeps the loop from
         // running for ever should a change of the table break that.
         guard step.outcome == .changed else { break }
-        pair.take(step.state)
+        pair.adopt(step.state)
       }
       return pair
     }
@@ -189,7 +189,7 @@ extension Clique {
     }
 
     /// The person without the marks that have passed.
-    func settled(_ now: Int64) -> Person {
+    func advanced(to now: Int64) -> Person {
       var person = self
       for mark in Self.marks where person[keyPath: mark] ?? .max <= now { person[keyPath: mark] = nil }
       return person

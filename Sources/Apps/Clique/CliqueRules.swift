@@ -1,32 +1,32 @@
 /// What Clique allows. All times are in milliseconds; characters are Unicode code points.
 public struct CliqueRules: Sendable, Equatable {
   /// Messages that may wait in a request, as its sender counts them.
-  public var requestMessages = 3
-  public var requestCharacters = 1000
-  public var messageCharacters = 4000
+  public var requestMessages: Int
+  public var requestCharacters: Int
+  public var messageCharacters: Int
   /// How long requests of somebody who was declined do not reach the other.
-  public var declineCooldown: Int64 = 30 * day
+  public var declineCooldown: Int64
   /// From the last message of a request to its end, if nobody answers it.
-  public var requestLifetime: Int64 = 14 * day
+  public var requestLifetime: Int64
   /// How long two people who were in one place together are shown to each other.
-  public var crossingWindow: Int64 = day
+  public var crossingWindow: Int64
   /// How long a visit lasts at most, unless the phone prolongs it: a phone that dies never leaves.
-  public var maximumVisit: Int64 = 3 * hour
+  public var maximumVisit: Int64
   /// Members of a group, its founder among them.
-  public var groupSize = 50
+  public var groupSize: Int
   /// Characters of the last message in a list entry, and most characters of a group's name.
   public var previewCharacters = 100
   /// Open conversations with one other person that one person may have.
-  public var maximumConversations = 1000
-  public var maximumGroups = 100
+  public var maximumConversations: Int
+  public var maximumGroups: Int
   /// Requests of one person that may wait for answers, as that person sees them.
-  public var maximumRequestsOut = 100
+  public var maximumRequestsOut: Int
   /// Requests that one person is shown. Further ones reach nobody, and look to their senders as if nobody answered.
-  public var maximumRequestsIn = 500
-  public var maximumBlocked = 1000
+  public var maximumRequestsIn: Int
+  public var maximumBlocked: Int
   /// Places that one person may be in at the same time: a café within a station within a town.
-  public var maximumPlaces = 20
-  /// Visits of one person that are remembered. With one more, the oldest that has ended is forgotten.
+  public var maximumPlaces: Int
+  /// Visits of one person that are remembered; the one that ended first makes room.
   public var maximumVisits = 64
   /// Two people in a place count as met only if no more than so many others came there between the two. Limits the work
   /// that one visit makes.
@@ -36,21 +36,48 @@ public struct CliqueRules: Sendable, Equatable {
   /// Most visitors that are looked at for one person's crossings.
   var maximumLooks = 2000
   /// Requests that one person may begin in a day, a quarter of them at once, as with the other numbers per day below.
-  public var requestsPerDay = 200
+  public var requestsPerDay: Int
   /// Groups that one person may found in a day.
-  public var groupsPerDay = 40
+  public var groupsPerDay: Int
   /// Groups that others may found with one person in a day.
-  public var invitationsPerDay = 40
-  public var blocksPerDay = 400
+  public var invitationsPerDay: Int
+  public var blocksPerDay: Int
   /// Visits that one person may begin in a day. Prolonging a visit does not count.
-  public var visitsPerDay = 400
+  public var visitsPerDay: Int
   /// Whether a client may enter a place only with a token for it (``AppCall/attestedPlace``).
-  public var requiresPlaceToken = false
-  /// How long somebody is shown as typing after they last said so.
+  public var requiresPlaceToken: Bool
+  /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 
   static let hour: Int64 = 3_600_000
   static let day: Int64 = 24 * hour
 
-  public init() {}
+  public init(
+    requestMessages: Int, requestCharacters: Int, messageCharacters: Int, declineCooldown: Int64,
+    requestLifetime: Int64, crossingWindow: Int64, maximumVisit: Int64, groupSize: Int, maximumConversations: Int,
+    maximumGroups: Int, maximumRequestsOut: Int, maximumRequestsIn: Int, maximumBlocked: Int, maximumPlaces: Int,
+    requestsPerDay: Int, groupsPerDay: Int, invitationsPerDay: Int, blocksPerDay: Int, visitsPerDay: Int,
+    requiresPlaceToken: Bool
+  ) {
+    self.requestMessages = requestMessages
+    self.requestCharacters = requestCharacters
+    self.messageCharacters = messageCharacters
+    self.declineCooldown = declineCooldown
+    self.requestLifetime = requestLifetime
+    self.crossingWindow = crossingWindow
+    self.maximumVisit = maximumVisit
+    self.groupSize = groupSize
+    self.maximumConversations = maximumConversations
+    self.maximumGroups = maximumGroups
+    self.maximumRequestsOut = maximumRequestsOut
+    self.maximumRequestsIn = maximumRequestsIn
+    self.maximumBlocked = maximumBlocked
+    self.maximumPlaces = maximumPlaces
+    self.requestsPerDay = requestsPerDay
+    self.groupsPerDay = groupsPerDay
+    self.invitationsPerDay = invitationsPerDay
+    self.blocksPerDay = blocksPerDay
+    self.visitsPerDay = visitsPerDay
+    self.requiresPlaceToken = requiresPlaceToken
+  }
 }

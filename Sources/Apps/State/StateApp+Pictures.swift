@@ -72,7 +72,7 @@ extension StateApp {
       let threadKey = picture.thread, let stored = try view.record(StateThread.self, threadKey),
       let me = stored.people.side(of: call.user)
     else { throw StateError.notRevealed }
-    let thread = settled(stored, view.now)
+    let thread = advanced(stored, view.now)
     guard thread.phase(of: me) == .revealed, case .revealed(let both) = thread.standing,
       let found = [both.low.front, both.low.rear, both.high.front, both.high.rear]
         .first(where: { $0.id.hasSameBytes(as: id) })

@@ -5,7 +5,7 @@ extension StateApp {
   /// them visible.
   func send(_ request: StateCommand.Send, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
     let key = request.key ?? call.key.description
-    let visit = try visit(call.user, with: request.to, view)
+    let visit = try access(call.user, with: request.to, view)
     // A repeated send is recognised before anything is checked, because it was in time when it came first.
     if let earlier = visit.before.sent[visit.me], let reply = try earlier.reply(to: request, key: key) {
       return AppDecision(
@@ -23,7 +23,7 @@ extension StateApp {
 
     var thread = visit.now
     if move == .reveals, let both = try release(visit, mine: mine.contents) {
-      thread.take(shape)
+      thread.adopt(shape)
       thread.standing = .revealed(both)
       thread.until = view.now.saturatingAdd(rules.revealLifetime)
     } else {
@@ -36,7 +36,7 @@ extension StateApp {
       if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
       thread.standing = .sealed(
         by: visit.me, mine.contents, answerLimit: try answerLimit(request, to: request.to, view))
-      thread.take(shape)
+      thread.adopt(shape)
       thread.until = view.now.saturatingAdd(rules.lifetime)
     }
     thread.since = view.now
@@ -76,7 +76,7 @@ extension StateApp {
   }
 
   /// Releases both sides' contents; nil where the other's keys are destroyed or damaged.
-  private func release(_ visit: Visit, mine: SealedContents) throws(ClientError) -> Both<ReleasedContents>? {
+  private func release(_ visit: ThreadAccess, mine: SealedContents) throws(ClientError) -> Both<ReleasedContents>? {
     guard case .sealed(_, let theirs?, _) = visit.now.standing else { return nil }
     let released: ReleasedContents
     do {

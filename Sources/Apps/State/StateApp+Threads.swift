@@ -4,23 +4,23 @@ import Wire
 /// changed.
 extension StateApp {
   /// A thread that a command is about: as it was read, as it is after time has passed, and the caller's side.
-  struct Visit {
+  struct ThreadAccess {
     var before: StateThread
     var now: StateThread
     var me: StateSide
   }
 
-  func visit(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> Visit {
+  func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
     let thread = try view.record(StateThread.self, people.key) ?? StateThread(people: people)
-    return Visit(before: thread, now: settled(thread, view.now), me: me)
+    return ThreadAccess(before: thread, now: advanced(thread, view.now), me: me)
   }
 
   // MARK: Commands
 
   func begin(with other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(.begin, by: visit.me) { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
@@ -48,7 +48,7 @@ extension StateApp {
   }
 
   /// How long the user may record, in milliseconds: as the other chose for the answer, or else as the user has chosen.
-  private func recordLimit(_ visit: Visit, _ person: StatePerson) -> Int64 {
+  private func recordLimit(_ visit: ThreadAccess, _ person: StatePerson) -> Int64 {
     if visit.now.phase(of: visit.me) == .received, case .sealed(_, _, let limit) = visit.now.standing { return limit }
     return person.limit ?? rules.recordLimit
   }
@@ -58,7 +58,7 @@ extension StateApp {
   /// The record of a user, without what is over.
   func person(_ user: String, _ view: any AppView) throws(ClientError) -> StatePerson {
     var person = try view.record(StatePerson.self, StateKeys.person + user) ?? StatePerson()
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     return person
   }
 
@@ -67,7 +67,7 @@ extension StateApp {
     let key = StateKeys.person + user
     let before = try view.record(StatePerson.self, key)
     var person = person
-    person.settle(at: view.now, rules)
+    person.advance(to: view.now, rules)
     if person == before ?? StatePerson() { return nil }
     return person.isEmpty ? .erase(key: key) : .write(key: key, person)
   }
@@ -86,11 +86,11 @@ extension StateApp {
   }
 
   func see(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    try apply(.seen, try visit(call.user, with: other, view), view)
+    try apply(.seen, try access(call.user, with: other, view), view)
   }
 
   func block(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var person = try person(call.user, view)
     person.close(with: other)
     if !visit.now.blocks[visit.me] {
@@ -104,7 +104,7 @@ extension StateApp {
   }
 
   func unblock(_ other: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    let visit = try visit(call.user, with: other, view)
+    let visit = try access(call.user, with: other, view)
     var person = try person(call.user, view)
     if visit.now.blocks[visit.me] { try pay(&person, view) }
     return try apply(.unblock, visit, view, own: person)
@@ -114,12 +114,12 @@ extension StateApp {
   ///
   /// - Parameter own: the caller's new record, before the thread's change is counted in it; nil: the stored one.
   private func apply(
-    _ event: StateEvent, _ visit: Visit, _ view: any AppView, own: StatePerson? = nil
+    _ event: StateEvent, _ visit: ThreadAccess, _ view: any AppView, own: StatePerson? = nil
   ) throws(ClientError) -> AppDecision {
     var shape = visit.now.shape
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
-    thread.take(shape)
+    thread.adopt(shape)
     return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
   }
 

@@ -5,7 +5,7 @@ public struct StateApp: App {
   public let rules: StateRules
   let vault: any KeyVault
 
-  public init(rules: StateRules = StateRules(), vault: any KeyVault) {
+  public init(rules: StateRules, vault: any KeyVault) {
     self.rules = rules
     self.vault = vault
   }
@@ -58,7 +58,7 @@ public struct StateApp: App {
     if key.utf8.starts(with: StateKeys.person.utf8) { return try personDue(key, view) }
     guard let thread = try view.record(StateThread.self, key) else { return AppDecision() }
     // A thread that is due only has to let time pass.
-    return AppDecision(try change(from: thread, to: settled(thread, view.now), view))
+    return AppDecision(try change(from: thread, to: advanced(thread, view.now), view))
   }
 
   public func admit(
@@ -80,7 +80,7 @@ public struct StateApp: App {
     let people = try StatePair(String(owner.user), key)
     guard let me = people.side(of: String(owner.user)), let thread = try view.record(StateThread.self, people.key)
     else { return nil }
-    return try entry(of: settled(thread, view.now), for: me)
+    return try entry(of: advanced(thread, view.now), for: me)
   }
 
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] {
@@ -105,9 +105,9 @@ public struct StateApp: App {
     return entry
   }
 
-  func settled(_ thread: StateThread, _ now: Int64) -> StateThread {
+  func advanced(_ thread: StateThread, _ now: Int64) -> StateThread {
     var thread = thread
-    thread.settle(at: now, rules)
+    thread.advance(to: now, rules)
     return thread
   }
 }

@@ -62,7 +62,7 @@ extension StatePerson {
   mutating func add(_ change: Int64) { bytes = max(0, bytes.saturatingAdd(change)) }
 
   /// Forgets recorders and changes that are over.
-  mutating func settle(at now: Int64, _ rules: StateRules) {
+  mutating func advance(to now: Int64, _ rules: StateRules) {
     recordings.removeAll { Self.end(of: $0, rules) <= now }
     if let paid = paidUntil, paid <= now { paidUntil = nil }
     due = ([paidUntil] + recordings.map { Self.end(of: $0, rules) }).compactMap(\.self).min()

@@ -118,7 +118,7 @@ struct ReleasedContents: Sendable, Codable, Equatable {
 
 extension StateThread {
   /// Takes over what the table decided. Contents that do not belong to the new standing are dropped.
-  mutating func take(_ shape: StateShape) {
+  mutating func adopt(_ shape: StateShape) {
     over = shape.over
     seen = shape.seen
     blocks = shape.blocks
@@ -135,11 +135,11 @@ extension StateThread {
   }
 
   /// Lets time pass until now.
-  mutating func settle(at now: Int64, _ rules: StateRules) {
+  mutating func advance(to now: Int64, _ rules: StateRules) {
     while standing != nil, until <= now {
       var shape = shape
       let move = shape.applyTime()
-      take(shape)
+      adopt(shape)
       guard move == .expires else { break }
       since = until
       until = since.saturatingAdd(rules.expiredLifetime)

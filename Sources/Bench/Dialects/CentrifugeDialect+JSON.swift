@@ -7,7 +7,7 @@ extension CentrifugeDialect {
   /// `"text":"`, before the content in Clique.
   private static var textWord: UInt64 { UInt64(bigEndian: 0x2274_6578_7422_3A22) }
 
-  /// Replies on lines of their own.
+  /// Reads the replies of a message, each on a line of its own.
   @inline(__always)
   func receiveJSON(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing
@@ -184,7 +184,7 @@ extension CentrifugeDialect {
     return content.lowerBound
   }
 
-  /// Of State: who sent is all that it says.
+  /// Reads a notification of State: who sent is all that it says.
   private static func readNotice(
     _ cursor: inout JSONCursor, _ exchange: StateExchange, _ state: DialectState, _ sink: inout Sink
   ) {

@@ -1,5 +1,5 @@
 extension CentrifugeDialect {
-  /// Replies behind their lengths.
+  /// Reads the replies of a message, each behind its length.
   @inline(__always)
   func receiveProtobuf(
     _ bytes: UnsafeRawBufferPointer, _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing
@@ -34,7 +34,7 @@ extension CentrifugeDialect {
       case 0x22:
         let offset = unsafe Self.readPublication(push.bytes(), &sink)
         if isRecovering { seen(offset, &state) }
-      // Unsubscribe, disconnect.
+      // Pushes that end the subscription or the connection.
       case 0x3A, 0x5A:
         _ = unsafe push.bytes()
         throw BenchError("the server ended the subscription or the connection by a push")
@@ -44,7 +44,7 @@ extension CentrifugeDialect {
     if push.isBroken || reply.isBroken { throw Self.brokenReply }
   }
 
-  /// - Returns: its offset.
+  /// - Returns: the publication's offset.
   @inline(__always)
   private static func readPublication(_ bytes: UnsafeRawBufferPointer, _ sink: inout Sink) -> UInt64 {
     var publication = unsafe ProtobufReader(bytes)
@@ -54,7 +54,7 @@ extension CentrifugeDialect {
       switch tag {
       case 0x22:
         let data = unsafe publication.bytes()
-        // Behind the quotation mark of a JSON string.
+        // The content of a JSON string begins behind its quotation mark.
         unsafe sink.deliver(
           data.first == UInt8(ascii: "\"") ? UnsafeRawBufferPointer(rebasing: data.dropFirst()) : data)
       case 0x30: offset = publication.varint()

@@ -8,7 +8,7 @@ struct CentrifugeDialect: Dialect {
   let isProtobuf: Bool
   let path: String
   let publishPath: String
-  /// Positions are wanted: publications are parsed in full.
+  /// Whether positions are wanted: publications are parsed in full then.
   let isRecovering: Bool
   /// Publications go through the rules of Clique: each channel is a conversation of the writer with a reader of its own.
   let isClique: Bool
@@ -70,7 +70,7 @@ struct CentrifugeDialect: Dialect {
     _ content: UnsafeRawBufferPointer, to channel: String, _ state: inout DialectState, into out: inout Outgoing
   ) {
     if isProtobuf {
-      // Sizes first: the request's length stands before it.
+      // Sizes are worked out first, because the request's length stands before the request.
       let channelSize = channel.utf8.count
       let size =
         2 + Varint.size(channelSize) + channelSize + Varint.size(content.count) + content.count
@@ -127,7 +127,7 @@ struct CentrifugeDialect: Dialect {
   /// Whether a publication that is refused so would be refused for ever: nothing can be measured then.
   static func isFinal(_ code: UInt64) -> Bool { [101, 102, 103, 107, 108, 109].contains(code) }
 
-  /// Of an answer: what the connection does next.
+  /// The server answered `connect`, or something later: says what the connection does next.
   func connected(answersPings: Bool, _ state: inout DialectState, _ sink: inout Sink, _ out: inout Outgoing) {
     state.answersPings = answersPings
     guard state.phase == 0 else { return }

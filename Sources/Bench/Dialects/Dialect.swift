@@ -9,7 +9,7 @@ protocol Dialect: Sendable {
   /// Whether the server answers each publication, see ``receive(_:_:_:into:)``.
   var answersPublications: Bool { get }
 
-  /// What stands between the socket and the dialect's bytes, for this role.
+  /// What stands between the socket and the dialect's bytes, for a role.
   func framing(_ role: Role) -> Framing
 
   /// Where the path of the upgrade depends on the client (its channel): that path, instead of the framing's.
@@ -53,14 +53,14 @@ enum Framing: Sendable {
 /// What a dialect remembers of one connection.
 struct DialectState: Sendable {
   var role: Role
-  /// Of this client, from 0 on over all workers: its user name, its MQTT client id.
+  /// The client's number, from 0 on over all workers: for its user name, or its MQTT client id.
   var client: Int
   /// Channels to subscribe to.
   var channels: [String]
   /// Position in each channel, where the server has positions: epoch and offset. For resume runs.
   var epochs: [String] = []
   var offsets: [UInt64] = []
-  /// This is a return after a drop: ask for what was missed.
+  /// Whether the client returns after a drop and asks for what it missed.
   var recovers = false
   /// Set in ``Dialect/open(_:into:)`` where the server confirms nothing: the connection counts as ready from then on.
   var isConfirmed = false
@@ -68,7 +68,7 @@ struct DialectState: Sendable {
   var phase = 0
   var nextID: UInt32 = 1
   var remaining = 0
-  /// The server wants its pings answered.
+  /// Whether the server wants its pings answered.
   var answersPings = false
   /// Why the server refused a publication last.
   var refusal = ""

@@ -95,7 +95,7 @@ extension StaticString {
   @inline(__always)
   var word: UInt64 { unsafe UnsafeRawPointer(utf8Start).loadUnaligned(as: UInt64.self) }
 
-  /// The first four.
+  /// The first four characters, as ``UnsafeRawBufferPointer/halfWord(at:)`` reads them.
   @inline(__always)
   var halfWord: UInt32 { unsafe UnsafeRawPointer(utf8Start).loadUnaligned(as: UInt32.self) }
 }
@@ -103,13 +103,13 @@ extension StaticString {
 extension Outgoing {
   mutating func append(byte: UInt8) { bytes.append(byte) }
 
-  /// Big-endian.
+  /// Appends a number's two bytes, the higher first.
   mutating func append(bigEndian value: UInt16) {
     bytes.append(UInt8(truncatingIfNeeded: value >> 8))
     bytes.append(UInt8(truncatingIfNeeded: value))
   }
 
-  /// As ASCII digits.
+  /// Appends a number as ASCII digits.
   mutating func append(decimal value: Int) { append(String(value)) }
 }
 

@@ -1,12 +1,14 @@
 /// What ``FloorServer`` speaks: subscribers name their channel in the path and only read; a publisher sends binary
-/// messages of a name's length (two bytes, big-endian), the name, and the content, and gets a message without a content
-/// for each.
+/// messages of a name's length (two bytes, big-endian), the name, and the content, and gets a message for each, as long as
+/// Fanfare's answer in the scenario's format.
 struct FloorDialect: Dialect {
-  init(target: Target, scenario: Scenario) {}
+  private let reply: FloorReply
+
+  init(target: Target, scenario: Scenario) { reply = FloorReply(rawValue: scenario.format) ?? .json }
 
   var answersPublications: Bool { true }
 
-  func framing(_ role: Role) -> Framing { .webSocket(path: "/publish", subprotocol: nil, binary: true) }
+  func framing(_ role: Role) -> Framing { .webSocket(path: reply.path, subprotocol: nil, binary: true) }
 
   func path(_ state: DialectState) -> String? { state.channels.first.map { "/floor/\($0)" } }
 

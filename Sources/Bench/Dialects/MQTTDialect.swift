@@ -60,7 +60,7 @@ struct MQTTDialect: Dialect {
     return place
   }
 
-  /// Nil where the packet at `place` is not whole.
+  /// The header of the packet at `place`; nil where the packet is not whole.
   @inline(__always)
   private static func header(_ bytes: UnsafeRawBufferPointer, _ place: Int) throws(BenchError) -> Header? {
     var length = 0
@@ -116,7 +116,7 @@ struct MQTTDialect: Dialect {
       }
       out.endMessage()
       first += some.count
-      // Zero is not an identifier.
+      // A packet's identifier is never zero.
       identifier = identifier == .max ? 1 : identifier + 1
     }
   }

@@ -37,7 +37,7 @@ public struct MessageTemplates: Codable, Sendable, Equatable {
     var pubAck: MessageTemplate?
   }
 
-  /// - Parameter channels: of the whole scenario: with one alone, its name may be left out.
+  /// - Parameter channels: how many the whole scenario has; with one alone, a text may leave its name out.
   /// - Throws: a sentence with what to write instead.
   func compiled(channels: Int) throws(BenchError) -> Compiled {
     let compiled = Compiled(
@@ -82,7 +82,7 @@ struct MessageTemplate: Sendable, Equatable {
 
   let parts: [Part]
 
-  /// - Parameter name: for the sentence.
+  /// - Parameter name: the template's, for the sentence of an error.
   init(_ text: String, _ name: String) throws(BenchError) {
     var parts: [Part] = []
     var literal: [UInt8] = []

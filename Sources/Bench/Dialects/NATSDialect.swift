@@ -25,7 +25,7 @@ struct NATSDialect: Dialect {
     .webSocket(path: target.path(role), subprotocol: nil, binary: true)
   }
 
-  /// Nothing: the server speaks first.
+  /// Says nothing: the server speaks first.
   func open(_ state: inout DialectState, into out: inout Outgoing) {}
 
   @inline(__always)
@@ -78,7 +78,7 @@ struct NATSDialect: Dialect {
     } else if unsafe bytes.hasText("PONG\r\n", at: place) {
       confirm(&state, &sink)
     } else if unsafe bytes.hasText("INFO ", at: place) {
-      // Another one may come at any time, when a cluster changes.
+      // Another INFO may come at any time, when a cluster changes.
       if state.phase == Phase.awaitsInfo { greet(&state, into: &out) }
     } else if unsafe bytes.hasText("-ERR", at: place) {
       throw BenchError("nats-server refused something: \(unsafe bytes.quoted(place + 4, before: feed - 1))")

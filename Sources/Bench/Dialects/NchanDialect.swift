@@ -12,7 +12,7 @@ struct NchanDialect: Dialect {
 
   private let subscribePath: String
   private let publishPath: String
-  /// All of a POST but channel and length.
+  /// The head of a POST without channel and length.
   private let afterChannel: String
   private let host: String
 
@@ -80,7 +80,7 @@ struct NchanDialect: Dialect {
   private struct Head {
     var status: Int
     var bodyLength: Int
-    /// Behind the empty line.
+    /// Where the body begins, behind the empty line.
     var next: Int
   }
 
@@ -99,7 +99,7 @@ struct NchanDialect: Dialect {
         head.next = feed + 1
         return head
       }
-      // nginx spells it so.
+      // nginx writes the header's name in this case, and no other is looked for.
       if unsafe bytes.hasText("Content-Length: ", at: line) {
         guard let length = unsafe bytes.decimal(line + 16, before: end), length <= limit else {
           throw BenchError(

@@ -14,7 +14,7 @@ struct RedisDialect: Dialect {
 
   func open(_ state: inout DialectState, into out: inout Outgoing) {
     guard state.role == .subscriber else {
-      // Its answer says that the server is there and wants no password.
+      // The answer to a PING says that the server is there and wants no password.
       out.append("*1\r\n$4\r\nPING\r\n")
       return out.endMessage()
     }
@@ -49,7 +49,7 @@ struct RedisDialect: Dialect {
   private struct Bulk {
     var start: Int
     var length: Int
-    /// Behind its line end.
+    /// Where the next item begins, behind the string's line end.
     var next: Int
   }
 

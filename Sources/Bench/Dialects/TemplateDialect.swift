@@ -8,7 +8,7 @@ struct TemplateDialect: Dialect {
 
   private let path: (subscriber: String, publisher: String)
   private let templates: MessageTemplates.Compiled
-  /// Of an acknowledgement; empty where there is none.
+  /// What an acknowledgement contains; empty where there is none.
   private let answer: [UInt8]
 
   init(target: Target, scenario: Scenario) throws(BenchError) {

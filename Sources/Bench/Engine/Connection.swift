@@ -7,9 +7,9 @@ import COpenSSL
 
   var descriptor: Int32 = -1
   var stage = Stage.idle
-  /// Subscribes and stops reading then.
+  /// A slow reader: it stops reading once it is subscribed.
   var isSlow = false
-  /// Confirmed in everything it asked for. Stays true when it is lost later.
+  /// All subscriptions of this connection were confirmed. Stays true when the connection is lost later.
   var isReady = false
   var isWebSocket = false
   var opcode: UInt8 = 1
@@ -18,13 +18,13 @@ import COpenSSL
   var startedAt: UInt64 = 0
   var line: UnsafeMutablePointer<LedgerLine>?
   let table: UnsafeMutablePointer<LedgerTable>
-  /// What of the socket's bytes waits for its rest.
+  /// The beginning of a message whose rest the socket has not given yet.
   var tail = ByteStore()
   var out = ByteStore()
   var frames = WebSocketReader()
   var tls: OpaquePointer?
   var key = ""
-  /// Of a publisher: its place in the loop's list of those.
+  /// A publisher's place in ``Publishing/publishers``; -1: a subscriber.
   var publisher = -1
   var state: DialectState
 
@@ -33,7 +33,7 @@ import COpenSSL
     unsafe self.table = unsafe table
   }
 
-  /// Ends it without a word: no Close frame, no close_notify.
+  /// Ends the connection without a Close frame and without close_notify, and frees what waits in it.
   mutating func drop() {
     if let tls = unsafe tls { unsafe SSL_free(tls) }
     unsafe tls = nil

@@ -7,7 +7,7 @@ import Glibc
   let subscribers: ServerAddress
   let publishers: ServerAddress
   let tls: TLSClient?
-  /// Source addresses are 127.1.worker.n.
+  /// Connections come from the addresses 127.1.worker.n.
   let spreads: Bool
 
   init(_ target: Target) throws(BenchError) {
@@ -25,7 +25,7 @@ struct Connecting {
   /// Seconds without any progress until connecting is given up, unless the plan says otherwise.
   static let usualPatience = 30.0
 
-  /// Nanoseconds.
+  /// Nanoseconds without any progress until connecting is given up.
   let patience: UInt64
   var rest: Range<Int> = 0..<0
   var inFlight = 0
@@ -73,6 +73,7 @@ extension EventLoop {
     }
     guard descriptor >= 0 else { throw unreachable(address, -descriptor) }
     unsafe connection.pointee.descriptor = descriptor
+    if let stamps, unsafe connection.pointee.line != nil { try stamps.begin(at: descriptor) }
     unsafe connection.pointee.stage = .connecting
     unsafe connection.pointee.awaitsRoom = true
     try watch(descriptor, LINUXIO_READABLE | LINUXIO_WRITABLE, tag: UInt64(index))
@@ -83,7 +84,7 @@ extension EventLoop {
     return BenchError("\(address.url) cannot be reached: \(reason). Does the server run, and is the port right?")
   }
 
-  /// A connect or a handshake has come further.
+  /// Goes on with a connection whose connect or TLS handshake has come further.
   func establish(_ connection: UnsafeMutablePointer<Connection>) throws(BenchError) {
     let address = unsafe address(connection)
     if unsafe connection.pointee.stage == .connecting {
@@ -104,7 +105,7 @@ extension EventLoop {
     }
   }
 
-  /// The bytes' way is open: upgrade, or speak at once.
+  /// The socket carries bytes now: asks for the upgrade to WebSocket, or opens the connection where it needs none.
   private func greet(_ connection: UnsafeMutablePointer<Connection>) throws(BenchError) {
     switch unsafe dialect.framing(connection.pointee.state.role) {
     case .raw: unsafe try open(connection)
@@ -121,7 +122,7 @@ extension EventLoop {
     }
   }
 
-  /// Upgraded, or raw: the dialect speaks first.
+  /// The connection is upgraded, or needs no upgrade: the dialect says what it says first.
   func open(_ connection: UnsafeMutablePointer<Connection>) throws(BenchError) {
     unsafe connection.pointee.stage = .open
     unsafe dialect.open(&connection.pointee.state, into: &outgoing)
@@ -131,7 +132,7 @@ extension EventLoop {
     }
   }
 
-  /// Subscriptions were confirmed, or a publisher may publish.
+  /// The server confirmed so many subscriptions of the connection, or lets a publisher publish.
   func confirm(_ connection: UnsafeMutablePointer<Connection>, _ count: Int) throws(BenchError) {
     unsafe connection.pointee.confirmed += count
     guard unsafe connection.pointee.stage == .open,
@@ -161,7 +162,7 @@ extension EventLoop {
     run.isReady = true
   }
 
-  /// The connection is over, and was not to be.
+  /// A connection that was to stay is over: counts it, or fails where nothing can be measured without it.
   func lose(_ connection: UnsafeMutablePointer<Connection>, _ reason: String) throws(BenchError) {
     let wasReady = unsafe connection.pointee.confirmed >= max(1, connection.pointee.state.channels.count)
     unsafe connection.pointee.drop()
@@ -178,7 +179,7 @@ extension EventLoop {
     if connecting.rest.isEmpty && connecting.inFlight == 0 { connecting.deadline = .max }
   }
 
-  /// Whether it is told when there is room for writing.
+  /// Has the connection told, or no longer told, when its socket has room for writing.
   func awaitRoom(_ connection: UnsafeMutablePointer<Connection>, _ awaits: Bool) {
     guard unsafe connection.pointee.awaitsRoom != awaits else { return }
     unsafe connection.pointee.awaitsRoom = awaits

@@ -5,19 +5,24 @@ import Glibc
 extension EventLoop {
   /// Reads what the socket has, and everything in it.
   func read(_ connection: UnsafeMutablePointer<Connection>) throws(BenchError) {
-    // A socket with more than this must let others come to their turn.
+    // After so many readings the other sockets come first, however much this one still has.
     for _ in 0..<16 {
       let kept = unsafe connection.pointee.tail.count
       if kept > bufferCapacity / 2 { enlargeBuffer() }
       if let tail = unsafe connection.pointee.tail.base { unsafe buffer.copyMemory(from: tail, byteCount: kept) }
       let room = bufferCapacity - kept
-      let count = unsafe receive(connection, into: buffer + kept, room)
+      var stamp: UInt64 = 0
+      let count = unsafe receive(connection, into: buffer + kept, room, &stamp)
       now = linuxio_now()
+      if let stamps, stamp > 0 {
+        stamp = stamps.arrival(stamp, readAt: now)
+        if run.isMeasuring(at: now) { stamps.reading.record(now - stamp) }
+      }
       guard count > 0 else {
         if count == 0 { unsafe try lose(connection, "the server closed the connection") }
         return
       }
-      unsafe try take(connection, UnsafeRawBufferPointer(start: buffer, count: kept + count))
+      unsafe try take(connection, UnsafeRawBufferPointer(start: buffer, count: kept + count), stamp)
       guard unsafe connection.pointee.stage == .open || connection.pointee.stage == .upgrading else { return }
       let hasMore = unsafe connection.pointee.tls.map { unsafe SSL_pending($0) > 0 } ?? (count == room)
       guard hasMore else { return }
@@ -30,13 +35,18 @@ extension EventLoop {
     unsafe buffer = .allocate(byteCount: bufferCapacity, alignment: 64)
   }
 
+  /// - Parameter stamp: the kernel's, where it stamps.
   /// - Returns: bytes; 0 at the end; -1 where nothing is there.
   @inline(__always)
   private func receive(
-    _ connection: UnsafeMutablePointer<Connection>, into place: UnsafeMutableRawPointer, _ room: Int
+    _ connection: UnsafeMutablePointer<Connection>, into place: UnsafeMutableRawPointer, _ room: Int,
+    _ stamp: inout UInt64
   ) -> Int {
     if let tls = unsafe connection.pointee.tls { return unsafe receive(tls, into: place, room) }
-    let count = unsafe linuxio_receive(connection.pointee.descriptor, place, room)
+    let descriptor = unsafe connection.pointee.descriptor
+    let count =
+      unsafe stamps == nil
+      ? linuxio_receive(descriptor, place, room) : linuxio_receive_stamped(descriptor, place, room, &stamp)
     if count >= 0 { return count }
     return count == -Int(EAGAIN) || count == -Int(EINTR) ? -1 : 0
   }
@@ -50,12 +60,15 @@ extension EventLoop {
     }
   }
 
-  /// Parses what came with what had waited, keeps the rest, and does what follows from it.
-  private func take(_ connection: UnsafeMutablePointer<Connection>, _ bytes: UnsafeRawBufferPointer) throws(BenchError)
-  {
+  /// Parses what a socket gave behind what had waited, keeps the rest, and does what follows from it.
+  ///
+  /// - Parameter stamp: when the kernel had it; 0: it does not say.
+  private func take(
+    _ connection: UnsafeMutablePointer<Connection>, _ bytes: UnsafeRawBufferPointer, _ stamp: UInt64
+  ) throws(BenchError) {
     var sink = unsafe Sink(
       Unmanaged.passUnretained(ledger), connection.pointee.table, connection.pointee.line, now: now,
-      measureFrom: run.measureFrom, measureTo: run.measureTo, origin: run.origin)
+      stamp: stamp, measureFrom: run.measureFrom, measureTo: run.measureTo, origin: run.origin)
     let before = unsafe connection.pointee.line?.pointee.next
     let consumed: Int
     do throws(BenchError) {
@@ -78,7 +91,7 @@ extension EventLoop {
     if sink.confirmed > 0 { unsafe try confirm(connection, sink.confirmed) }
   }
 
-  /// - Returns: bytes that are done with.
+  /// - Returns: how many of the bytes were parsed; the others wait for their rest.
   private func parse(
     _ connection: UnsafeMutablePointer<Connection>, _ bytes: UnsafeRawBufferPointer, _ sink: inout Sink,
     _ out: inout Outgoing

@@ -19,12 +19,14 @@ import COpenSSL
   /// Channel names of each group.
   let channels: [[String]]
 
-  /// Shared by all connections: what a socket gives, behind what waited for it.
+  /// Shared by all connections: what waited of a socket's bytes, and behind it what the socket gives.
   var buffer: UnsafeMutableRawPointer
   var bufferCapacity = 256 << 10
   var outgoing = Outgoing()
   /// When the last socket was read, or the last wait ended.
   var now: UInt64 = 0
+  /// Nil: the kernel stamps nothing.
+  let stamps: ArrivalStamps?
   var random: UInt64
   var connecting: Connecting
   var publishing: Publishing
@@ -37,7 +39,7 @@ import COpenSSL
     let roster = try Roster(plan)
     self.roster = roster
     connectionCount = roster.subscribers.count + roster.publishers.count
-    // Before there is memory for all of them.
+    // Checked before memory is allocated for the connections.
     try ConnectionLimit.check(connectionCount, limit: linuxio_raise_file_limit())
     let groups = plan.scenario.groups
     channels = groups.map { group in
@@ -47,6 +49,7 @@ import COpenSSL
     publishing = Publishing(groups, isAnswered: dialect.answersPublications)
     connecting = Connecting(patience: plan.patience)
     run = Run(patience: plan.patience)
+    stamps = plan.stampsArrivals ? ArrivalStamps() : nil
     let healthy = roster.subscribers.count { !$0.isSlow }
     ledger = Ledger(groups.map { Self.shape($0, plan.scenario) }, lines: healthy)
     unsafe connections = .allocate(capacity: max(1, connectionCount))
@@ -57,7 +60,7 @@ import COpenSSL
     makeConnections()
     guard poll >= 0, timer >= 0 else { throw BenchError("the kernel gives no epoll or no timer") }
     try watch(timer, LINUXIO_READABLE, tag: Tag.timer)
-    // A plain file cannot be waited for: its orders are all there already.
+    // Orders from a plain file are all there already, and an epoll takes no plain file.
     if linuxio_epoll_add(poll, console.input, LINUXIO_READABLE, Tag.console) != 0 { console.isFile = true }
   }
 
@@ -153,12 +156,12 @@ import COpenSSL
     }
   }
 
-  /// The next time at which something is to be done without a socket's doing.
+  /// Sets the timer to the next time at which something is due that no socket tells of.
   private func setTimer() {
     let next = min(publishing.nextDue, run.nextCheck, connecting.deadline)
     guard next != run.timerSetTo || next <= now else { return }
     run.timerSetTo = next
-    // Never 0, which would disarm it.
+    // A timer that is set to 0 is disarmed.
     _ = linuxio_timer_set(timer, next == .max ? 0 : max(1, next))
   }
 

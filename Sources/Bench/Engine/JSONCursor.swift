@@ -4,7 +4,7 @@
   private(set) var place: Int
   private let end: Int
   private(set) var isBroken = false
-  /// Deeper than any reply of the protocol.
+  /// Levels of objects and arrays: deeper than any reply of the protocol.
   private static let deepest = 64
 
   init(_ bytes: UnsafeRawBufferPointer, from place: Int, to end: Int) {
@@ -110,7 +110,7 @@
 
   func text(_ range: Range<Int>) -> String { unsafe String(decoding: base[range], as: UTF8.self) }
 
-  /// For people: what stands behind a backslash stands for itself, or for a space.
+  /// A string for people: what stands behind a backslash stands for itself, or for a space.
   func unescaped(_ range: Range<Int>) -> String {
     var bytes: [UInt8] = []
     var isEscaped = false

@@ -78,7 +78,7 @@ struct ProtobufWriter {
     return 0
   }
 
-  /// Bytes behind their length.
+  /// The bytes of a field, which stand behind their length.
   @inline(__always)
   mutating func bytes() -> UnsafeRawBufferPointer {
     let length = varint()

@@ -3,18 +3,20 @@
   /// A group's publications.
   struct Group {
     var schedule = Schedule.none
-    /// Of the schedule, those that went out.
+    /// How many publications of the schedule went out.
     var done = 0
-    /// Publications of earlier schedules: where the numbering goes on.
+    /// Publications of earlier schedules: the number of this schedule's first one.
     var base = 0
     var payload: [UInt8]
-    /// Its publishers, as places in ``publishers``.
+    /// The group's publishers, as places in ``Publishing/publishers``.
     var publishers: [Int] = []
-    /// Since the window began.
+    /// Publications that went out since the measured time began, and refusals since the last report.
     var published = 0
     var refused = 0
-    /// Found missing and reported in earlier windows.
-    var missingBefore = 0
+    /// Publications since the beginning whose losses were reported with earlier steps.
+    var reported = 0
+    /// When a publication was last held up because its publisher's socket took nothing.
+    var heldUpAt: UInt64 = 0
   }
 
   /// A connection that publishes, with the times of what was not answered yet.
@@ -28,7 +30,7 @@
     var isTouched = false
   }
 
-  /// The server answers each publication.
+  /// Whether the server answers each publication.
   let isAnswered: Bool
 
   /// Bytes that may wait for a publisher's socket. Beyond them, what is due waits on the schedule.
@@ -38,6 +40,7 @@
   var publishers: [Publisher] = []
   /// Time of the next publication that this worker has to make.
   var nextDue: UInt64 = .max
+  /// How late this worker was by itself: what a socket without room held up is the server's doing.
   let lateness = FlatHistogram()
   let acknowledged = FlatHistogram()
   /// Answers without a refusal that came within the measured time.
@@ -54,7 +57,7 @@
     return publishers.count - 1
   }
 
-  /// The next schedules, once the last ones are done with.
+  /// Begins with the next schedules; the last ones must be done with.
   mutating func set(_ schedules: [Schedule]) {
     for index in groups.indices {
       groups[index].base += groups[index].schedule.count
@@ -72,7 +75,7 @@
     }
   }
 
-  /// Everything that was due went out (on other workers than the first: was to go out).
+  /// Whether everything that was due went out; always true on other workers than the first, which publish nothing.
   var isDone: Bool { publishers.isEmpty || groups.allSatisfy { $0.done == $0.schedule.count } }
 
   /// Publications that the server has answered since the beginning.
@@ -84,8 +87,13 @@
     return publishers.reduce(0) { $1.group == group ? $0 + $1.sent - $1.answered : $0 }
   }
 
-  /// A delivery may overtake the answer to its publisher.
+  /// Whether a publication was not answered yet: a delivery may overtake the answer to its publisher.
   var awaitsAnswers: Bool { isAnswered && publishers.contains { $0.answered < $0.sent } }
+
+  /// What was lost so far has been reported.
+  mutating func noteReported() {
+    for index in groups.indices { groups[index].reported = groups[index].base + groups[index].schedule.count }
+  }
 
   mutating func resetCounts() {
     lateness.removeAll()
@@ -104,7 +112,7 @@ extension EventLoop {
       if publishDue(group: index, at: time) { isHeldUp = true }
     }
     publishing.findNext()
-    // A publisher whose socket takes nothing: try again soon, because its room is not all that is waited for.
+    // Where a publisher's socket takes nothing, the others' publications are tried again soon, room or not.
     if isHeldUp { publishing.nextDue = max(publishing.nextDue, time + 200_000) }
     for index in publishing.publishers.indices where publishing.publishers[index].isTouched {
       publishing.publishers[index].isTouched = false
@@ -132,6 +140,7 @@ extension EventLoop {
       let connection = unsafe connections + publishing.publishers[publisher].connection
       guard unsafe connection.pointee.out.count < Publishing.outLimit else {
         isHeldUp = true
+        publishing.groups[index].heldUpAt = time
         break
       }
       unsafe payload.withUnsafeMutableBytes { bytes in
@@ -142,10 +151,10 @@ extension EventLoop {
           UnsafeRawBufferPointer(bytes), to: channels[channel], &connection.pointee.state, into: &outgoing)
       }
       unsafe frameOutgoing(connection)
-      // What belongs to the warm-up has no time.
+      // An answer to a publication of the warm-up is not timed: its time is 0.
       note(publisher, at: due >= run.measureFrom ? time : 0)
       if due >= run.measureFrom {
-        publishing.lateness.record(time - due)
+        publishing.lateness.record(time - max(due, publishing.groups[index].heldUpAt))
         publishing.groups[index].published += 1
       }
       done += 1

@@ -10,7 +10,7 @@ struct Roster: Sendable, Equatable {
   struct Publisher: Sendable, Equatable {
     var client: Int
     var group: Int
-    /// Of its group's, from 0 on.
+    /// Which of its group's publishers it is, from 0 on.
     var number: Int
 
     /// The channels on which it publishes.
@@ -20,7 +20,7 @@ struct Roster: Sendable, Equatable {
   }
 
   private(set) var subscribers: [Subscriber] = []
-  /// In groups' order; worker 0 has them all.
+  /// In the order of groups. Worker 0 has all publishers, the others none.
   private(set) var publishers: [Publisher] = []
 
   init(_ plan: WorkerPlan) throws(BenchError) {

@@ -3,9 +3,9 @@ struct Schedule: Sendable, Equatable {
   /// Nanoseconds of CLOCK_MONOTONIC.
   var begin: UInt64
   var count: Int
-  /// Per second.
+  /// Publications per second.
   var rate: Double
-  /// So many share an intended time.
+  /// So many publications share an intended time.
   var burst: Int
 
   static let none = Schedule(begin: 0, count: 0, rate: 1, burst: 1)
@@ -29,14 +29,14 @@ struct Schedule: Sendable, Equatable {
     begin + UInt64(Double(index / burst) * Double(burst) / rate * 1e9)
   }
 
-  /// Time behind the last one.
+  /// When the publication behind the last one would be due.
   var end: UInt64 { due((count + burst - 1) / burst * burst) }
 
   /// How many are due before this time.
   func number(before time: UInt64) -> Int {
     guard time > begin, count > 0 else { return 0 }
     var number = min(count, Self.number(before: Double(time - begin) / 1e9, rate: rate, burst: burst))
-    // What the division rounds, the intended times themselves decide.
+    // The division may be off by one from what rounding does to intended times: those decide.
     while number > 0 && due(number - 1) >= time { number -= 1 }
     while number < count && due(number) < time { number += 1 }
     return number

@@ -76,7 +76,7 @@ enum WebSocketCodec {
 
   // MARK: Frames (section 5)
 
-  /// Nil while the head is not whole.
+  /// Reads a frame's head; nil while it is not whole.
   @inline(__always)
   static func readHead(_ bytes: UnsafeRawPointer, _ count: Int) throws(BenchError) -> Head? {
     guard count >= 2 else { return nil }
@@ -141,7 +141,7 @@ enum WebSocketCodec {
   }
 }
 
-/// RFC 4648.
+/// Base64 (RFC 4648).
 enum Base64 {
   static func encode(_ bytes: [UInt8]) -> String {
     var out = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)

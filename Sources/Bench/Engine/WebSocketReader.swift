@@ -1,12 +1,12 @@
 /// Reads a server's WebSocket messages and hands their payloads to the dialect; answers pings.
 struct WebSocketReader {
-  /// What of the payloads waits for its rest: fragments, or a byte stream's.
+  /// Payload that waits for its rest: of a fragmented message, or of a byte stream.
   private var carry: [UInt8] = []
   private var isInFragment = false
 
   /// - Parameters:
   ///   - pongs: where answers to pings go, as whole frames.
-  ///   - mask: of those.
+  ///   - mask: with which the pongs are masked.
   /// - Returns: bytes that are done with; the rest is to be handed in again with more behind it.
   /// - Throws: a sentence where the server closes, or breaks RFC 6455.
   @inline(__always)

@@ -5,14 +5,16 @@ import Synchronization
 /// The yardstick: a publication becomes one frame, and a bare loop of `send()` carries it to the channel's sockets.
 ///
 /// No queue, no order to keep, no limits, no protocol: what any server of one system call per delivery has to pay. Each
-/// publication is acknowledged once it was sent to everybody, as Fanfare acknowledges it; what one reading of a socket
-/// gave is acknowledged in one call. It is for measuring on a machine of one's own, never for the open.
+/// publication is acknowledged once it was sent to everybody, as Fanfare acknowledges it, with a frame as long as
+/// Fanfare's (``FloorReply``); what one reading of a socket gave is acknowledged in one call. It is for measuring on a
+/// machine of one's own, never for the open.
 @safe public final class FloorServer {
   /// What one connection is.
   private struct Peer {
     var channel = -1
     var isUpgraded = false
-    var isPublisher = false
+    /// How it is answered; nil: it does not publish.
+    var reply: FloorReply?
     var waiting = ByteStore()
     /// Bytes of acknowledgements that its socket has not taken.
     var owed = 0
@@ -26,7 +28,7 @@ import Synchronization
   private let listener: Int32
   private let poll: Int32
   private var wakeup: (Int32, Int32) = (-1, -1)
-  /// By descriptor.
+  /// Connections, each at the place that its descriptor says.
   private var peers: [Peer?] = []
   private var channels: [Channel] = []
   private var channelIndex: [String: Int] = [:]
@@ -112,8 +114,8 @@ import Synchronization
   private func read(_ descriptor: Int32) {
     guard let peer = peers[Int(descriptor)] else { return }
     let kept = peer.waiting.count
-    guard kept < 128 << 10 || peer.isPublisher && kept <= Self.largest + 128 else { return close(descriptor) }
-    // Most of the time nothing waits, and the shared buffer does.
+    guard kept < 128 << 10 || peer.reply != nil && kept <= Self.largest + 128 else { return close(descriptor) }
+    // Most of the time nothing of a connection waits, and the shared buffer is enough.
     let count = unsafe linuxio_receive(descriptor, buffer, 256 << 10)
     if count == -Int(EAGAIN) || count == -Int(EINTR) { return }
     guard count > 0 else { return close(descriptor) }
@@ -131,12 +133,12 @@ import Synchronization
     }
   }
 
-  /// - Returns: bytes that are done with; -1: it has to go.
+  /// - Returns: bytes that were taken; -1: the connection has to be closed.
   private func take(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     guard let peer = peers[Int(descriptor)] else { return -1 }
     if !peer.isUpgraded { return unsafe upgrade(descriptor, bytes) }
     // Subscribers say nothing that matters.
-    guard peer.isPublisher else { return bytes.count }
+    guard peer.reply != nil else { return bytes.count }
     var count = 0
     let consumed = unsafe publications(bytes, &count)
     if consumed >= 0 { acknowledge(descriptor, count) }
@@ -153,8 +155,8 @@ import Synchronization
     guard words.count == 3, let key else { return -1 }
     if words[1].hasPrefix("/floor/") {
       subscribe(descriptor, to: String(words[1].dropFirst(7)))
-    } else if words[1] == "/publish" {
-      peers[Int(descriptor)]?.isPublisher = true
+    } else if let reply = FloorReply.allCases.first(where: { $0.path == words[1] }) {
+      peers[Int(descriptor)]?.reply = reply
     } else {
       return -1
     }
@@ -176,7 +178,10 @@ import Synchronization
     peers[Int(descriptor)]?.channel = index
   }
 
-  /// - Returns: bytes that are done with; -1: it has to go.
+  /// Publishes what a publisher's frames hold.
+  ///
+  /// - Parameter published: how many publications that was is added here.
+  /// - Returns: bytes that were taken; -1: the connection has to be closed.
   private func publications(_ bytes: UnsafeRawBufferPointer, _ published: inout Int) -> Int {
     guard let base = bytes.baseAddress else { return 0 }
     var place = 0
@@ -203,22 +208,17 @@ import Synchronization
     return place
   }
 
-  /// An acknowledgement: a message without a content.
-  private static let acknowledgement: [UInt8] = [0x82, 0x00]
-  /// Of so many at once.
-  private static let acknowledgements = [UInt8]((0..<4096).flatMap { _ in acknowledgement })
-
   /// Sends so many acknowledgements behind those that are owed; what the socket does not take stays owed.
   private func acknowledge(_ descriptor: Int32, _ count: Int) {
-    guard var owed = peers[Int(descriptor)]?.owed else { return }
+    guard var owed = peers[Int(descriptor)]?.owed, let reply = peers[Int(descriptor)]?.reply else { return }
     let before = owed
-    owed += count * Self.acknowledgement.count
+    owed += count * reply.frameSize
     while owed > 0 {
-      // An odd number is owed where one was sent in half.
-      let half = owed % Self.acknowledgement.count
-      let size = min(owed, Self.acknowledgements.count - half)
-      let sent = unsafe Self.acknowledgements.withUnsafeBytes { bytes in
-        unsafe linuxio_send(descriptor, bytes.baseAddress.map { unsafe $0 + half }, size)
+      // Where a frame was sent in part, its rest is owed before whole ones.
+      let part = (reply.frameSize - owed % reply.frameSize) % reply.frameSize
+      let size = min(owed, FloorReply.repeated * reply.frameSize - part)
+      let sent = unsafe reply.frames.withUnsafeBytes { bytes in
+        unsafe linuxio_send(descriptor, bytes.baseAddress.map { unsafe $0 + part }, size)
       }
       guard sent >= 0 else { return close(descriptor) }
       owed -= sent
@@ -230,7 +230,7 @@ import Synchronization
     _ = linuxio_epoll_change(poll, descriptor, events, UInt64(descriptor))
   }
 
-  /// One frame, and the loop.
+  /// Makes one frame of a publication, and sends it to each of the channel's sockets.
   private func publish(_ masked: UnsafeRawBufferPointer, _ mask: UInt32) {
     guard masked.count >= 2 else { return }
     // The message goes where its name ends just before the frame's content; the frame's head overwrites the name.

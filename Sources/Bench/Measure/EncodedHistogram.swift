@@ -3,12 +3,12 @@ import Histogram
 /// A histogram of nanoseconds as it goes from worker to coordinator and into results: every recorded value with its
 /// count, so that nothing is lost when histograms are merged.
 public struct EncodedHistogram: Codable, Sendable, Equatable {
-  /// Value and count in turn, values rising.
+  /// A value, its count, the next value, its count, …; values rise.
   public private(set) var pairs: [UInt64]
 
   public init() { pairs = [] }
 
-  /// Of a histogram from ``makeHistogram()``.
+  /// Encodes a histogram that ``makeHistogram()`` made.
   public init(_ histogram: Histogram<UInt64>) {
     pairs = []
     for entry in histogram.recordedValues() {

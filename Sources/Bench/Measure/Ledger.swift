@@ -2,7 +2,7 @@
 struct LedgerLine {
   /// The sequence number that comes next; all below have come or are noted as missing.
   var next: UInt64 = 0
-  /// Nanoseconds; of a resume run's last delivery.
+  /// When the last delivery of a resume run came, in nanoseconds.
   var lastArrival: UInt64 = 0
   var index: Int32
   var group: UInt16
@@ -20,6 +20,8 @@ struct PublicationReach {
 @safe struct LedgerTable {
   /// Latencies of the current second.
   let latency: UnsafeMutablePointer<UInt64>
+  /// Latencies up to the kernel's stamp, where it stamps.
+  let kernel: UnsafeMutablePointer<UInt64>
   let first: UnsafeMutablePointer<UInt64>
   let median: UnsafeMutablePointer<UInt64>
   let last: UnsafeMutablePointer<UInt64>
@@ -31,11 +33,10 @@ struct PublicationReach {
   let windowShift: UInt64
   /// Deliveries that came for the first time, warm-up included, since the beginning.
   var arrived = 0
-  /// Those of publications that were due in the measured time.
+  /// Deliveries of publications that were due in the measured time, whenever they came.
   var delivered = 0
-  /// Those that came within the measured time.
+  /// Deliveries that came within the measured time, whenever they were due.
   var arrivedInTime = 0
-  var lost = 0
   var duplicated = 0
   var misordered = 0
 }
@@ -59,20 +60,21 @@ struct PublicationReach {
   let channels: [Int]
   /// Deliveries that bore no marker, or another group's.
   var strays = 0
-  /// Sequence numbers that were passed over, for each line that has such.
+  /// Sequence numbers that were passed over and have not come since, for each line that has such.
   private var gaps: [Int32: [ClosedRange<UInt64>]] = [:]
 
   /// The histograms behind a table.
   final class GroupHistograms {
-    /// Of the current second, and of all seconds before it.
+    /// Latencies of the current second, and of all seconds before it.
     let second = FlatHistogram()
     let latency = FlatHistogram()
+    let kernel = FlatHistogram()
     let first = FlatHistogram()
     let median = FlatHistogram()
     let last = FlatHistogram()
 
     func removeAll() {
-      for histogram in [second, latency, first, median, last] { histogram.removeAll() }
+      for histogram in [second, latency, kernel, first, median, last] { histogram.removeAll() }
     }
   }
 
@@ -92,8 +94,9 @@ struct PublicationReach {
       let group = histograms[index]
       unsafe (tables + index).initialize(
         to: LedgerTable(
-          latency: group.second.counts, first: group.first.counts, median: group.median.counts,
-          last: group.last.counts, reach: reach, members: members, windowMask: 1 << shift - 1, windowShift: shift))
+          latency: group.second.counts, kernel: group.kernel.counts, first: group.first.counts,
+          median: group.median.counts, last: group.last.counts, reach: reach, members: members,
+          windowMask: 1 << shift - 1, windowShift: shift))
     }
   }
 
@@ -128,7 +131,6 @@ struct PublicationReach {
     let (next, index) = unsafe (line.pointee.next, line.pointee.index)
     if sequence >= next {
       gaps[index, default: []].append(next...(sequence - 1))
-      unsafe table.pointee.lost += Int(sequence - next)
       unsafe line.pointee.next = sequence + 1
       return true
     }
@@ -140,20 +142,28 @@ struct PublicationReach {
     if range.lowerBound < sequence { ranges.append(range.lowerBound...(sequence - 1)) }
     if sequence < range.upperBound { ranges.append((sequence + 1)...range.upperBound) }
     gaps[index] = ranges
-    unsafe table.pointee.lost -= 1
     unsafe table.pointee.misordered += 1
     return true
   }
 
   var arrived: Int { (0..<groups).reduce(0) { unsafe $0 + tables[$1].arrived } }
 
-  /// Deliveries that are still to come when so many publications of each channel were made, all subscribers together.
-  func outstanding(group: Int, published: (_ channel: Int) -> UInt64) -> Int {
-    let counts = (0..<channels[group]).map(published)
+  /// Deliveries of a group that have not come so far, all subscribers together: at most as many as the window has
+  /// publications for each of them.
+  ///
+  /// It is looked up in what each line got, and not counted along the way: counts of what was passed over would contain
+  /// what belongs to another window, such as the warm-up or an earlier step.
+  ///
+  /// - Parameter window: sequence numbers of a channel.
+  func missing(group: Int, _ window: (_ channel: Int) -> Range<UInt64>) -> Int {
+    let windows = (0..<channels[group]).map(window)
     var sum = 0
     for index in 0..<lineCount where unsafe lines[index].group == UInt16(group) {
-      let count = unsafe counts[Int(lines[index].channel)]
-      if unsafe count > lines[index].next { unsafe sum += Int(count - lines[index].next) }
+      let window = unsafe windows[Int(lines[index].channel)]
+      let unseen = unsafe max(window.lowerBound, lines[index].next)
+      if window.upperBound > unseen { sum += Int(window.upperBound - unseen) }
+      guard let gaps = gaps[Int32(index)] else { continue }
+      for gap in gaps { sum += window.clamped(to: gap.lowerBound..<(gap.upperBound + 1)).count }
     }
     return sum
   }
@@ -170,13 +180,12 @@ struct PublicationReach {
     return WorkerReport.Second(delivered: Int(sum.total), p50: values[0], p99: values[1], max: values[2])
   }
 
-  /// Begins anew with counting, not with sequence numbers.
+  /// Sets all counts to nothing; sequence numbers go on.
   func resetCounts() {
     for index in 0..<groups {
       histograms[index].removeAll()
       unsafe tables[index].delivered = 0
       unsafe tables[index].arrivedInTime = 0
-      unsafe tables[index].lost = 0
       unsafe tables[index].duplicated = 0
       unsafe tables[index].misordered = 0
     }

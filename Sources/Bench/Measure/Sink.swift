@@ -12,8 +12,10 @@
   private let line: UnsafeMutablePointer<LedgerLine>?
   private let table: UnsafeMutablePointer<LedgerTable>?
   private let ledger: Unmanaged<Ledger>?
-  /// When the socket was read, and from which intended time on deliveries are measured.
+  /// When the socket was read, when the kernel had what was read (0: it does not say), and from which intended time on
+  /// deliveries are measured.
   private let now: UInt64
+  private let stamp: UInt64
   private let measureFrom: UInt64
   private let isInTime: Bool
   /// Latency does not begin before this: in a resume run, the beginning of the return.
@@ -21,22 +23,23 @@
   private var arrived = 0
   private var delivered = 0
 
-  /// Without a ledger: keeps what is delivered.
+  /// A sink without a ledger keeps what is delivered.
   init() {
     unsafe (line, table, ledger) = (nil, nil, nil)
-    (now, measureFrom, origin, isInTime) = (0, 0, 0, false)
+    (now, stamp, measureFrom, origin, isInTime) = (0, 0, 0, 0, false)
   }
 
-  /// - Parameter line: nil for connections that are to get nothing (publishers).
+  /// - Parameter line: nil for connections whose deliveries do not count: publishers, who may have had to subscribe.
   @inline(__always)
   init(
     _ ledger: Unmanaged<Ledger>, _ table: UnsafeMutablePointer<LedgerTable>, _ line: UnsafeMutablePointer<LedgerLine>?,
-    now: UInt64, measureFrom: UInt64, measureTo: UInt64 = .max, origin: UInt64
+    now: UInt64, stamp: UInt64 = 0, measureFrom: UInt64, measureTo: UInt64 = .max, origin: UInt64
   ) {
     unsafe self.ledger = unsafe ledger
     unsafe self.table = unsafe table
     unsafe self.line = unsafe line
     self.now = now
+    self.stamp = stamp
     self.measureFrom = measureFrom
     isInTime = now >= measureFrom && now < measureTo
     self.origin = origin
@@ -62,6 +65,7 @@
     let begin = max(due, origin)
     let latency = now > begin ? now &- begin : 0
     unsafe FlatHistogram.record(latency, in: table.pointee.latency)
+    if stamp > 0 { unsafe FlatHistogram.record(stamp > begin ? stamp &- begin : 0, in: table.pointee.kernel) }
     let channel = unsafe Int(truncatingIfNeeded: line.pointee.channel)
     let reach =
       unsafe table.pointee.reach
@@ -84,7 +88,11 @@
 
   @inline(never)
   private mutating func deliverElsewhere(_ content: UnsafeRawBufferPointer) {
-    if unsafe ledger == nil { unsafe captured.append(Array(content)) } else { strays += 1 }
+    if unsafe ledger == nil {
+      unsafe captured.append(Array(content))
+    } else if unsafe line != nil {
+      strays += 1
+    }
   }
 
   /// One subscription of a subscriber, or a publisher's leave to publish.
@@ -95,7 +103,7 @@
     if isRefused { refused += 1 }
   }
 
-  /// Tells the ledger what came.
+  /// Adds what came to the ledger's counts.
   @inline(__always)
   func finish() {
     guard let table = unsafe table else { return }

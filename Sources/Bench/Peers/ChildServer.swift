@@ -12,7 +12,7 @@ final class ChildServer: Sendable {
   private let name: String
   private let folder: PeerFolder
   private let watcher: Int32
-  /// Its other end is the watcher's standard input.
+  /// An end of a pipe, whose other end is the watcher's standard input: it closes however the bench ends.
   private let lifeline: Int32
   private let state = Mutex(State())
 
@@ -23,9 +23,9 @@ final class ChildServer: Sendable {
 
   /// - Parameters:
   ///   - command: program and arguments; the program's path, or a name that `PATH` leads to.
-  ///   - cores: pins it there, unless there are none. Needs `taskset`.
-  ///   - folder: what it writes goes to `NAME.log` in there.
-  ///   - environment: nil: the bench's own, without what configures a Fanfare.
+  ///   - cores: that the server is pinned to by `taskset`; none: it is not pinned.
+  ///   - folder: what the server writes goes to `NAME.log` in there.
+  ///   - environment: `NAME=value` each; nil: the bench's own, without what configures a Fanfare.
   init(
     _ command: [String], name: String, cores: [Int], folder: PeerFolder, environment: [String]? = nil
   ) throws(BenchError) {
@@ -56,7 +56,7 @@ final class ChildServer: Sendable {
 
   deinit { stop() }
 
-  /// Arguments: the group, the folder.
+  /// The watcher's script. Its arguments are the server's process group and folder.
   static let watch = """
     read -r line
     kill -s TERM -- "-$1" 2>/dev/null
@@ -65,7 +65,7 @@ final class ChildServer: Sendable {
     rm -rf -- "$2"
     """
 
-  /// The bench's own, without the variables that a Fanfare would take for its settings.
+  /// The bench's own environment, without the variables that a Fanfare would take for its settings.
   ///
   /// - Parameter keepsPeers: with `FANFARE_PEERS`, which tells the scripts where peers are installed.
   static func environment(keepsPeers: Bool = true) -> [String] {
@@ -81,7 +81,7 @@ final class ChildServer: Sendable {
     return variables
   }
 
-  /// Whether it still runs; reaps it where not.
+  /// Whether the server still runs; reaps it where not.
   var isRunning: Bool {
     state.withLock { state in
       guard state.status == nil else { return false }
@@ -92,10 +92,11 @@ final class ChildServer: Sendable {
     }
   }
 
-  /// All processes of its group.
+  /// All processes of the server's group.
   var processes: [Int32] { ProcessTable.processes(inGroup: identifier) }
 
-  /// The same, once there have been no others for a fifth of a second: a server may listen before it starts its workers.
+  /// All processes of the server's group, once they were the same for a fifth of a second: a server may listen before it
+  /// starts its workers.
   func settledProcesses(seconds: Double = 5) -> [Int32] {
     let deadline = MonotonicTime.now() &+ nanoseconds(seconds)
     return Self.settled(pause: 200_000_000, deadline: deadline, now: MonotonicTime.now, look: { self.processes }) {
@@ -103,7 +104,7 @@ final class ChildServer: Sendable {
     }
   }
 
-  /// What is seen once nothing else was for so many nanoseconds, or at the deadline.
+  /// The processes that are seen once they were the same for so many nanoseconds, or at the deadline.
   ///
   /// - Parameters:
   ///   - now: a clock, in nanoseconds.
@@ -136,8 +137,8 @@ final class ChildServer: Sendable {
     }
   }
 
-  /// Ends all of its processes: SIGTERM, and SIGKILL to what is there after `patience` seconds. The folder stays. More
-  /// than once does no harm.
+  /// Ends all of the server's processes: SIGTERM, and SIGKILL to what is there after `patience` seconds. The folder
+  /// stays. More than once does no harm.
   func stop(patience: Double = 5) {
     let isFirst = state.withLock { state in
       defer { state.isStopped = true }
@@ -147,10 +148,10 @@ final class ChildServer: Sendable {
     _ = kill(-identifier, SIGTERM)
     let deadline = MonotonicTime.now() &+ nanoseconds(patience)
     while isRunning || !processes.isEmpty, MonotonicTime.now() < deadline { usleep(5_000) }
-    // The number of the group stays taken as long as one of its processes is there; else nobody gets the signal.
+    // As long as a process of the group is there, no other group has its number; without one, nobody gets the signal.
     if isRunning || !processes.isEmpty {
       _ = kill(-identifier, SIGKILL)
-      // On a busy machine a process that is killed is there for a while yet.
+      // On a busy machine it takes a while until a process that was killed is gone.
       let deadline = MonotonicTime.now() &+ 120_000_000_000
       while !processes.isEmpty, MonotonicTime.now() < deadline { usleep(1000) }
     }
@@ -160,7 +161,7 @@ final class ChildServer: Sendable {
       _ = unsafe waitpid(identifier, &status, 0)
       state.status = status
     }
-    // Before the lifeline is cut, or it would remove the folder and signal a group that may be another's by now.
+    // The watcher ends before the lifeline is cut, or it would remove the folder and signal a group that may be another's.
     Self.end(watcher)
     close(lifeline)
   }

@@ -5,9 +5,9 @@ struct FanfarePeer: Peer {
   enum Variant: String, CaseIterable, Sendable {
     /// `serve`, sending as the server chooses by itself.
     case chosen = "fanfare"
-    /// With plain `send()`.
+    /// `serve`, sending with plain `send()`.
     case send = "fanfare-send"
-    /// With io_uring.
+    /// `serve`, sending through io_uring.
     case uring = "fanfare-uring"
     /// Broker and gateway as processes of their own.
     case split = "fanfare-split"
@@ -19,16 +19,16 @@ struct FanfarePeer: Peer {
     case state = "fanfare-state"
     /// `serve`, started anew on very many threads of State that all should have expired meanwhile.
     case expiry = "fanfare-expiry"
-    /// The same, with threads that stay open.
+    /// As ``expiry``, with threads that stay open.
     case open = "fanfare-open"
     /// `serve`, started anew on long histories that are read for the first time while it is measured.
     case cold = "fanfare-cold"
-    /// The same, with nobody who reads them.
+    /// As ``cold``, with nobody who reads the histories.
     case unread = "fanfare-unread"
   }
 
   let variant: Variant
-  /// Of `fanfare`; nil: the one beside the running program.
+  /// The path of `fanfare`; nil: the one beside the running program.
   private let executable: String?
   /// Where threads wait (``Variant/expiry``, ``Variant/open``): how many, and for how many seconds those that expire are
   /// open.
@@ -72,7 +72,7 @@ struct FanfarePeer: Peer {
     }
   }
 
-  /// Of the variant.
+  /// The settings that make the variant.
   private var settings: [String] {
     switch variant {
     case .send: ["gateway.io_uring=false"]
@@ -107,7 +107,7 @@ struct FanfarePeer: Peer {
     func set(_ setting: String) -> [String] { ["--set", setting] }
     common += set("server.host=127.0.0.1") + set("server.port=\(port)")
     common += set("broker.services.commands=\(Self.commands(folder))")
-    // Over TCP, so that a broker alone has a port at which it shows that it is there. Nobody taps.
+    // The tap is over TCP, so that a broker alone has a port at which it shows that it is there. Nobody taps.
     common += set("broker.services.tap=tcp://127.0.0.1:\(port + 1)")
     common += set("broker.services.allow_anyone_on_this_machine=true")
     common += set("token.hmac_secret_file=\(folder.file("secret.key"))")
@@ -153,7 +153,7 @@ struct FanfarePeer: Peer {
     return running
   }
 
-  /// What is done beside the measurement, and looked at after it.
+  /// Says what the variant does beside the measurement, and looks at after it.
   private func accompany(_ running: inout RunningPeer, _ scenario: Scenario, commands: String, started: Int64) {
     switch variant {
     case .expiry:
@@ -171,15 +171,15 @@ struct FanfarePeer: Peer {
     }
   }
 
-  /// One for each second that is measured.
+  /// One history for each second that is measured.
   private func histories(_ scenario: Scenario) -> ColdHistory {
     ColdHistory(channels: max(1, min(60, Int(scenario.duration))), publications: publications)
   }
 
-  /// Of services.
+  /// The endpoint for services' commands.
   private static func commands(_ folder: PeerFolder) -> String { "ipc://\(folder.file("commands.ipc"))" }
 
-  /// Makes what the variant needs to be there.
+  /// Makes on the running server what the variant needs to be there.
   ///
   /// - Returns: until when, in milliseconds since 1970, the server must stand still and then start anew; nil: it goes on.
   private func prepare(
@@ -203,7 +203,8 @@ struct FanfarePeer: Peer {
     return nil
   }
 
-  /// Every channel may be used by every client, as fast as it can; all else is the default, or the scenario's settings.
+  /// The server's configuration: every client may use every channel, as fast as it can; all else is the default, or the
+  /// scenario's settings.
   static func configuration(for scenario: Scenario) throws(BenchError) -> String {
     var namespaces = Set(scenario.groups.map(\.namespace).filter { !$0.isEmpty })
     for setting in scenario.settings where setting.hasPrefix("channel.namespaces.") {

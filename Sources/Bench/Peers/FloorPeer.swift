@@ -1,14 +1,14 @@
 /// The least that a fan-out can cost: a loop around `send()`, which the harness brings itself.
 struct FloorPeer: Peer {
   let name = "floor"
-  /// Of `fanfare-bench`; nil: the running program.
+  /// The path of `fanfare-bench`; nil: the running program.
   var executable: String?
 
   func describe() throws(BenchError) -> PeerDescription {
     PeerDescription(
       name: name, version: "of this bench",
       settings:
-        "one thread; a publication becomes one WebSocket frame, and a loop of send() carries it to every socket; each publication is acknowledged, those of one reading in one call; no queue beyond what a socket did not take"
+        "one thread; a publication becomes one WebSocket frame, and a loop of send() carries it to every socket; each publication is acknowledged after its fan-out with a frame as long as Fanfare's, those of one reading in one call; no queue beyond what a socket did not take"
     )
   }
 

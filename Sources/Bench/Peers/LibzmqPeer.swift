@@ -3,7 +3,7 @@ import ZeroMQ
 /// Plain libzmq: an XPUB that passes on what comes in, see ``ZeroMQPublisher``.
 struct LibzmqPeer: Peer {
   let name = "libzmq"
-  /// Of `fanfare-bench`; nil: the running program.
+  /// The path of `fanfare-bench`; nil: the running program.
   var executable: String?
 
   func describe() throws(BenchError) -> PeerDescription {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
-  /// Below the range from which connections take theirs, so that a server's port is not taken by a client meanwhile.
+  /// The range is below that from which connections take their ports, so that no client takes a server's meanwhile.
   private static let range = 20_000..<30_000
 
   /// So many ports in a row are given out together.
@@ -29,7 +29,7 @@ enum LoopbackPort {
     defer { close(socket) }
     var on: Int32 = 1
     unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    // Not to listen: somebody who waits for another server there would take this for it.
+    // The port is bound and not listened at: whoever waits for a server there would take this for it.
     return unsafe withAddress(port) { unsafe bind(socket, $0, $1) == 0 }
   }
 

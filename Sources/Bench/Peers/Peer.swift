@@ -7,16 +7,16 @@ protocol Peer: Sendable {
   var name: String { get }
   /// - Throws: a sentence, where the peer is not to be had; it is then skipped and named.
   func describe() throws(BenchError) -> PeerDescription
-  /// Starts it, pinned to the cores, and returns when it takes connections.
+  /// Starts the server, pinned to the cores, and returns when it takes connections.
   func start(_ scenario: Scenario, cores: [Int]) throws(BenchError) -> RunningPeer
 }
 
 /// A peer that runs.
 struct RunningPeer: Sendable {
   var target: Target
-  /// Of all of its processes, for CPU and memory.
+  /// The server's process ids, for CPU and memory.
   var processes: [Int32]
-  /// Ends it and removes its folder.
+  /// Ends the server and removes its folder.
   var stop: @Sendable () -> Void
   /// Called when the measured time begins; returns at once.
   var accompany: (@Sendable () -> Void)? = nil

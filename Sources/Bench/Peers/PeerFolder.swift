@@ -5,7 +5,7 @@ import Glibc
 struct PeerFolder: Sendable {
   let path: String
 
-  /// - Parameter name: of the peer: letters, digits and hyphens.
+  /// - Parameter name: the peer's: letters, digits and hyphens.
   init(for name: String) throws(BenchError) {
     let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/bench-\(name)-XXXXXX".utf8CString)
@@ -19,7 +19,7 @@ struct PeerFolder: Sendable {
 
   func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Readable by its owner alone.
+  /// Writes a file that its owner alone can read.
   func write(_ text: String, to name: String) throws(BenchError) {
     let descriptor = unsafe open(file(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw BenchError("\(file(name)) cannot be written: \(systemReason(errno)).") }

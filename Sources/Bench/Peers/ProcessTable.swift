@@ -12,7 +12,7 @@ enum ProcessTable {
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       guard let process = Int32(name), let stat = stat(of: process) else { continue }
-      // State, parent, group.
+      // The first fields are state, parent and group.
       if stat.count > 2, Int32(stat[2]) == group, stat[0] != "Z", stat[0] != "X" { found.append(process) }
     }
     return found.sorted()
@@ -32,7 +32,7 @@ enum ProcessTable {
     return text[text.index(after: end)...].split(separator: " ")
   }
 
-  /// Of the bench itself, unless another is given.
+  /// The path of the bench itself, unless another is given.
   static func ownExecutable(unless given: String? = nil) throws(BenchError) -> String {
     if let given { return given }
     var bytes = [UInt8](repeating: 0, count: 4096)

@@ -3,16 +3,16 @@ import Foundation
 /// A peer that a script in `benchmarks/peers/` installs and starts.
 struct ScriptPeer: Peer {
   let name: String
-  /// ``Target/dialect``.
+  /// What the server speaks: ``Target/dialect``.
   let dialect: String
   /// What stands around the port in the address for subscribers: `ws://127.0.0.1:PORT/mqtt`.
   let scheme: String
   var path = ""
-  /// Where publishers use plain HTTP on the same port.
+  /// The path for publishers, where they use plain HTTP on the same port.
   var publishPath: String?
   /// The script's name, where it is not the peer's.
   var scriptName: String?
-  /// For the dialect `template`.
+  /// What is said in the dialect `template`.
   var templates: MessageTemplates?
   /// Whether it is given a certificate and a key in its folder (``SelfSignedCertificate``), and speaks TLS then.
   var isSecure = false

@@ -4,18 +4,18 @@ import Glibc
 struct URLPeer: Peer {
   let name: String
   let target: Target
-  /// Of its processes, where they run on this machine; without them its CPU and memory are not measured.
+  /// The server's process ids, where it runs on this machine; without them its CPU and memory are not measured.
   let processes: [Int32]
 
   /// - Parameters:
   ///   - url: `ws://…` or `wss://…` of any server that speaks the Centrifuge protocol; another dialect by name.
   ///   - secret: signs a token for each client; `token` is given to all instead. Neither: no token.
-  ///   - templates: for the dialect `template`.
-  ///   - trust: file of certificates for wss.
+  ///   - templates: what is said in the dialect `template`.
+  ///   - trust: a file of certificates that are trusted for wss.
   init(
     url: String, dialect: String = "centrifuge", publishURL: String? = nil, secret: String? = nil,
     token: String? = nil, trust: String? = nil, templates: MessageTemplates? = nil,
-    processes: [Int32] = [], name: String = "url"
+    processes: [Int32] = [], name: String = MeasurementRun.Remote.name
   ) throws(BenchError) {
     guard let scheme = url.firstRange(of: "://"), !url[scheme.upperBound...].isEmpty else {
       throw BenchError("\"\(url)\" is no address; write it like ws://127.0.0.1:8000/connection/websocket.")

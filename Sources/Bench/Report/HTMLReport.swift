@@ -53,6 +53,7 @@ public enum HTMLReport {
     ]
     parts.append(verdict(result))
     parts.append(table(summary))
+    parts += result.openingNotes.map { "<p class=\"note\">\(Markup.escape($0)).</p>" }
     parts.append(goals(Verdict.all(result, beside: all)))
     parts.append("<div class=\"figures\">")
     parts += ReportCharts(result, summary, colours: colours).all.map(figure)
@@ -93,14 +94,15 @@ public enum HTMLReport {
         let quantity = row.metric.quantity
         let ratio = row.ratios[peer].map { "<b>\(Markup.escape(TextReport.ratio($0)))</b>" } ?? ""
         let range = "\(quantity.format(figure.least)) – \(quantity.format(figure.most))"
-        return "<td title=\"\(Markup.escape(range))\">\(Markup.escape(quantity.format(figure.median)))\(ratio)</td>"
+        let told = "\(figure.told(quantity)) (\(figure.count))"
+        return "<td title=\"\(Markup.escape(range))\">\(Markup.escape(told))\(ratio)</td>"
       }
       return "<tr><th>\(Markup.escape(row.metric.label))</th>\(cells.joined())</tr>"
     }
     let note =
-      "Medians of valid turns."
+      "Medians of valid turns; in parentheses how many those were, of so many measured."
       + (summary.yardstick.map {
-        " Below them: the ratio to \($0), of turns that were measured one after the other, as median and range."
+        " Below them: the ratio to \($0), of turns of the same round, as median and range."
       } ?? "")
       + (summary.doubtful.isEmpty ? "" : " (!): no turn was valid; the figures are of turns with faults.")
     return """
@@ -145,7 +147,10 @@ public enum HTMLReport {
   }
 
   private static func circumstances(_ result: RunResult) -> String {
-    var rows = [("machine", result.machine.described), ("started", result.startedAt), ("command", result.command)]
+    var rows = [
+      ("machine", result.machine.described), ("started", result.startedAt), ("command", result.command),
+      ("commit", result.commit ?? "unknown"), ("order of turns", result.described(order: result.order)),
+    ]
     for peer in result.peers { rows.append((peer.name, "\(peer.version); \(peer.settings)")) }
     for (peer, reason) in result.skipped.sorted(by: { $0.key < $1.key }) { rows.append((peer, "skipped: \(reason)")) }
     if !result.scenario.settings.isEmpty {

@@ -2,13 +2,37 @@
 struct Metric: Sendable {
   let label: String
   let quantity: Quantity
-  /// Whether it is set against the yardstick's.
+  /// Whether a turn's figure is a lower bound.
+  private var isLowerBound: @Sendable (Turn) -> Bool = { _ in false }
+  /// Whether a peer's figure is set against the yardstick's.
   let isCompared: Bool
   /// Nil where the turn has no such figure.
   let value: @Sendable (Turn) -> Double?
 
+  /// Whether the figure says something of the server: what was asked of it, what the generator took for asking, and what
+  /// all programs did to the cores together do not.
+  var isJudged: Bool {
+    !label.hasPrefix("offered ") && !label.contains("generator's ") && !label.contains("all cores ")
+      && !label.contains("server's cores ")
+  }
+
+  /// Whether more of it is better: of rates alone.
+  var isBetterLarger: Bool { if case .rate = quantity { true } else { false } }
+
   init(_ label: String, _ quantity: Quantity, compared: Bool = false, _ value: @escaping @Sendable (Turn) -> Double?) {
     (self.label, self.quantity, isCompared, self.value) = (label, quantity, compared, value)
+  }
+
+  /// The figure, as a lower bound in turns in which this holds.
+  func atLeast(where isLowerBound: @escaping @Sendable (Turn) -> Bool) -> Metric {
+    var metric = self
+    metric.isLowerBound = isLowerBound
+    return metric
+  }
+
+  /// The turn's figure with what it says of the true one; nil where the turn has no such figure.
+  func reading(_ turn: Turn) -> Reading? {
+    value(turn).map { Reading(value: $0, bound: isLowerBound(turn) ? .atLeast : .exact) }
   }
 
   /// The rows that a scenario has, the most important first.
@@ -29,11 +53,13 @@ struct Metric: Sendable {
           }
         },
         quantile("acknowledged p50", 0.5) { $0.acknowledged }, quantile("acknowledged p99", 0.99) { $0.acknowledged },
-        serverUse, memoryPerConnection, memoryAfter, generator,
-        quantile("generator's lateness p99", 0.99) { $0.lateness },
+        serverUse,
+      ] + machineUse + [
+        memoryPerConnection, memoryAfter, generator, quantile("generator's lateness p99", 0.99) { $0.lateness },
+        quantile("generator's reading delay p99", 0.99) { $0.reading },
       ]
     case .saturation: return ramp(scenario) + [memoryPerConnection, generator]
-    case .connect: return connects + [memoryPerConnection]
+    case .connect: return connects + machineUse + [memoryPerConnection]
     case .resume:
       return [
         Metric("time until all recovered", .seconds, compared: true) { $0.report?.resumeSeconds },
@@ -43,13 +69,12 @@ struct Metric: Sendable {
           turn.report.flatMap { report in report.resumeSeconds.flatMap { perSecond(Double(report.delivered), $0) } }
         },
         cpuPerDelivery,
-      ] + connects + [memoryPerConnection, generator]
+      ] + machineUse + connects + [memoryPerConnection, generator]
     case .idle:
       return [
         memoryPerConnection, Metric("memory before anybody", .bytes) { $0.server.map { Double($0.memoryBefore) } },
         memoryAfter, serverUse,
-      ]
-        + connects
+      ] + machineUse + connects
     }
   }
 
@@ -60,8 +85,8 @@ struct Metric: Sendable {
     return server.cpuSeconds / Double(report.arrived)
   }
 
-  /// Of those that were acknowledged while the CPU was measured; where the server acknowledges none, of those that went
-  /// out.
+  /// CPU divided by the publications that were acknowledged while it was measured; where the server acknowledges none,
+  /// by those that went out.
   static let cpuPerPublication = Metric("CPU per publication", .microseconds) { turn in
     guard let report = turn.report, let server = turn.server else { return nil }
     let count = report.answered > 0 ? report.answered : report.groups.reduce(0) { $0 + $1.published }
@@ -71,6 +96,15 @@ struct Metric: Sendable {
   private static let serverUse = Metric("server's CPU", .part) { turn in
     turn.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) }
   }
+
+  /// What the whole machine did, and where the server was pinned, its cores.
+  private static let machineUse = [
+    Metric("all cores busy", .part) { $0.machine?.mean { $0.busy } },
+    Metric("all cores in interrupts", .part) { $0.machine?.mean { $0.interrupts } },
+    Metric("all cores stolen", .part) { $0.machine?.mean { $0.stolen } },
+    Metric("server's cores busy", .part) { $0.machine?.serverMean { $0.busy } },
+    Metric("server's cores in interrupts", .part) { $0.machine?.serverMean { $0.interrupts } },
+  ]
 
   private static let memoryPerConnection = Metric("memory per connection", .bytes, compared: true) { turn in
     guard let server = turn.server, let connect = turn.connect, connect.connections >= 100 else { return nil }
@@ -108,7 +142,7 @@ struct Metric: Sendable {
     seconds > 0 ? count / seconds : nil
   }
 
-  /// Of each group that publishes and is subscribed to; with the group's name where there are several.
+  /// Rows of each group that publishes and is subscribed to; with the group's name where there are several.
   private static func latencies(_ scenario: Scenario) -> [Metric] {
     var metrics: [Metric] = []
     for (index, group) in scenario.groups.enumerated() where group.rate > 0 && group.subscribers > 0 {
@@ -118,6 +152,9 @@ struct Metric: Sendable {
       }
       for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)] {
         metrics.append(quantile(prefix + name, part, compared: part < 0.995) { pick($0)?.latency })
+      }
+      for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        metrics.append(quantile("\(prefix)\(name) at the kernel", part) { pick($0)?.kernel })
       }
       guard group.subscribers > 1 else { continue }
       for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
@@ -132,14 +169,15 @@ struct Metric: Sendable {
   private static func ramp(_ scenario: Scenario) -> [Metric] {
     guard let ramp = scenario.ramp else { return [] }
     let knee: @Sendable (Turn) -> Step? = { Saturation.knee($0.steps, limitMilliseconds: ramp.p99LimitMilliseconds) }
+    let isOpen: @Sendable (Turn) -> Bool = { $0.opening(scenario) != nil }
     return [
       Metric("knee: deliveries/s", .rate, compared: true) { turn in
         knee(turn).flatMap { perSecond(Double($0.report.arrived), ramp.seconds) }
-      },
-      Metric("knee: publications/s", .rate) { knee($0)?.rate },
+      }.atLeast(where: isOpen),
+      Metric("knee: publications/s", .rate) { knee($0)?.rate }.atLeast(where: isOpen),
       Metric("knee: acknowledged/s", .rate) { turn in
         knee(turn).flatMap { $0.report.answered > 0 ? perSecond(Double($0.report.answered), ramp.seconds) : nil }
-      },
+      }.atLeast(where: isOpen),
       Metric("knee: CPU per delivery", .microseconds, compared: true) { turn in
         guard let step = knee(turn), let server = step.server, step.report.arrived > 0 else { return nil }
         return server.cpuSeconds / Double(step.report.arrived)
@@ -149,6 +187,8 @@ struct Metric: Sendable {
       Metric("knee: server's CPU", .part) { turn in
         knee(turn).flatMap { $0.server.flatMap { perSecond($0.cpuSeconds, $0.wallSeconds) } }
       },
+      Metric("knee: all cores busy", .part) { knee($0)?.machine?.mean { $0.busy } },
+      Metric("knee: server's cores busy", .part) { knee($0)?.machine?.serverMean { $0.busy } },
       Metric("knee: generator's CPU", .part) { knee($0)?.generatorUse },
     ]
   }

@@ -26,12 +26,19 @@ struct ReportCharts {
       figures += overTime
     }
     if result.scenario.measure == .resume {
-      figures += spectrum("A client's recovery", "From the return to the last publication recovered.") { $0.resumed }
+      figures += spectrum("A client's recovery", "From the return to the last publication recovered\(validity).") {
+        $0.resumed
+      }
     }
     if result.scenario.measure == .connect {
       figures += connectSpectrum
     }
     return figures
+  }
+
+  /// Of how many turns a chart of all peers is.
+  private var validity: String {
+    " (valid turns: \(summary.peers.map { Summary.validity($0, result) }.joined(separator: ", ")))"
   }
 
   private func colour(_ peer: String) -> Int { colours[peer] ?? 0 }
@@ -64,15 +71,16 @@ struct ReportCharts {
         row.figures[peer].map { figure in
           BarChart.Bar(
             name: peer, colour: colour(peer), median: figure.median, turns: turns(peer).compactMap(metric.value),
-            label: metric.quantity.format(figure.median)
-              + (row.ratios[peer].map { "  (\(Quantity.ratio.format($0.median)))" } ?? ""))
+            label: "\(figure.told(metric.quantity)) (\(figure.count))"
+              + (row.ratios[peer].map { " \($0.told(.ratio))" } ?? ""))
         }
       }
       let yardstick = summary.yardstick.flatMap { metric.isCompared ? row.figures[$0]?.median : nil }
       let against =
         yardstick == nil ? "" : " The dashed line is \(summary.yardstick ?? "")'s median, and the ratio is to it."
       return Figure(
-        title: title.uppercased() + label.dropFirst(), note: "Bars are medians, dots are turns.\(against)",
+        title: title.uppercased() + label.dropFirst(),
+        note: "Bars are medians, dots are turns; in parentheses, valid of measured turns.\(against)",
         svg: BarChart(title: label, quantity: metric.quantity, bars: bars, line: yardstick).svg)
     }
   }
@@ -83,7 +91,8 @@ struct ReportCharts {
     let group = result.scenario.groups[index]
     let name = result.scenario.groups.count > 1 ? " in group \(group.name)" : ""
     return spectrum(
-      "Latency by percentile\(name)", "All deliveries of all valid turns, from the time at which each was due."
+      "Latency by percentile\(name)",
+      "All deliveries of all valid turns, from the time at which each was due\(validity)."
     ) { $0.groups.indices.contains(index) ? $0.groups[index].latency : nil }
   }
 
@@ -94,7 +103,8 @@ struct ReportCharts {
   }
 
   private var connectSpectrum: [Figure] {
-    draw("A client's connect by percentile", "From opening the socket to the confirmed subscription.") { peer in
+    draw("A client's connect by percentile", "From opening the socket to the confirmed subscription\(validity).") {
+      peer in
       turns(peer).compactMap { $0.connect?.latency }
     }
   }
@@ -143,7 +153,8 @@ struct ReportCharts {
         x: ChartAxis("second of the turn", .linear, of: [Double(seconds.count)], .rate), y: y,
         series: [line("max", .faint) { $0.max }, line("p99", .solid) { $0.p99 }, line("p50", .dashed) { $0.p50 }])
       return Figure(
-        title: "Latency over time: \(turn.peer)", note: "Of turn \(turn.number), each second.", svg: chart.svg)
+        title: "Latency over time: \(turn.peer)", note: "Of turn \(turn.number) alone, each second\(validity).",
+        svg: chart.svg)
     }
   }
 
@@ -166,8 +177,10 @@ struct ReportCharts {
           continue
         }
         let place = point(knee)
+        let sign = turn.opening(result.scenario) == nil ? "" : Bound.atLeast.sign
         rings.append(
-          LineChart.Ring(x: place.x, y: place.y, colour: colour(peer), label: "\(Quantity.rate.format(place.x))/s"))
+          LineChart.Ring(
+            x: place.x, y: place.y, colour: colour(peer), label: "\(sign)\(Quantity.rate.format(place.x))/s"))
       }
     }
     let points = series.flatMap(\.points).filter { $0.x > 0 && $0.y > 0 }
@@ -181,12 +194,20 @@ struct ReportCharts {
       Figure(
         title: "Throughput against p99",
         note:
-          "Each dot is a step of the ramp; the ring is the knee, the highest step within the limit with nothing lost. Faint: further turns.",
+          "Each dot is a step of the ramp; the ring is the knee of the first turn, the highest step within the limit with nothing lost (≥: not the server ended the search). Faint: further turns\(validity).",
         svg: chart.svg)
     ]
   }
 
   // MARK: Several results
+
+  /// Of how many turns each result is, by its subscribers.
+  private static func validities(_ results: [RunResult]) -> String {
+    results.sorted { $0.scenario.groups[0].subscribers < $1.scenario.groups[0].subscribers }.map { result in
+      let peers = Summary(result).peers.map { Summary.validity($0, result) }.joined(separator: ", ")
+      return "\(result.scenario.groups[0].subscribers): \(peers)"
+    }.joined(separator: "; ")
+  }
 
   /// The last subscriber's time against the number of subscribers, for each scenario that was measured with several.
   static func lastAgainstCount(_ results: [RunResult], colours: [String: Int]) -> [Figure] {
@@ -220,7 +241,8 @@ struct ReportCharts {
         y: ChartAxis("time to the last subscriber", .logarithmic, of: points.map(\.y), .nanoseconds), series: series)
       return Figure(
         title: "Last subscriber against N: \(name)",
-        note: "From the time at which a publication was due until its last subscriber had it; medians of turns.",
+        note:
+          "From the time at which a publication was due until its last subscriber had it; medians of valid turns: \(validities(results)).",
         svg: chart.svg)
     }
   }

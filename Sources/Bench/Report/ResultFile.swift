@@ -2,19 +2,39 @@ import Foundation
 
 extension RunResult {
   /// As `--json` writes it.
+  ///
+  /// - Parameter path: a name that ends with `.json.gz` has it packed, by the program gzip.
   public func write(to path: String) throws(BenchError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard var data = try? encoder.encode(self) else { throw BenchError("the result cannot be written as JSON.") }
+    guard var data = try? encoder.encode(written) else { throw BenchError("the result cannot be written as JSON.") }
     data.append(10)
-    try Self.write(data, to: path)
+    guard path.hasSuffix(".gz") else { return try Self.write(data, to: path) }
+    let plain = String(path.dropLast(3))
+    try Self.write(data, to: plain)
+    try Spawn.run(["gzip", "-9", "--no-name", "--force", "--", plain])
   }
 
+  /// - Parameter path: of a file that ``write(to:)`` wrote, packed where its name ends with `.gz`.
   public static func read(from path: String) throws(BenchError) -> RunResult {
-    guard let data = FileManager.default.contents(atPath: path) else { throw BenchError("\(path) cannot be read.") }
+    guard let packed = FileManager.default.contents(atPath: path) else { throw BenchError("\(path) cannot be read.") }
+    let data = path.hasSuffix(".gz") ? try unpacked(path) : packed
     do { return try JSONDecoder().decode(RunResult.self, from: data) } catch {
       throw BenchError("\(path) is no result that fanfare-bench run --json wrote, or one of another version.")
     }
+  }
+
+  private static func unpacked(_ path: String) throws(BenchError) -> Data {
+    let folder = try PeerFolder(for: "gzip")
+    defer { folder.remove() }
+    let result = folder.file("result.json")
+    do throws(BenchError) {
+      try Spawn.run(["sh", "-c", #"exec gzip -dc -- "$1" > "$2""#, "sh", path, result])
+    } catch { throw BenchError("\(path) cannot be unpacked: \(error.description)") }
+    guard let data = FileManager.default.contents(atPath: result) else {
+      throw BenchError("\(path) cannot be unpacked.")
+    }
+    return data
   }
 
   static func write(_ data: Data, to path: String) throws(BenchError) {

@@ -3,7 +3,7 @@ public enum TextReport {
   /// - Parameter others: results that goals of this one are held against.
   public static func render(_ result: RunResult, beside others: [RunResult] = []) -> String {
     let summary = Summary(result)
-    var parts = [head(result), figures(summary, turns: result.scenario.turns)]
+    var parts = [head(result), figures(summary)]
     if summary.rows.contains(where: { !$0.ratios.isEmpty }) { parts.append(ratios(summary)) }
     let steps = ramp(result)
     if !steps.isEmpty { parts.append(steps) }
@@ -25,30 +25,32 @@ public enum TextReport {
       """
   }
 
-  private static func figures(_ summary: Summary, turns: Int) -> String {
+  private static func figures(_ summary: Summary) -> String {
     var table = TextTable(
-      header: ["median of turns"] + summary.peers.map { summary.doubtful.contains($0) ? $0 + " (!)" : $0 })
+      header: ["median (valid/measured turns)"]
+        + summary.peers.map { summary.doubtful.contains($0) ? $0 + " (!)" : $0 })
     for row in summary.rows {
       table.add(
-        [row.metric.label] + summary.peers.map { row.figures[$0].map { row.metric.quantity.format($0.median) } ?? "–" })
+        [row.metric.label]
+          + summary.peers.map { row.figures[$0].map { "\($0.told(row.metric.quantity)) (\($0.count))" } ?? "–" })
     }
     return table.text
   }
 
   private static func ratios(_ summary: Summary) -> String {
     let peers = summary.peers.filter { $0 != summary.yardstick }
-    var table = TextTable(header: ["against \(summary.yardstick ?? "")"] + peers)
+    var table = TextTable(header: ["against \(summary.yardstick ?? "") (valid/measured rounds)"] + peers)
     for row in summary.rows where !row.ratios.isEmpty {
       table.add([row.metric.label] + peers.map { row.ratios[$0].map(ratio) ?? "–" })
     }
     return table.text
   }
 
+  /// A ratio's median, its range, and of how many rounds it is.
   static func ratio(_ figure: Summary.Figure) -> String {
-    let median = Quantity.ratio.format(figure.median)
-    guard figure.turns > 1 else { return median }
-    return
-      "\(median) (\(String(Quantity.ratio.format(figure.least).dropLast()))–\(String(Quantity.ratio.format(figure.most).dropLast())))"
+    let (least, most) = (Quantity.ratio.format(figure.least).dropLast(), Quantity.ratio.format(figure.most).dropLast())
+    let range = figure.turns > 1 ? "\(least)–\(most); " : ""
+    return "\(figure.told(.ratio)) (\(range)\(figure.count))"
   }
 
   /// Each step of each peer's first turn that has steps.
@@ -58,18 +60,22 @@ public enum TextReport {
     for peer in result.peers.map(\.name) {
       guard let turn = result.turns.first(where: { $0.peer == peer && !$0.steps.isEmpty }) else { continue }
       let knee = Saturation.knee(turn.steps, limitMilliseconds: limit)?.rate
+      let kneeName = turn.opening(result.scenario) == nil ? "knee" : "knee, at least"
       var table = TextTable(
-        header: ["\(peer), turn \(turn.number)", "published/s", "deliveries/s", "p50", "p99", "server", "generator"])
+        header: [
+          "\(peer), turn \(turn.number)", "published/s", "deliveries/s", "p50", "p99", "server", "all cores",
+          "generator",
+        ])
       for step in turn.steps {
         let latency = step.report.latency
         table.add([
-          step.rate == knee
-            ? "knee" : step.faults.first(where: { $0.hasPrefix("generator-bound") }) != nil ? "generator-bound" : "",
+          step.rate == knee ? kneeName : step.generatorWasLimit ? "generator-bound" : "",
           Quantity.rate.format(step.rate),
           Quantity.rate.format(Double(step.report.arrived) / max(result.scenario.ramp?.seconds ?? 1, 0.001)),
           Quantity.nanoseconds.format(Double(latency.value(at: 0.5))),
           Quantity.nanoseconds.format(Double(latency.value(at: 0.99))),
           step.server.map { Quantity.part.format($0.cpuSeconds / max($0.wallSeconds, 0.001)) } ?? "–",
+          step.machine?.mean { $0.busy }.map { Quantity.part.format($0) } ?? "–",
           Quantity.part.format(step.generatorUse),
         ])
       }
@@ -79,11 +85,17 @@ public enum TextReport {
   }
 
   private static func notes(_ result: RunResult, _ summary: Summary) -> [String] {
-    var notes: [String] = []
+    var notes = result.openingNotes
     for peer in result.peers { notes.append("\(peer.name): \(peer.version); \(peer.settings)") }
+    if !result.scenario.settings.isEmpty {
+      notes.append("settings of Fanfare: \(result.scenario.settings.joined(separator: ", "))")
+    }
     for (peer, reason) in result.skipped.sorted(by: { $0.key < $1.key }) {
       notes.append("\(peer) was skipped: \(reason)")
     }
+    notes.append("order of turns: \(result.described(order: result.order))")
+    notes.append("commit: \(result.commit ?? "unknown")")
+    notes.append("command: \(result.command)")
     for turn in result.turns {
       for fault in turn.faults { notes.append("INVALID \(turn.peer), turn \(turn.number): \(fault)") }
       for remark in turn.report?.remarks ?? [] { notes.append("\(turn.peer), turn \(turn.number): \(remark)") }
@@ -96,7 +108,7 @@ public enum TextReport {
 }
 
 extension Scenario {
-  /// In a line: what of, how much, how long.
+  /// The scenario in a line: what is published, how much, how long.
   var shape: String {
     let parts = groups.map { group in
       let size = "\(group.channels) × \(group.subscribers)"
@@ -123,8 +135,13 @@ extension Scenario {
   }
 }
 
+extension RunResult {
+  /// Rounds in a line, each as its peers' names.
+  func described(order: [[String]]) -> String { order.map { $0.joined(separator: " ") }.joined(separator: ", ") }
+}
+
 extension Machine {
-  /// In a line.
+  /// The machine in a line.
   var described: String {
     let cores = "\(cores) core\(cores == 1 ? "" : "s")"
     func list(_ cores: [Int]) -> String { cores.map(String.init).joined(separator: ",") }

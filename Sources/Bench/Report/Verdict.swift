@@ -6,23 +6,29 @@ struct Verdict: Sendable, Equatable {
     case undecided
   }
 
-  /// So many valid turns decide, never fewer: of two, one may be chance.
+  /// Valid turns that a verdict takes at least: of two, one may be chance.
   static let turnsNeeded = 5
 
   var outcome: Outcome
-  /// The goal.
+  /// What was to be reached, as a sentence without its end.
   var goal: String
   /// What was measured, or what is missing.
   var reason: String
 
   var sentence: String { "\(outcome.rawValue): \(goal): \(reason)" }
 
-  /// Of all goals of a result.
+  /// The verdict on each of a result's goals.
   ///
   /// - Parameter others: results of other scenarios, which some goals need.
   static func all(_ result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
+    all(result.scenario.goals ?? [], of: result, beside: others)
+  }
+
+  /// The verdict on each of these goals, in their order; those for figures that the scenario does not have are left
+  /// out.
+  static func all(_ goals: [Goal], of result: RunResult, beside others: [RunResult] = []) -> [Verdict] {
     let metrics = Metric.all(of: result.scenario)
-    return (result.scenario.goals ?? []).compactMap { goal in
+    return goals.compactMap { goal in
       metrics.first { $0.label == goal.figure }.map { Verdict(goal, $0, result, others) }
     }
   }
@@ -38,58 +44,84 @@ struct Verdict: Sendable, Equatable {
         reason = "measure \(name) too, and give the results of both to fanfare-bench report"
         return
       }
-      decide(goal, metric, own.map(\.value), Self.values(its, goal.of ?? goal.peer, other).map(\.value), name)
+      decide(goal, metric, own.map(\.reading), Self.values(its, goal.of ?? goal.peer, other).map(\.reading), name)
     } else if let peer = goal.of {
       let base = Self.values(metric, peer, result)
-      let pairs = own.compactMap { turn in
-        base.first { $0.round == turn.round }.map { (turn.value, $0.value) }
+      let values = own.compactMap { turn in
+        base.first { $0.round == turn.round }.flatMap { Self.relation(goal, turn.reading, $0.reading) }
       }
-      let values = pairs.compactMap { value, base in
-        goal.unit != nil ? value - base : base > 0 ? value / base : nil
-      }
-      decide(goal, metric, values, "rounds with a valid turn of both")
+      let pairs = own.count { turn in base.contains { $0.round == turn.round } }
+      decide(
+        goal, metric, values,
+        "rounds with a valid turn of both" + (values.count < pairs ? " in which not both were bounds" : ""))
     } else {
-      decide(goal, metric, own.map(\.value), "valid turns")
+      decide(goal, metric, own.map(\.reading), "valid turns")
     }
   }
 
-  /// Of valid turns alone.
+  /// A peer's figure in each of its valid turns.
   private static func values(
     _ metric: Metric, _ peer: String, _ result: RunResult
-  ) -> [(round: Int, value: Double)] {
+  ) -> [(round: Int, reading: Reading)] {
     result.turns.filter { $0.peer == peer && $0.isValid }.compactMap { turn in
-      metric.value(turn).map { (turn.number, $0) }
+      metric.reading(turn).map { (turn.number, $0) }
     }
   }
 
-  private mutating func decide(_ goal: Goal, _ metric: Metric, _ values: [Double], _ what: String) {
-    guard values.count >= Self.turnsNeeded, let figure = Summary.Figure(values) else {
+  private mutating func decide(_ goal: Goal, _ metric: Metric, _ values: [Reading], _ what: String) {
+    guard values.count >= Self.turnsNeeded, let figure = Summary.Figure(values, measured: values.count) else {
       reason = "\(values.count) \(what), and \(Self.turnsNeeded) are needed"
       return
     }
     let quantity: Quantity = goal.unit == nil ? .ratio : metric.quantity
-    outcome = goal.holds(figure.median, metric.quantity) ? .met : .missed
+    outcome = Self.outcome(goal, figure.median, figure.bound, metric.quantity)
     reason =
-      "\(quantity.format(figure.median)) (\(quantity.format(figure.least)) to \(quantity.format(figure.most))), "
-      + "\(values.count) \(what)"
+      "\(figure.told(quantity)) (\(quantity.format(figure.least)) to \(quantity.format(figure.most))), "
+      + "\(values.count) \(what)\(Self.doubt(figure.bound))"
   }
 
-  /// Against another scenario's: runs of their own, so medians are compared.
+  /// Judges a goal against another scenario. The two are runs of their own, without rounds in common, so medians are
+  /// compared.
   private mutating func decide(
-    _ goal: Goal, _ metric: Metric, _ own: [Double], _ others: [Double], _ scenario: String
+    _ goal: Goal, _ metric: Metric, _ own: [Reading], _ others: [Reading], _ scenario: String
   ) {
-    guard min(own.count, others.count) >= Self.turnsNeeded, let figure = Summary.Figure(own),
-      let base = Summary.Figure(others), goal.unit != nil || base.median > 0
+    guard min(own.count, others.count) >= Self.turnsNeeded,
+      let figure = Summary.Figure(own, measured: own.count),
+      let base = Summary.Figure(others, measured: others.count),
+      let value = Self.relation(
+        goal, Reading(value: figure.median, bound: figure.bound), Reading(value: base.median, bound: base.bound))
     else {
       reason =
-        "\(own.count) valid turns here and \(others.count) in \(scenario), and \(Self.turnsNeeded) of each are needed"
+        min(own.count, others.count) >= Self.turnsNeeded
+        ? "both figures are bounds: the server was the limit of neither"
+        : "\(own.count) valid turns here and \(others.count) in \(scenario), and \(Self.turnsNeeded) of each are needed"
       return
     }
-    let value = goal.unit != nil ? figure.median - base.median : figure.median / base.median
     let quantity: Quantity = goal.unit == nil ? .ratio : metric.quantity
-    outcome = goal.holds(value, metric.quantity) ? .met : .missed
+    outcome = Self.outcome(goal, value.value, value.bound, metric.quantity)
     reason =
-      "\(quantity.format(value)), of \(metric.quantity.format(figure.median)) and "
-      + "\(metric.quantity.format(base.median)), medians of \(own.count) and \(others.count) valid turns"
+      "\(value.bound.sign)\(quantity.format(value.value)), of \(figure.told(metric.quantity)) and "
+      + "\(base.told(metric.quantity)), medians of \(own.count) and \(others.count) valid turns\(Self.doubt(value.bound))"
+  }
+
+  /// The ratio, or with a unit the difference, of two figures; nil where both are bounds or the base is nothing.
+  private static func relation(_ goal: Goal, _ own: Reading, _ base: Reading) -> Reading? {
+    guard goal.unit != nil || base.value > 0, let bound = Bound.ofRatio(own.bound, to: base.bound) else { return nil }
+    return Reading(value: goal.unit != nil ? own.value - base.value : own.value / base.value, bound: bound)
+  }
+
+  /// A bound decides where the true value can only be further on the same side of the goal.
+  private static func outcome(_ goal: Goal, _ value: Double, _ bound: Bound, _ quantity: Quantity) -> Outcome {
+    let holds = goal.holds(value, quantity)
+    let risesAway = goal.atMost != nil ? !holds : holds
+    switch bound {
+    case .exact: return holds ? .met : .missed
+    case .atLeast: return risesAway ? (holds ? .met : .missed) : .undecided
+    case .atMost: return risesAway ? .undecided : (holds ? .met : .missed)
+    }
+  }
+
+  private static func doubt(_ bound: Bound) -> String {
+    bound == .exact ? "" : "; a bound, because not the server was the limit of a ramp"
   }
 }

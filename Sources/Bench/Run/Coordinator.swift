@@ -1,30 +1,34 @@
 import Foundation
 import Glibc
 
-/// Measures peers in turns: A B A B, each time with a fresh server and fresh workers, so that what drifts on the machine
-/// drifts for all of them.
+/// Measures peers in turns: A B C, B C A, C A B, each time with a fresh server and fresh workers, so that what drifts on
+/// the machine drifts for all of them, and none always has the machine as the same other one left it.
 struct Coordinator {
   var scenario: Scenario
   var peers: [any Peer]
-  /// With the cores that the server is pinned to. The calling thread is pinned to the generator's already.
+  /// The machine, with the cores that server and generator get. The calling thread is pinned to the generator's already.
   var machine: Machine
   /// Program and arguments of a worker.
   var worker: [String]
-  /// That repeats the run, for the report.
+  /// The command that repeats the run, for the report.
   var command: String
-  /// Go on with the next turn after one that failed or in which something was lost.
+  /// The commit of the tree that was measured, for the report; see ``RunResult/commit``.
+  var commit: String?
+  /// The kernel stamps what subscribers get; see ``ArrivalStamps``.
+  var stampsArrivals = false
+  /// Whether the run goes on after a turn that failed or in which something was lost.
   var keepsGoing = false
-  /// Polled; nil where no signal is waited for.
+  /// The signals that end the run; nil where none is waited for.
   var interruption: Interruption?
   var observe: @Sendable (RunEvent) -> Void = { _ in }
 
   /// - Throws: where no peer is to be had, and after an interruption.
   func run() throws(BenchError) -> RunResult {
-    // A worker that ended shows as a failed write.
+    // Writing to a worker that has ended fails, and does not end this process.
     signal(SIGPIPE, SIG_IGN)
     var result = RunResult(
-      scenario: scenario, command: command, machine: machine, startedAt: Self.timestamp(), peers: [], turns: [],
-      skipped: [:])
+      scenario: scenario, command: command, commit: commit, machine: machine, startedAt: Self.timestamp(), peers: [],
+      turns: [], skipped: [:])
     var present: [any Peer] = []
     for peer in peers {
       do throws(BenchError) {
@@ -40,7 +44,7 @@ struct Coordinator {
       throw BenchError("there is nothing to measure. \(reasons.joined(separator: " "))")
     }
     for number in 1...max(1, scenario.turns) {
-      for peer in present {
+      for peer in Self.order(present, round: number) {
         observe(.turnBegan(peer: peer.name, number: number, of: scenario.turns))
         let turn = try run(turn: number, of: peer)
         observe(.turnEnded(turn))
@@ -49,6 +53,13 @@ struct Coordinator {
       }
     }
     return result
+  }
+
+  /// The items in a round's order: each round, from 1 on, begins with the next one.
+  static func order<Item>(_ items: [Item], round: Int) -> [Item] {
+    guard !items.isEmpty else { return [] }
+    let first = (max(round, 1) - 1) % items.count
+    return Array(items[first...] + items[..<first])
   }
 
   /// - Throws: after an interruption. Any other failure is the turn's.
@@ -83,10 +94,12 @@ struct Coordinator {
 }
 
 extension Turn {
-  /// It could not be measured to its end, or something was lost, doubled or out of order. In a ramp, only what came
+  /// The turn could not be measured to its end, or something was lost, doubled or out of order. In a ramp, only what came
   /// twice or out of order: beyond the knee a server may give up.
   public var isFailure: Bool {
-    if let report { return report.groups.contains { $0.lost > 0 || $0.duplicated > 0 || $0.misordered > 0 } }
+    if let report {
+      return report.groups.contains { $0.lost + $0.lostBefore > 0 || $0.duplicated > 0 || $0.misordered > 0 }
+    }
     return steps.isEmpty || steps.contains { $0.report.groups.contains { $0.duplicated > 0 || $0.misordered > 0 } }
   }
 

@@ -4,7 +4,7 @@ public enum RunEvent: Sendable {
   case turnBegan(peer: String, number: Int, of: Int)
   /// What the turn is at: "starting", "connecting", "warming up", "measuring", …
   case phase(String)
-  /// Of all workers together, about once a second.
+  /// What all workers together have done so far, about once a second.
   case progress(Progress)
   case stepEnded(Step)
   case turnEnded(Turn)

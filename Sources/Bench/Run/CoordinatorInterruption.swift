@@ -8,7 +8,7 @@ struct Interruption: Sendable {
   private let ends: [Int32]
   private let previous: [(@convention(c) (Int32) -> Void)?]
 
-  /// To be polled for reading.
+  /// Readable once a signal has come.
   var descriptor: Int32 { ends[0] }
 
   init() throws(BenchError) {
@@ -19,7 +19,7 @@ struct Interruption: Sendable {
     }
     self.ends = ends
     Self.signalled.store(ends[1], ordering: .sequentiallyConsistent)
-    // Nothing in here may lock or allocate: it runs between two instructions of anything.
+    // A signal's handler may neither lock nor allocate: it runs between two instructions of anything.
     let handler: @convention(c) (Int32) -> Void = { _ in
       var ends = (Int32(-1), Interruption.signalled.load(ordering: .relaxed))
       unsafe withUnsafePointer(to: &ends) { pointer in
@@ -35,7 +35,7 @@ struct Interruption: Sendable {
     return unsafe Glibc.poll(&poll, 1, 0) > 0
   }
 
-  /// Signals do what they did before.
+  /// Gives the signals back to who handled them before.
   func close() {
     for (number, handler) in zip([SIGINT, SIGTERM, SIGHUP], previous) { signal(number, handler) }
     Self.signalled.store(-1, ordering: .sequentiallyConsistent)

@@ -10,7 +10,8 @@ extension Machine {
       kernel: kernelName(), memoryBytes: memory(), serverCores: [], generatorCores: [])
   }
 
-  /// With the first half of the cores for the server and the second half for the generator, where there are two.
+  /// The machine with the first half of the cores for the server and the second half for the generator; where there is
+  /// one core alone, with nothing pinned.
   func pinned(to cores: [Int] = Machine.allowedCores()) -> Machine {
     guard cores.count >= 2 else { return self }
     var machine = self
@@ -39,7 +40,7 @@ extension Machine {
     return [0]
   }
 
-  /// Of a list such as `0-3,6`.
+  /// The cores that a list such as `0-3,6` names.
   static func cores(inList list: Substring) -> [Int] {
     var cores: [Int] = []
     for part in list.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) {

@@ -2,16 +2,19 @@
 public struct MeasurementRun: Sendable {
   /// A server that runs already.
   public struct Remote: Sendable {
+    /// The peer's name in results.
+    public static let name = "url"
+
     public var url: String
     public var publishURL: String?
-    /// Nil: `template` where the scenario has templates, else `centrifuge`.
+    /// What the server speaks. Nil: `template` where the scenario has templates, else `centrifuge`.
     public var dialect: String?
     public var secret: String?
     public var token: String?
     public var trust: String?
-    /// Of all channels. Nil: they have none, whatever the scenario says.
+    /// The namespace of all channels. Nil: they have none, whatever the scenario says.
     public var namespace: String?
-    /// Of its processes, where they run on this machine.
+    /// The server's process ids, where it runs on this machine.
     public var processes: [Int32] = []
 
     public init(url: String) { self.url = url }
@@ -19,10 +22,12 @@ public struct MeasurementRun: Sendable {
 
   public var scenario: Scenario
   public var remote: Remote?
-  /// Server and generator get cores of their own, where there are two.
+  /// Whether server and generator get cores of their own, where there are two.
   public var pins = true
   public var keepsGoing = false
-  /// That repeats the run.
+  /// Whether the kernel stamps what arrives at subscribers, beside the time of its reading.
+  public var stampsArrivals = false
+  /// The command that repeats the run.
   public var command: String
 
   public init(_ scenario: Scenario, command: String) { (self.scenario, self.command) = (scenario, command) }
@@ -52,10 +57,14 @@ public struct MeasurementRun: Sendable {
     }
     let coordinator = Coordinator(
       scenario: scenario, peers: peers, machine: machine, worker: [try ProcessTable.ownExecutable(), "worker"],
-      command: command, keepsGoing: keepsGoing, interruption: interruption, observe: observe)
+      command: command, commit: Revision.current(), stampsArrivals: stampsArrivals, keepsGoing: keepsGoing,
+      interruption: interruption,
+      observe: observe)
     return try coordinator.run()
   }
 
+  /// What the server is spoken to with.
+  ///
   /// - Throws: where dialect and templates do not fit.
   func dialect(of remote: Remote) throws(BenchError) -> String {
     let usual = scenario.template == nil ? "centrifuge" : TemplateDialect.name

@@ -1,10 +1,10 @@
 /// How a saturation run goes on: up by the ramp's factor, until two steps in a row were beyond the limit, somebody was
-/// disconnected, or the generator has nothing left.
+/// disconnected, or the ramp has had its most steps.
 struct RampProgress {
   private let ramp: Scenario.Ramp
   private var steps = 0
   private var beyond = 0
-  /// Of the next step; nil when the ramp is over.
+  /// The next step's rate; nil when the ramp is over.
   private(set) var nextRate: Double?
 
   init(_ ramp: Scenario.Ramp, first: Double) {

@@ -4,9 +4,9 @@ import Glibc
 struct ServerSampler: Sendable {
   let processes: [Int32]
 
-  /// CPU so far.
+  /// What the processes' threads have used so far.
   struct Sample: Sendable, Equatable {
-    /// Nanoseconds of CLOCK_MONOTONIC.
+    /// When the sample was taken, in nanoseconds of CLOCK_MONOTONIC.
     var time: UInt64
     /// Nanoseconds on a processor of each thread that there is, by `process/thread`.
     var threads: [String: UInt64] = [:]
@@ -22,7 +22,7 @@ struct ServerSampler: Sendable {
         guard let first = Self.text(of: path)?.split(separator: " ").first, let time = UInt64(first) else { continue }
         sample.threads["\(process)/\(thread)"] = time
       }
-      // From the third field on: user and system time are the 14th and 15th.
+      // The fields are given from the third on; user and system time are the 14th and 15th.
       if let stat = ProcessTable.stat(of: process), stat.count > 12, let user = UInt64(stat[11]),
         let system = UInt64(stat[12])
       {

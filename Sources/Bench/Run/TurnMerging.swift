@@ -5,7 +5,7 @@ extension WorkerReport {
   /// right, and ``Scenario/workers`` of 1 makes all of them exact.
   static func merged(_ parts: [WorkerReport]) -> WorkerReport {
     var merged = WorkerReport(
-      groups: [], seconds: [], lateness: .merged(parts.map(\.lateness)),
+      groups: [], seconds: [], lateness: .merged(parts.map(\.lateness)), reading: .merged(parts.map(\.reading)),
       acknowledged: .merged(parts.map(\.acknowledged)), answered: parts.reduce(0) { $0 + $1.answered },
       cpuSeconds: parts.reduce(0) { $0 + $1.cpuSeconds },
       wallSeconds: parts.map(\.wallSeconds).max() ?? 0, disconnected: parts.reduce(0) { $0 + $1.disconnected },
@@ -33,7 +33,7 @@ extension WorkerReport {
     return max(uses.max() ?? 0, shared)
   }
 
-  /// Over all groups.
+  /// The latencies of all groups together.
   var latency: EncodedHistogram { groups.count == 1 ? groups[0].latency : .merged(groups.map(\.latency)) }
   var delivered: Int { groups.reduce(0) { $0 + $1.delivered } }
   var expected: Int { groups.reduce(0) { $0 + $1.expected } }
@@ -49,8 +49,9 @@ extension WorkerReport.Group {
       name: parts.first?.name ?? "", intended: sum { $0.intended }, published: sum { $0.published },
       refused: sum { $0.refused }, unanswered: sum { $0.unanswered }, expected: sum { $0.expected },
       delivered: sum { $0.delivered }, arrived: sum { $0.arrived },
-      lost: sum { $0.lost }, duplicated: sum { $0.duplicated }, misordered: sum { $0.misordered },
-      latency: .merged(parts.map(\.latency)), first: .merged(parts.map(\.first)),
+      lost: sum { $0.lost }, lostBefore: sum { $0.lostBefore }, duplicated: sum { $0.duplicated },
+      misordered: sum { $0.misordered },
+      latency: .merged(parts.map(\.latency)), kernel: .merged(parts.map(\.kernel)), first: .merged(parts.map(\.first)),
       median: .merged(parts.map(\.median)), last: .merged(parts.map(\.last)))
   }
 }
@@ -83,6 +84,12 @@ extension Progress {
 }
 
 extension EncodedHistogram {
+  /// All that is known of these, merged; nil where none is.
+  static func merged(_ parts: [EncodedHistogram?]) -> EncodedHistogram? {
+    let known = parts.compactMap(\.self)
+    return known.isEmpty ? nil : merged(known)
+  }
+
   var count: UInt64 {
     stride(from: 1, to: pairs.count, by: 2).reduce(0) { $0 &+ pairs[$1] }
   }

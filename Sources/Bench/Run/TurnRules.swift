@@ -25,8 +25,10 @@ enum TurnRules {
     guard let first = turn.steps.first, let ramp = scenario.ramp else { return [] }
     var faults: [String] = []
     if Saturation.knee(turn.steps, limitMilliseconds: ramp.p99LimitMilliseconds) == nil {
+      let whose = first.generatorWasLimit ? ", and the generator was its limit" : ""
       faults.append(
-        "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit; begin lower")
+        "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit\(whose); begin lower"
+      )
     }
     let wrong = turn.steps.flatMap { $0.report.groups }
     let (doubled, misordered) = (
@@ -39,37 +41,78 @@ enum TurnRules {
 
   /// - Parameter serverCores: that the server is pinned to; 0: not pinned.
   static func faults(of step: Step, _ scenario: Scenario, serverCores: Int) -> [String] {
-    var faults = checks(step.report)
+    checks(step.report) + generatorLimits(of: step, serverCores: serverCores)
+  }
+
+  /// Why the generator was the limit of a step; none where it was not.
+  ///
+  /// - Parameter serverCores: that the server is pinned to; 0: not pinned.
+  static func generatorLimits(of step: Step, serverCores: Int) -> [String] {
+    var limits: [String] = []
     let serverUse = step.server.map { $0.wallSeconds > 0 ? $0.cpuSeconds / $0.wallSeconds : 0 } ?? 0
     if step.generatorUse > stepGeneratorLimit, serverUse < serverBusy * Double(max(serverCores, 1)) {
-      faults.append(
+      limits.append(
         "generator-bound: it used \(Quantity.part.format(step.generatorUse)) of a core, the server "
           + "\(Quantity.part.format(serverUse))")
     }
-    return faults
+    if let sentence = lateness(step.report) { limits.append("generator-bound: \(sentence)") }
+    return limits
   }
 
-  /// What is no fault and has to be said: a server that delivers less than is asked of it, whose latencies are those of a
-  /// queue that grows.
+  /// What is no fault of a turn and has to be said beside its figures.
   static func remarks(of report: WorkerReport, _ scenario: Scenario) -> [String] {
-    guard scenario.measure == .delivery, scenario.duration > 0 else { return [] }
-    // What is under way at the end of the measured time: two publications, or a hundredth.
+    guard scenario.measure == .delivery else { return [] }
+    return [fallenBehind(report, scenario), lateReading(report)].compactMap(\.self)
+  }
+
+  /// A server that delivers less than is asked of it has the latencies of a queue that grows.
+  private static func fallenBehind(_ report: WorkerReport, _ scenario: Scenario) -> String? {
+    guard scenario.duration > 0 else { return nil }
+    // Two publications, or a hundredth of all deliveries, may be under way at the end of the measured time.
     let underWay = scenario.groups.map { 2 * $0.burst * $0.subscribers }.max() ?? 0
-    guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return [] }
+    guard report.arrived + max(underWay, report.expected / 100) < report.expected else { return nil }
     let (offered, arrived) = (
       Double(report.expected) / scenario.duration, Double(report.arrived) / scenario.duration
     )
-    return [
-      "the server fell behind: of \(Quantity.rate.format(offered)) deliveries/s that were offered, "
-        + "\(Quantity.rate.format(arrived)) arrived in the measured time"
-    ]
+    return "the server fell behind: of \(Quantity.rate.format(offered)) deliveries/s that were offered, "
+      + "\(Quantity.rate.format(arrived)) arrived in the measured time"
+  }
+
+  /// Beyond this part of all cores, what is neither the server's nor the generator's is worth a note.
+  static let othersLimit = 0.25
+
+  /// What else ran while a turn was measured; nil where it was little, or nobody knows what the server used.
+  static func others(in turn: Turn) -> String? {
+    guard let machine = turn.machine, let busy = machine.mean({ $0.busy }), let server = turn.server,
+      let report = turn.report, server.wallSeconds > 0
+    else { return nil }
+    let own = (server.cpuSeconds + report.cpuSeconds) / (server.wallSeconds * Double(machine.cores.count))
+    guard busy - own > othersLimit else { return nil }
+    return
+      "\(Quantity.part.format(busy - own)) of all cores were used by neither server nor generator: other programs, "
+      + "or the kernel outside of their calls"
+  }
+
+  /// Most of the p99 passed after the kernel had the publications: it says more of the generator than of the server.
+  private static func lateReading(_ report: WorkerReport) -> String? {
+    let stamped = report.groups.compactMap(\.kernel)
+    guard !stamped.isEmpty else { return nil }
+    let kernel = Double(EncodedHistogram.merged(stamped).value(at: 0.99))
+    let read = Double(report.latency.value(at: 0.99))
+    guard read - kernel > latenessFloor, kernel < read / 2 else { return nil }
+    return "the generator read late: p99 is \(Quantity.nanoseconds.format(kernel)) at the kernel and "
+      + "\(Quantity.nanoseconds.format(read)) at the reading"
   }
 
   private static func checks(_ report: WorkerReport) -> [String] {
     var faults: [String] = []
     for group in report.groups {
       let place = report.groups.count > 1 ? " in group \(group.name)" : ""
-      if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)") }
+      let among = group.refused > 0 ? ", those of refused publications among them" : ""
+      if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)\(among)") }
+      if group.lostBefore > 0 {
+        faults.append("\(group.lostBefore) deliveries of what was published before it were lost\(place)\(among)")
+      }
       if group.duplicated > 0 { faults.append("\(group.duplicated) deliveries came twice\(place)") }
       if group.misordered > 0 { faults.append("\(group.misordered) deliveries came out of order\(place)") }
       if group.refused > 0 { faults.append("the server refused \(group.refused) publications\(place)") }

@@ -4,9 +4,9 @@ import Glibc
 ///
 /// Bound to the thread that made it.
 final class TurnRun {
-  /// Room for the order to reach all workers before its time.
+  /// Nanoseconds in which an order reaches all workers before its time.
   private static let lead: UInt64 = 200_000_000
-  /// What a worker may take after its time is over, in seconds, on top of what it waits for by itself.
+  /// Seconds that a worker may take after its time is over, on top of what it waits for by itself.
   private static let patience = 120.0
 
   private let coordinator: Coordinator
@@ -14,6 +14,7 @@ final class TurnRun {
   private let run: String
   private let sampler: ServerSampler
   private var scenario: Scenario { coordinator.scenario }
+  private var serverCores: [Int] { coordinator.machine.serverCores }
   private var workers: [WorkerProcess] = []
   private var connects: [Int: ConnectReport] = [:]
   private var progress: [Int: Progress] = [:]
@@ -25,10 +26,10 @@ final class TurnRun {
     sampler = ServerSampler(processes: server.processes)
   }
 
-  /// Fills in what was found out.
+  /// Measures the turn, and fills in what was found out.
   func perform(_ turn: inout Turn) throws(BenchError) {
     let memoryBefore = sampler.residentBytes()
-    let begin = sampler.sample()
+    let begin = look()
     coordinator.observe(.phase("connecting"))
     for number in 0..<scenario.workers {
       workers.append(try WorkerProcess(number: number, command: coordinator.worker))
@@ -36,13 +37,14 @@ final class TurnRun {
     for worker in workers {
       try worker.send(
         WorkerPlan(
-          worker: worker.number, workers: workers.count, target: server.target, scenario: scenario, run: run))
+          worker: worker.number, workers: workers.count, target: server.target, scenario: scenario, run: run,
+          stampsArrivals: coordinator.stampsArrivals))
     }
     let connections = scenario.groups.reduce(0) { $0 + $1.channels * $1.subscribers }
     try wait(seconds: Self.patience + Double(connections) / 100, for: "everybody to be connected") { [self] in
       connects.count == workers.count
     }
-    let connected = sampler.sample()
+    let connected = look()
     turn.connect = ConnectReport.merged(Array(connects.values))
     // What the handshakes needed is given back before the connections' memory is looked at.
     try wait(until: MonotonicTime.now() + (scenario.measure == .idle ? 1_000_000_000 : 300_000_000))
@@ -61,38 +63,45 @@ final class TurnRun {
       turn.generatorUse = WorkerReport.generatorUse(reports, cores: coordinator.machine.generatorCores.count)
     }
     use.memoryAfter = sampler.residentBytes()
-    use.take(window)
+    use.take(window.0.server, window.1.server)
     turn.server = server.processes.isEmpty ? nil : use
+    turn.machine = MachineSampler.use(from: window.0.machine, to: window.1.machine, serverCores: serverCores)
+    if let sentence = TurnRules.others(in: turn) { turn.report?.remarks.append(sentence) }
     if let conclude = server.conclude {
-      turn.report?.remarks += try conclude(window.0.time...max(window.0.time, window.1.time))
+      turn.report?.remarks += try conclude(window.0.server.time...max(window.0.server.time, window.1.server.time))
     }
     turn.faults += TurnRules.faults(of: turn, scenario)
   }
 
   // MARK: One window
 
-  private func performWindow(_ window: inout (ServerSampler.Sample, ServerSampler.Sample)) throws(BenchError) {
+  /// What the server's processes and the machine's cores did so far.
+  private typealias Look = (server: ServerSampler.Sample, machine: MachineSampler.Sample)
+
+  private func look() -> Look { (sampler.sample(), MachineSampler.sample()) }
+
+  private func performWindow(_ window: inout (Look, Look)) throws(BenchError) {
     let begin = MonotonicTime.now() + Self.lead
     try order(.begin(at: begin))
     let measured = Self.measuredTime(scenario, begin: begin)
     if measured.from > begin { coordinator.observe(.phase("warming up")) }
     switch scenario.measure {
     case .connect:
-      // Connecting was what was measured.
+      // Of a connect run the connecting was measured, which is over.
       try waitForReports(seconds: Self.patience)
     case .resume:
       try wait(until: measured.from)
       coordinator.observe(.phase("recovering"))
-      window.0 = sampler.sample()
+      window.0 = look()
       try waitForReports(seconds: Self.patience)
-      window.1 = sampler.sample()
+      window.1 = look()
     case .delivery, .idle, .saturation:
       try wait(until: measured.from)
       coordinator.observe(.phase("measuring"))
       server.accompany?()
-      window.0 = sampler.sample()
+      window.0 = look()
       try wait(until: measured.to)
-      window.1 = sampler.sample()
+      window.1 = look()
       coordinator.observe(.phase("waiting for what is under way"))
       try waitForReports(seconds: Self.patience)
     }
@@ -126,14 +135,14 @@ final class TurnRun {
   /// - Returns: the samples before the first step and after the last.
   private func performRamp(
     _ turn: inout Turn, _ use: ServerUse
-  ) throws(BenchError) -> (ServerSampler.Sample, ServerSampler.Sample) {
+  ) throws(BenchError) -> (Look, Look) {
     let ramp = scenario.ramp ?? Scenario.Ramp(factor: 1.25, seconds: 4, p99LimitMilliseconds: 50, maximumSteps: 40)
     var begin = MonotonicTime.now() + Self.lead
     try order(.begin(at: begin))
     coordinator.observe(.phase("warming up"))
     begin += UInt64(scenario.warmup * 1e9) + 1_000_000_000
     try wait(until: begin - Self.lead)
-    let first = sampler.sample()
+    let first = look()
     var progress = RampProgress(ramp, first: scenario.groups[0].rate)
     while let rate = progress.nextRate {
       coordinator.observe(.phase("measuring \(Quantity.rate.format(rate))/s"))
@@ -144,7 +153,7 @@ final class TurnRun {
       progress.add(step)
       begin = MonotonicTime.now() + Self.lead
     }
-    let last = sampler.sample()
+    let last = look()
     try order(.step(at: 0, rate: nil))
     try waitForReports(seconds: Self.patience)
     return (first, last)
@@ -156,18 +165,20 @@ final class TurnRun {
     stepped.removeAll()
     try order(.step(at: begin, rate: rate))
     try wait(until: begin)
-    let before = sampler.sample()
+    let before = look()
     try wait(until: begin + UInt64(ramp.seconds * 1e9))
-    let after = sampler.sample()
+    let after = look()
     try wait(seconds: Self.patience, for: "a step's reports") { [self] in stepped.count == workers.count }
     let reports = Array(stepped.values)
     var itsUse = use
     itsUse.memoryAfter = sampler.residentBytes()
-    itsUse.take((before, after))
+    itsUse.take(before.server, after.server)
     var step = Step(
       rate: rate, report: .merged(reports), server: server.processes.isEmpty ? nil : itsUse,
+      machine: MachineSampler.use(from: before.machine, to: after.machine, serverCores: serverCores),
       generatorUse: WorkerReport.generatorUse(reports, cores: coordinator.machine.generatorCores.count), faults: [])
-    step.faults = TurnRules.faults(of: step, scenario, serverCores: coordinator.machine.serverCores.count)
+    step.faults = TurnRules.faults(of: step, scenario, serverCores: serverCores.count)
+    step.generatorWasLimit = !TurnRules.generatorLimits(of: step, serverCores: serverCores.count).isEmpty
     return step
   }
 
@@ -233,8 +244,8 @@ final class TurnRun {
 }
 
 extension ServerUse {
-  mutating func take(_ window: (ServerSampler.Sample, ServerSampler.Sample)) {
-    cpuSeconds = ServerSampler.cpuSeconds(from: window.0, to: window.1)
-    wallSeconds = Double(window.1.time &- window.0.time) / 1e9
+  mutating func take(_ begin: ServerSampler.Sample, _ end: ServerSampler.Sample) {
+    cpuSeconds = ServerSampler.cpuSeconds(from: begin, to: end)
+    wallSeconds = Double(end.time &- begin.time) / 1e9
   }
 }

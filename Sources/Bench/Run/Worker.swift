@@ -7,8 +7,8 @@ public enum Worker {
   /// Works until it is told to stop, or until the input ends.
   ///
   /// - Parameters:
-  ///   - input: of the plan's line and the orders' lines.
-  ///   - output: for the messages' lines. A failure is a message too.
+  ///   - input: where the plan's line and the orders' lines come from.
+  ///   - output: where the messages' lines go. A failure is a message too.
   /// - Returns: whether it came to its end without a failure.
   public static func run(input: Int32, output: Int32) -> Bool {
     signal(SIGPIPE, SIG_IGN)
@@ -29,7 +29,7 @@ public enum Worker {
 
   /// One loop for each dialect, so that each is compiled for it.
   private static func work(_ plan: WorkerPlan, _ console: WorkerConsole) throws(BenchError) {
-    // Who publishes must not wait until the others, which share its core, have read what they have.
+    // The worker that publishes must not wait until others on its core have read all that they have.
     if plan.worker == 0 && plan.workers > 1 { _ = linuxio_take_short_turns() }
     switch plan.target.dialect {
     case "centrifuge", CliqueConversations.dialect, StateExchange.dialect:

@@ -5,7 +5,7 @@ import Glibc
 final class WorkerConsole {
   let input: Int32
   let output: Int32
-  /// The input is a plain file, which no epoll takes.
+  /// Whether the input is a plain file, which no epoll takes.
   var isFile = false
   private var bytes: [UInt8] = []
   private(set) var hasEnded = false
@@ -24,7 +24,7 @@ final class WorkerConsole {
     }
   }
 
-  /// A line that is there already.
+  /// The next line that was read already; nil where none is whole.
   func nextLine() -> [UInt8]? {
     guard let end = bytes.firstIndex(of: 10) else { return nil }
     let line = Array(bytes[..<end])
@@ -32,7 +32,7 @@ final class WorkerConsole {
     return line
   }
 
-  /// Reads once; waits where nothing is there.
+  /// Reads from the input once, and waits where nothing is there.
   func fill() {
     var more = [UInt8](repeating: 0, count: 64 << 10)
     let count = unsafe Glibc.read(input, &more, more.count)

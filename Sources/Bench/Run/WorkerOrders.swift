@@ -4,7 +4,7 @@ import Foundation
 extension EventLoop {
   /// Takes what the coordinator wrote.
   func readOrders() throws(BenchError) {
-    // A plain file is read to its end at once; of a pipe, what is there.
+    // A plain file is read to its end at once; a pipe as far as it has something.
     repeat { console.fill() } while console.isFile && !console.hasEnded
     while let line = console.nextLine() {
       guard let order = try? JSONDecoder().decode(WorkerOrder.self, from: Data(line)) else {
@@ -12,7 +12,7 @@ extension EventLoop {
       }
       run.orders.append(order)
     }
-    // Without its coordinator a worker is of no use.
+    // The end of a pipe is the end of the coordinator, without whom a worker is of no use.
     if console.hasEnded && !console.isFile { run.isOver = run.orders.isEmpty || !run.isReady }
   }
 
@@ -79,6 +79,7 @@ extension EventLoop {
   func resetCounts() {
     run.resetCounts()
     ledger.resetCounts()
+    stamps?.reading.removeAll()
     publishing.resetCounts()
   }
 }

@@ -42,6 +42,7 @@ extension EventLoop {
 
   func tick() throws(BenchError) {
     run.nextTick = now + Run.second
+    stamps?.setClocks()
     let second = ledger.endSecond()
     if run.cpuBegin != 0 && (run.cpuEnd == nil || second.delivered > 0) { run.seconds.append(second) }
     let published = publishing.groups.reduce(0) { $0 + $1.base + $1.done }
@@ -83,7 +84,7 @@ extension EventLoop {
     if run.isStep {
       run.stage = .waiting
       try console.write(.stepped(makeReport()))
-      rememberMissing()
+      publishing.noteReported()
       resetCounts()
       (run.measureFrom, run.measureTo) = (.max, .max)
       run.deadline = .max
@@ -96,9 +97,11 @@ extension EventLoop {
     }
   }
 
-  /// Everything has come, or nothing came for a while.
+  /// Whether everything that was awaited has come, or nothing came for as long as the run is patient.
   ///
-  /// - Parameter given: deliveries that are given up.
+  /// - Parameters:
+  ///   - isComplete: whether all clients are there that deliveries are awaited for.
+  ///   - given: deliveries that are given up.
   private func isDrained(_ isComplete: Bool, without given: Int = 0) -> Bool {
     let arrived = ledger.arrived + connecting.ready + publishing.answered
     if isComplete && ledger.arrived + given >= awaited && !publishing.awaitsAnswers { return true }
@@ -109,7 +112,7 @@ extension EventLoop {
     return now >= run.deadline
   }
 
-  /// Deliveries to this worker since the beginning, were nothing lost.
+  /// Deliveries that this worker would have since the beginning, were nothing lost.
   private var awaited: Int {
     (0..<ledger.groups).reduce(0) { sum, group in
       let total = total(group)
@@ -141,15 +144,6 @@ extension EventLoop {
   func publications(of channel: Int, in total: Int, _ group: Int) -> UInt64 {
     let count = ledger.channels[group]
     return UInt64(total / count + (channel < total % count ? 1 : 0))
-  }
-
-  func rememberMissing() {
-    for group in publishing.groups.indices {
-      let total = total(group)
-      publishing.groups[group].missingBefore = ledger.outstanding(group: group) {
-        self.publications(of: $0, in: total, group)
-      }
-    }
   }
 }
 

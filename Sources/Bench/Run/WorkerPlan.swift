@@ -3,7 +3,7 @@
 /// The worker answers on standard output with lines of JSON, each a ``WorkerMessage``; the coordinator's next lines are
 /// ``WorkerOrder``s. All times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
 public struct WorkerPlan: Codable, Sendable {
-  /// Of ``workers``; numbered from 0. Publications are made by worker 0 alone.
+  /// Which of the workers this one is, from 0 on. Publications are made by worker 0 alone.
   public var worker: Int
   public var workers: Int
   public var target: Target
@@ -13,9 +13,12 @@ public struct WorkerPlan: Codable, Sendable {
   /// Seconds in which nothing happens until the worker gives up: connecting, or waiting for what is under way. Nil: what
   /// ``Connecting`` and ``Run`` say.
   public var patience: Double?
+  /// Whether the kernel stamps what subscribers get.
+  public var stampsArrivals: Bool
 
   public init(
-    worker: Int, workers: Int, target: Target, scenario: Scenario, run: String, patience: Double? = nil
+    worker: Int, workers: Int, target: Target, scenario: Scenario, run: String, patience: Double? = nil,
+    stampsArrivals: Bool = false
   ) {
     self.worker = worker
     self.workers = workers
@@ -23,6 +26,7 @@ public struct WorkerPlan: Codable, Sendable {
     self.scenario = scenario
     self.run = run
     self.patience = patience
+    self.stampsArrivals = stampsArrivals
   }
 }
 
@@ -30,9 +34,9 @@ public struct WorkerPlan: Codable, Sendable {
 public struct Target: Codable, Sendable, Equatable {
   /// Name of a ``Dialect``: `centrifuge`, `floor`, `nats`, `mqtt`, `nchan`, `redis`, `zmtp`, `template`.
   public var dialect: String
-  /// For subscribers, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
+  /// Where subscribers connect, such as `ws://127.0.0.1:8000/connection/websocket` or `tcp://127.0.0.1:6379`.
   public var url: String
-  /// For publishers, where it differs.
+  /// Where publishers connect, if that differs.
   public var publishURL: String?
   /// Each client is one user; a token for it is made with this secret. Nil: connect without a token.
   public var secret: String?
@@ -42,7 +46,7 @@ public struct Target: Codable, Sendable, Equatable {
   public var trust: String?
   /// Spread source addresses over 127.0.0.0/8, so that one address's ports do not run out. Loopback targets alone.
   public var spreadsSourceAddresses: Bool
-  /// For the dialect `template`.
+  /// What is said in the dialect `template`.
   public var templates: MessageTemplates? = nil
   /// Publishers subscribe to their channels first: a server that nobody has configured for measuring may let subscribers
   /// alone publish. What they get is not counted.
@@ -68,7 +72,7 @@ public enum WorkerMessage: Codable, Sendable {
   /// A step of the ramp is over, and what was published in it has arrived, or the time for that is over.
   case stepped(WorkerReport)
   case finished(WorkerReport)
-  /// It cannot go on; the sentence says why and what to do.
+  /// The worker cannot go on; the sentence says why and what to do.
   case failed(String)
 }
 
@@ -76,7 +80,7 @@ public struct Progress: Codable, Sendable {
   public var connections: Int
   public var published: Int
   public var delivered: Int
-  /// Nanoseconds; over the last second.
+  /// The last second's p99, in nanoseconds.
   public var p99: UInt64
 }
 
@@ -106,11 +110,18 @@ public struct WorkerReport: Codable, Sendable {
     public var delivered: Int
     /// Deliveries that came within the measured time, whatever was due when: the server's throughput.
     public var arrived: Int
+    /// Of `expected`, those that never came.
     public var lost: Int
+    /// Deliveries that never came of what was due before the measured time: of the warm-up.
+    public var lostBefore = 0
     public var duplicated: Int
     public var misordered: Int
     /// From a publication's intended time to a subscriber's reading it, over all subscribers.
     public var latency: EncodedHistogram
+    /// From a publication's intended time to the kernel's stamp of the newest segment that was read with it; nil where
+    /// stamps were not asked for. What several segments brought to one reading has the time of the last: it may be
+    /// later than the publication was there, and is never later than its reading.
+    public var kernel: EncodedHistogram? = nil
     /// Per publication: its first, its median and its last subscriber of this worker.
     public var first: EncodedHistogram
     public var median: EncodedHistogram
@@ -128,8 +139,12 @@ public struct WorkerReport: Codable, Sendable {
 
   public var groups: [Group]
   public var seconds: [Second]
-  /// How late the generator itself sent a publication, in nanoseconds.
+  /// How late the generator itself sent a publication, in nanoseconds: from its intended time, or from when the
+  /// publisher's socket last took nothing.
   public var lateness: EncodedHistogram
+  /// How long what a socket gave had been there when the generator read it: from the kernel's stamp of its newest
+  /// segment, of each reading in the measured time. Nil where stamps were not asked for.
+  public var reading: EncodedHistogram? = nil
   /// From sending a publication to the server's answer, where the server answers. Nanoseconds.
   public var acknowledged: EncodedHistogram
   /// Publications that the server acknowledged within the measured time and did not refuse, whatever was due when.

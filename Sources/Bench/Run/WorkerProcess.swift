@@ -7,7 +7,7 @@ import Glibc
 /// coordinator's thread.
 final class WorkerProcess {
   let number: Int
-  /// To be polled for reading.
+  /// The worker's standard output, to be polled for reading.
   let output: Int32
   private let input: Int32
   private let process: Int32
@@ -88,7 +88,7 @@ final class WorkerProcess {
     }
   }
 
-  /// What it said since the last call. Blocks never.
+  /// What the worker said since the last call. Never blocks.
   ///
   /// - Throws: where a line is no message.
   func readMessages() throws(BenchError) -> [WorkerMessage] {
@@ -115,7 +115,7 @@ final class WorkerProcess {
     return messages
   }
 
-  /// Closes its input, waits so many seconds for its end, and then kills it. More than once does no harm.
+  /// Closes the worker's input, waits so many seconds for its end, and then kills it. More than once does no harm.
   func stop(patience: Double) {
     guard !isReaped else { return }
     isReaped = true
@@ -123,7 +123,7 @@ final class WorkerProcess {
     let deadline = MonotonicTime.now() &+ nanoseconds(patience)
     var status: Int32 = 0
     while unsafe waitpid(process, &status, WNOHANG) == 0 {
-      // What it still says must not hold it up.
+      // A worker whose output nobody reads could not end.
       _ = try? readMessages()
       if MonotonicTime.now() >= deadline {
         _ = kill(process, SIGKILL)

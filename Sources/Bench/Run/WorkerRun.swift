@@ -1,6 +1,6 @@
 /// Where a worker stands in its turn.
 struct Run {
-  /// Can transition to: `.publishing` on begin or step, `.holding` on begin of an idle run, `.over` on stop.
+  /// An order is waited for. Can transition to: `.publishing` on begin or step, `.holding` on begin of an idle run.
   enum Stage {
     case waiting
     /// Publications go out. Can transition to: `.draining` once all did.
@@ -19,7 +19,7 @@ struct Run {
   static let usualPatience = 5.0
   static let second: UInt64 = 1_000_000_000
 
-  /// Nanoseconds.
+  /// Nanoseconds without an arrival until what is missing counts as lost.
   let patience: UInt64
 
   var stage = Stage.waiting
@@ -28,23 +28,23 @@ struct Run {
   var hasReported = false
   /// Orders that have not been followed yet.
   var orders: [WorkerOrder] = []
-  /// Clients come back: they ask for what they missed.
+  /// In a resume run: clients come back and ask for what they missed.
   var isReturning = false
   /// Publications that are due before this are checked and not measured.
   var measureFrom: UInt64 = .max
   var measureTo: UInt64 = .max
   var origin: UInt64 = 0
-  /// Of the stage: when it ends by itself.
+  /// When the stage ends by itself.
   var deadline: UInt64 = .max
   /// Draining never takes longer than to this time.
   var lastChance: UInt64 = .max
   var lastArrived = 0
   var nextTick: UInt64 = .max
   var timerSetTo: UInt64 = .max
-  /// Of a resume run: when all are dropped, and then when all come back.
+  /// In a resume run: when all clients are dropped, and then when all come back.
   var resumeAt: UInt64 = .max
   var stalledSince: UInt64 = 0
-  /// Of a ramp's step: it ends with `stepped`.
+  /// Whether this is a step of a ramp, which ends with ``WorkerMessage/stepped(_:)``.
   var isStep = false
 
   var seconds: [WorkerReport.Second] = []
@@ -60,7 +60,7 @@ struct Run {
 
   init(patience: Double?) { self.patience = nanoseconds(patience ?? Self.usualPatience) }
 
-  /// Whether this time belongs to the measured.
+  /// Whether this is a time of the measured time.
   func isMeasuring(at time: UInt64) -> Bool { time >= measureFrom && time < measureTo }
 
   mutating func remark(_ sentence: String) {

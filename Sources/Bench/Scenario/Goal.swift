@@ -4,18 +4,19 @@
 ///     {"figure": "p50", "at_most": 200, "unit": "us"}                             by itself
 ///     {"figure": "quiet p99", "at_most": 2, "unit": "ms", "scenario": "rest"}     the difference to another scenario's
 public struct Goal: Codable, Sendable, Equatable {
-  /// Whose figure.
+  /// The peer whose figure is judged.
   public var peer: String
-  /// A row of the scenario's table.
+  /// Label of the figure: of a row of the scenario's table.
   public var figure: String
-  /// One of the two: the limit, in ``unit`` or as a factor.
+  /// The limit, in ``unit`` or as a factor. A goal has either ``atMost`` or ``atLeast``.
   public var atMost: Double?
   public var atLeast: Double?
-  /// The peer that it is held against; nil, with a ``scenario``: the same one.
+  /// The peer whose figure this one is held against; nil, with a ``scenario``: the same peer's.
   public var of: String?
-  /// The scenario that it is held against, measured in a run of its own; nil: this one.
+  /// The scenario whose figure this one is held against, measured in a run of its own; nil: the same run's.
   public var scenario: String?
-  /// With it the limit is an amount, and of a difference where the figure is held against another's.
+  /// Unit of the limit, such as `ms`. With a unit the limit is an amount (of the difference, where the figure is held
+  /// against another's); without, it is a factor.
   public var unit: String?
 
   static let keys = ["peer", "figure", "at_most", "at_least", "of", "scenario", "unit"]
@@ -29,7 +30,7 @@ public struct Goal: Codable, Sendable, Equatable {
     return atMost != nil ? value <= limit : value >= limit
   }
 
-  /// As a sentence without its end.
+  /// The goal as a sentence without its full stop.
   func described(_ quantity: Quantity) -> String {
     let amount =
       unit.flatMap { quantity.units[$0] }.map { quantity.format(limit * $0) } ?? Quantity.ratio.format(limit)
@@ -87,7 +88,8 @@ extension ScenarioRules {
           "there is no figure \"\(goal.figure)\" for a goal; \(hint ?? "the figures are \(labels.joined(separator: ", ")).")"
         )
       }
-      for peer in [goal.peer, goal.of].compactMap({ $0 }) where !PeerCatalogue.names.contains(peer) {
+      let known = PeerCatalogue.names + [MeasurementRun.Remote.name]
+      for peer in [goal.peer, goal.of].compactMap({ $0 }) where !known.contains(peer) {
         throw wrong("a goal names the peer \"\(peer)\"; the peers are \(PeerCatalogue.names.joined(separator: ", ")).")
       }
       if let unit = goal.unit, metric.quantity.units[unit] == nil {

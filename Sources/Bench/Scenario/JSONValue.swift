@@ -27,7 +27,7 @@ enum JSONValue: Equatable, Sendable {
     self = (try? JSONDecoder().decode(JSONValue.self, from: data)) ?? .text(text)
   }
 
-  /// For errors: "a list", "the text \"x\"".
+  /// The value as an error names it: "a list", "the text \"x\"".
   var described: String {
     switch self {
     case .null: "null"

@@ -5,7 +5,7 @@ public enum ScenarioFile {
   /// A value that the command line puts in place of the file's: a path such as `groups.0.rate`, and what it is set to.
   public struct Override: Sendable, Equatable {
     public var path: String
-    /// JSON, or text as it is.
+    /// What the path is set to: JSON where it can be read as JSON, else text as it is.
     public var value: String
     /// The value is text, whatever it looks like.
     public var isText = false
@@ -35,13 +35,29 @@ public enum ScenarioFile {
   static let rampKeys = ["factor", "seconds", "p99_limit_milliseconds", "maximum_steps"]
 
   /// Reads a scenario by its name or its file.
-  public static func load(_ nameOrPath: String, overrides: [Override] = []) throws(BenchError) -> Scenario {
-    let path = try locate(nameOrPath)
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw BenchError("\(path) cannot be read; is it a file, and may you read it?")
+  ///
+  /// - Parameter folder: in which names are looked for; nil: the scenarios that are built in.
+  public static func load(
+    _ nameOrPath: String, in folder: String? = nil, overrides: [Override] = []
+  ) throws(BenchError) -> Scenario {
+    let name = nameOrPath.split(separator: "/").last.map(String.init) ?? nameOrPath
+    return try decode(
+      try text(of: nameOrPath, in: folder), file: name.hasSuffix(".json") ? name : "\(name).json",
+      overrides: overrides)
+  }
+
+  /// A scenario that no file has: one group, with what is set and the defaults for everything else.
+  ///
+  /// - Throws: what is thrown of a file; also where nothing is set, because nobody wants to measure defaults by
+  ///   mistake.
+  public static func made(of overrides: [Override]) throws(BenchError) -> Scenario {
+    guard overrides.contains(where: { $0.path.hasPrefix("groups.") }) else {
+      throw BenchError(
+        "name a scenario (fanfare-bench scenarios lists them), or say what to measure, such as "
+          + "--subscribers 100 --rate 50 --payload 256.")
     }
-    let file = URL(fileURLWithPath: path).lastPathComponent
-    return try decode(data, file: file, overrides: overrides)
+    let least = #"{ "name": "ad-hoc", "about": "As the command line says.", "groups": [ { "name": "group" } ] }"#
+    return try decode(Data(least.utf8), file: "the command line", overrides: overrides)
   }
 
   /// - Parameter file: name of the file, for errors; without `.json` the scenario's name where it has none.

@@ -1,6 +1,6 @@
 /// What a scenario must fulfil beyond the kind of each of its values.
 enum ScenarioRules {
-  /// A content of less has no room for the marker and JSON's quotation marks.
+  /// Bytes that a publication may have: with fewer there is no room for the marker and JSON's quotation marks.
   static let payloads = (Marker.length + 2)...(1 << 20)
 
   static func check(_ scenario: Scenario, file: String) throws(BenchError) {
@@ -51,7 +51,7 @@ enum ScenarioRules {
     switch scenario.measure {
     case .delivery, .saturation, .resume:
       guard publishes else {
-        throw wrong("a run of the kind \"\(scenario.measure.rawValue)\" publishes: set \"groups.0.rate\".")
+        throw wrong("a run of the kind \"\(scenario.measure.rawValue)\" publishes: set \"groups.0.rate\" (--rate).")
       }
     case .connect, .idle:
       guard !publishes else {

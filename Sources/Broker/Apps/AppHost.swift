@@ -8,9 +8,9 @@ final class AppHost {
   /// What the names of the app's methods begin with.
   let methodPrefix: String
   /// The channel that holds the app's records. No namespace of the configuration has it, so no client can name it.
-  private(set) var recordsState: ChannelState
+  private(set) var recordsState: BrokerChannel
   /// The channel that holds ``marks``; no client can name it either.
-  private(set) var marksState: ChannelState
+  private(set) var marksState: BrokerChannel
   /// The channel of the records is open, that of the marks may not be yet.
   private var hasRecords = false
   /// Records and marks are loaded. Before that the app is not asked anything.
@@ -136,8 +136,8 @@ final class AppHost {
     if waking[identifier] != nil { waking[identifier] = true }
   }
 
-  private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
-    ChannelState(name: name, options: recordsOptions, store: store, opened: opened, isHidden: true)
+  private static func state(_ name: ChannelName, _ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
+    BrokerChannel(name: name, options: recordsOptions, store: store, opened: opened, isHidden: true)
   }
 
   /// When the host has something to do next apart from due records, in monotonic milliseconds; nil: nothing waits.

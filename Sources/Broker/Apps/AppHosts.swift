@@ -11,7 +11,6 @@ final class AppHosts {
 
   init(_ namespaces: NamespaceTable) { self.namespaces = namespaces }
 
-  var isEmpty: Bool { all.isEmpty }
   subscript(name: String) -> AppHost? { byName[name] }
 
   func add(_ host: AppHost) {
@@ -32,7 +31,7 @@ final class AppHosts {
   /// The app that a channel belongs to.
   func host(of options: ChannelOptions) -> AppHost? { options.app.flatMap { byName[$0.description] } }
 
-  func host(of state: ChannelState) -> AppHost? { host(of: state.options) }
+  func host(of state: BrokerChannel) -> AppHost? { host(of: state.options) }
 
   /// The app whose rules decide about a request.
   func host(concernedBy request: BrokerRequest) -> AppHost? {

@@ -155,7 +155,7 @@ struct AppRecords {
   }
 
   /// The change with the offset is on disk.
-  mutating func settled(_ key: String, offset: UInt64) {
+  mutating func committed(_ key: String, offset: UInt64) {
     guard let waiting = underWay[IdentifierKey(key)] else { return }
     if waiting.offset == offset { underWay[IdentifierKey(key)] = nil }
     // If a later change of the record is under way, what is on disk now is not in memory any more: it is forgotten, and

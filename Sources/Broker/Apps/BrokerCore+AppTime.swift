@@ -100,7 +100,7 @@ extension BrokerCore {
         try discardAgain(key, of: host, in: &turn)
       } else {
         let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.due(key, lens) }
-        try perform(decision, of: host, for: .broker, in: &turn)
+        try carryOut(decision, of: host, for: .broker, in: &turn)
       }
       if host.records.isUnderWay(key) { return host.hasWoken(key) }
     } catch {
@@ -121,7 +121,7 @@ extension BrokerCore {
       try lens.record(DiscardedPictures.self, key)
     }
     discard(record?.pictures ?? [], in: &turn)
-    try perform(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
+    try carryOut(AppDecision([.erase(key: key)]), of: host, for: .broker, in: &turn)
   }
 }
 

@@ -30,7 +30,7 @@ extension BrokerCore {
       decision.answer = .search(search)
     }
     defer { if let limit = decision.reached, turn.missing.isEmpty { tally.note(limit, by: call.user) } }
-    try perform(decision, of: host, for: requester, in: &turn)
+    try carryOut(decision, of: host, for: requester, in: &turn)
   }
 
   private func source(of request: BrokerRequest.CallRequest, _ requester: Requester) -> AppCall.Source {
@@ -65,7 +65,7 @@ extension BrokerCore {
       if let error {
         refuse(.call(request), error, for: requester, in: &turn)
       } else {
-        perform(.call(request), for: requester, in: &turn)
+        handle(.call(request), for: requester, in: &turn)
       }
     }
   }
@@ -130,7 +130,7 @@ extension BrokerCore {
     let host = decision.host
     // If this decision failed, those that were made after it fail too. When the last has come back, records are read
     // anew.
-    if host.recordsState.sequencer.isIdle { settled(host, failed: error != nil, in: &turn) }
+    if host.recordsState.sequencer.isIdle { recordsCameToRest(host, failed: error != nil, in: &turn) }
     guard decision.remaining == 0 else { return }
     if host.lastPending === decision { host.lastPending = nil }
     if let error = decision.error {
@@ -141,13 +141,13 @@ extension BrokerCore {
       host.marks.keepAll(at: turn.time.monotonic)
       host.failures += 1
       host.lastFailure = error
-      settle(decision.requester, .failed(error.asClientError), in: &turn)
+      answerAndRemember(decision.requester, .failed(error.asClientError), in: &turn)
       return answerWaiting(decision, in: &turn)
     }
-    for (key, offset) in decision.records { host.records.settled(key, offset: offset) }
+    for (key, offset) in decision.records { host.records.committed(key, offset: offset) }
     decision.following.forEach { follow($0, of: host, in: &turn) }
     refresh(host, in: &turn)
-    if let answer = decision.answer { settle(decision.requester, answer, in: &turn) }
+    if let answer = decision.answer { answerAndRemember(decision.requester, answer, in: &turn) }
     answerWaiting(decision, in: &turn)
   }
 
@@ -159,18 +159,18 @@ extension BrokerCore {
     let host = decision.host
     for waiting in decision.waiting {
       if waiting.failures != host.failures, let error = host.lastFailure {
-        settle(waiting.requester, .failed(error.asClientError), in: &turn)
+        answerAndRemember(waiting.requester, .failed(error.asClientError), in: &turn)
         continue
       }
       switch waiting.answer {
-      case .response(let response): settle(waiting.requester, response, in: &turn)
+      case .response(let response): answerAndRemember(waiting.requester, response, in: &turn)
       case .search(let search): turn.effects.append(.search(search, waiting.requester))
       }
     }
   }
 
   /// Called when no record is on its way to the disk any more. If records failed, what rested on them is decided again.
-  private func settled(_ host: AppHost, failed: Bool, in turn: inout Turn) {
+  private func recordsCameToRest(_ host: AppHost, failed: Bool, in turn: inout Turn) {
     let admissions = host.doubtfulAdmissions.takeAll()
     if failed {
       host.records.forgetAll()
@@ -261,7 +261,7 @@ extension BrokerCore {
     } else {
       // The entry shows records that are not on disk yet, and so must fail with them.
       let decision = AppDecision([.refresh(place.channel, key: place.key.string, .atomically)])
-      try perform(decision, of: host, for: .broker, in: &turn)
+      try carryOut(decision, of: host, for: .broker, in: &turn)
     }
   }
 
@@ -276,7 +276,7 @@ extension BrokerCore {
   }
 
   /// Called when the first gateway asks for a list: its waiting entries are worked out at once.
-  func watchBegins(_ state: ChannelState, at time: BrokerTime) {
+  func watchBegins(_ state: BrokerChannel, at time: BrokerTime) {
     hosts.host(of: state)?.refreshes.hasten(state.name, now: time.monotonic)
   }
 
@@ -286,7 +286,7 @@ extension BrokerCore {
 
   /// Called when a change of a map channel did not get to the disk. The entry is as it was before and still has to be
   /// changed, by its end or by the app.
-  func changeFailed(_ publication: Publication, of state: ChannelState, at time: BrokerTime) {
+  func changeFailed(_ publication: Publication, of state: BrokerChannel, at time: BrokerTime) {
     guard let map = state.map, let key = publication.change?.key else { return }
     if let entry = map.entry(key), let expires = entry.change?.expires, expires != .max {
       map.end(key, at: max(expires, time.wall + 1000))
@@ -299,7 +299,7 @@ extension BrokerCore {
   }
 
   /// Notes when a record that has got to the disk is due.
-  func noteDue(_ publication: Publication, of state: ChannelState, _ host: AppHost) {
+  func noteDue(_ publication: Publication, of state: BrokerChannel, _ host: AppHost) {
     guard state === host.recordsState, let change = publication.change, !change.removed else { return }
     if let lane = AppLane(rawValue: change.score) { host.timetable.note(change.expires, in: lane) }
   }
@@ -308,7 +308,7 @@ extension BrokerCore {
   ///
   /// - Throws: ``ClientError/draining`` while the channel drains; what the app throws.
   func publication(
-    of key: String, in state: ChannelState, of host: AppHost, in turn: inout Turn
+    of key: String, in state: BrokerChannel, of host: AppHost, in turn: inout Turn
   ) throws(ClientError) -> Publication? {
     guard let map = state.map else { preconditionFailure("apps refresh map channels alone, not \(state.name)") }
     let entry = try consult(host, in: &turn) { (lens) throws(ClientError) in
@@ -340,7 +340,7 @@ extension BrokerCore {
 
   /// Brings a list up to date that was just opened. One in memory alone is empty and is filled. One on disk is as it
   /// was left, and entries that were not worked out are marked (``StaleMarks``).
-  func refreshOpened(_ state: ChannelState, in turn: inout Turn) {
+  func refreshOpened(_ state: BrokerChannel, in turn: inout Turn) {
     guard let host = hosts.host(of: state), let map = state.map else { return }
     if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
     guard host.distrustsLists else { return }

@@ -9,7 +9,7 @@ extension BrokerCore {
   private struct Assembly {
     var entries: [LogEntry] = []
     /// The channel of each entry, in the same order.
-    var states: [ChannelState] = []
+    var states: [BrokerChannel] = []
     var records: [(key: String, offset: UInt64)] = []
     var marks: [RefreshQueue.Place] = []
     var undo: [AppRecords.Undo] = []
@@ -18,7 +18,7 @@ extension BrokerCore {
     var repeated: Repeated?
 
     /// The offset for the next entry on a channel. Entries are searched one by one, as transactions are small.
-    func offset(on state: ChannelState) throws(ClientError) -> UInt64 {
+    func offset(on state: BrokerChannel) throws(ClientError) -> UInt64 {
       if let last = states.lastIndex(where: { $0 === state }) { return entries[last].publication.offset + 1 }
       guard let offset = state.sequencer.peek() else { throw .draining }
       return offset
@@ -31,7 +31,7 @@ extension BrokerCore {
     var underWay: PendingDecision?
   }
 
-  func perform(
+  func carryOut(
     _ decision: AppDecision, of host: AppHost, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
     let marks = missingMarks(of: decision, host, at: turn.time.monotonic)
@@ -179,7 +179,7 @@ extension BrokerCore {
   /// Whether a publication was published before, and the idempotency record that is to be kept of it, whose offset is
   /// still to be set.
   private func check(
-    _ publication: AppPublication, on state: ChannelState, for requester: Requester, in turn: inout Turn
+    _ publication: AppPublication, on state: BrokerChannel, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> (record: IdempotencyRecord?, repeated: Repeated?) {
     guard state.options.durability == .durable else {
       preconditionFailure("apps publish on durable channels alone, not on \(state.name)")
@@ -217,7 +217,7 @@ extension BrokerCore {
 
   @discardableResult
   private func add(
-    _ publication: Publication, _ edit: LogEdit?, _ state: ChannelState, _ parts: inout Assembly,
+    _ publication: Publication, _ edit: LogEdit?, _ state: BrokerChannel, _ parts: inout Assembly,
     _ record: IdempotencyRecord? = nil
   ) throws(ClientError) -> UInt64 {
     let offset = try parts.offset(on: state)
@@ -282,7 +282,7 @@ extension BrokerCore {
     guard let other else {
       switch decision.answer {
       case .search(let search): turn.effects.append(.search(search, requester))
-      case .reply(let reply): settle(requester, .result(reply), in: &turn)
+      case .reply(let reply): answerAndRemember(requester, .result(reply), in: &turn)
       case .later: preconditionFailure("what is to be done later is put aside before it is performed")
       }
       return

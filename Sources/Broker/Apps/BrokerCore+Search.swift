@@ -21,7 +21,7 @@ extension BrokerCore {
       case nil:
         .failed(.notAvailable.saying("this server keeps no index of messages; ask whoever runs it to look at its log"))
       }
-    settle(requester, response, in: &turn)
+    answerAndRemember(requester, response, in: &turn)
   }
 
   /// After so many bytes no more messages are added to an answer. Whoever misses some searches for more words.

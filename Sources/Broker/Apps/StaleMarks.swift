@@ -24,8 +24,6 @@ struct StaleMarks {
   /// Monotonic time until which no mark goes, because an entry could not be worked out or the queue was behind.
   private var keptUntil = Int64.min
 
-  var count: Int { ends.count }
-
   /// Notes that a decision touches the place.
   ///
   /// - Returns: false where the place is not marked, so that the decision has to mark it.

@@ -15,7 +15,7 @@ extension BrokerCore {
 
   /// The channel's state, opened in the log where it was not in use. Whether the requester may have the channel must be
   /// decided before.
-  func channel(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> ChannelState {
+  func channel(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> BrokerChannel {
     if let state = channels[name] { return state }
     let options = try options(of: name)
     let opened = try stores.load(name, options, in: &turn)
@@ -27,7 +27,7 @@ extension BrokerCore {
   /// - Throws: the limit that is reached; ``ClientError/waits`` where the store has to open the channel.
   func channel(
     _ name: ChannelName, _ options: ChannelOptions, madeBy maker: ChannelTable.Maker, in turn: inout Turn
-  ) throws(ClientError) -> ChannelState {
+  ) throws(ClientError) -> BrokerChannel {
     if let state = channels[name] { return state }
     try channels.checkMemory(for: maker, options)
     let opened = try stores.load(name, options, in: &turn)
@@ -46,7 +46,7 @@ extension BrokerCore {
   /// - Returns: the state, nil where nothing was ever published on the channel; and the top of the stream.
   func existing(
     _ name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
-  ) throws(ClientError) -> (state: ChannelState?, top: StreamPosition) {
+  ) throws(ClientError) -> (state: BrokerChannel?, top: StreamPosition) {
     if let state = channels[name] { return (state, state.sequencer.top) }
     let opened = try stores.load(name, options, ifExists: true, in: &turn)
     guard opened.exists else { return (nil, opened.position) }
@@ -55,7 +55,7 @@ extension BrokerCore {
   }
 
   /// The channel that an app looks at while it decides; nil where nothing was ever published on it.
-  func existing(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> ChannelState? {
+  func existing(_ name: ChannelName, in turn: inout Turn) throws(ClientError) -> BrokerChannel? {
     if let state = channels[name] { return state }
     return try existing(name, try options(of: name), in: &turn).state
   }
@@ -63,13 +63,13 @@ extension BrokerCore {
   /// Makes the state of a channel that the store has opened. From here on the channel is in use.
   private func open(
     _ name: ChannelName, _ options: ChannelOptions, _ opened: OpenedChannel, in turn: inout Turn
-  ) -> ChannelState {
+  ) -> BrokerChannel {
     let time = turn.time
     var opened = opened
     #if MUTATIONS
       if mutation == .forgetsDecisions { (opened.idempotencyKeys, opened.recentOrigins) = ([], [:]) }
     #endif
-    let state = ChannelState(name: name, options: options, store: stores.store(of: options), opened: opened)
+    let state = BrokerChannel(name: name, options: options, store: stores.store(of: options), opened: opened)
     openMap(of: state, opened.entries, at: time)
     channels.open(state, holding: opened.idempotencyKeys, at: time)
     refreshOpened(state, in: &turn)

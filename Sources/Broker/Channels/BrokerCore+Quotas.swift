@@ -41,7 +41,7 @@ extension BrokerCore {
   ///
   /// An answer of an earlier run of the same input is not used: other publications may have added to the account since.
   func kept(
-    by info: ClientInfo?, on state: ChannelState, for requester: Requester, in turn: inout Turn
+    by info: ClientInfo?, on state: BrokerChannel, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) -> KeptAmount? {
     guard let quota = state.quota, case .gateway = requester, let account = quota.scope.account(of: info) else {
       return nil
@@ -60,7 +60,7 @@ extension BrokerCore {
   ///   - kept: what the publisher keeps, including what is on its way to the disk.
   /// - Throws: where the user keeps as much as is allowed. A publication that removes something is never refused.
   func claim(
-    for publication: Publication, edit: LogEdit?, of original: Publication?, on state: ChannelState,
+    for publication: Publication, edit: LogEdit?, of original: Publication?, on state: BrokerChannel,
     _ quota: ChannelQuota, over kept: KeptAmount
   ) throws(ClientError) -> QuotaClaim? {
     guard let account = quota.scope.account(of: publication.info) else { return nil }

@@ -13,7 +13,7 @@ extension BrokerCore {
     }
     let top = try top(of: subject, for: request.reader.user, in: &turn)
     // Nothing was ever published on the subject, so the receipt changes nothing.
-    if top == 0 { return settle(requester, .done, in: &turn) }
+    if top == 0 { return answerAndRemember(requester, .done, in: &turn) }
     let state = try channel(request.channel, in: &turn)
     guard let map = state.map else { preconditionFailure("a channel of kind map is opened with its map") }
     let before = map.latest(request.reader.user).map { ReceiptMarks(json: $0.data) } ?? ReceiptMarks()

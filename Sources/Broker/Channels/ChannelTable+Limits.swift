@@ -85,7 +85,7 @@ extension ChannelTable {
   }
 
   /// Makes the user who publishes on a channel that did not exist its owner, if it is kept in memory.
-  func noteMade(_ state: ChannelState, by maker: Maker) {
+  func noteMade(_ state: BrokerChannel, by maker: Maker) {
     guard case .publisher(let info) = maker, let user = Self.payer(info), Self.isKeptInMemory(state.options),
       state.sequencer.top.offset == 0
     else { return }
@@ -95,7 +95,7 @@ extension ChannelTable {
 
   /// - Throws: where the channel, its owner or the process takes no more for now.
   func checkPublishing(
-    _ request: BrokerRequest.PublishRequest, on state: ChannelState, for requester: Requester, at time: BrokerTime
+    _ request: BrokerRequest.PublishRequest, on state: BrokerChannel, for requester: Requester, at time: BrokerTime
   ) throws(ClientError) {
     if requester == .broker { return }
     if let info = request.info, !configuration.channelRate.isUnlimited,
@@ -115,7 +115,7 @@ extension ChannelTable {
   }
 
   /// - Throws: where the presence of the channel has as many members as are allowed.
-  func checkMember(_ member: ClientInfo, of state: ChannelState) throws(ClientError) {
+  func checkMember(_ member: ClientInfo, of state: BrokerChannel) throws(ClientError) {
     guard state.members.count >= configuration.maximumMembers, state.members[member.client] == nil else { return }
     throw tally.refused(
       .limitExceeded.saying("the channel has as many members as are allowed; try again when some have left"),
@@ -130,7 +130,7 @@ extension ChannelTable {
   }
 
   /// - Throws: where the channel, the publisher or the broker holds as many keys as are allowed.
-  func checkKeys(_ owner: String?, in state: ChannelState) throws(ClientError) {
+  func checkKeys(_ owner: String?, in state: BrokerChannel) throws(ClientError) {
     let limits = configuration.idempotencyKeys
     let isFull =
       state.idempotency.count >= limits.ofChannel || keyShares.total >= limits.inAll

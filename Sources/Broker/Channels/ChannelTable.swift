@@ -7,9 +7,9 @@ final class ChannelTable {
   let tally: BrokerTally
   /// What the memory store counts of its channels and users; nil where it does not count.
   let accounts: (any MemoryAccounts)?
-  private var states: [ChannelName: ChannelState] = [:]
+  private var states: [ChannelName: BrokerChannel] = [:]
   /// The channel that was looked up last, because one command looks up the same one several times.
-  private var recent: ChannelState?
+  private var recent: BrokerChannel?
   /// Channels without subscribers, in the order in which they fell idle, each once.
   private var idle = DueQueue<ChannelName>()
   /// Channels that hold idempotency keys, by the monotonic time at which their first key ends.
@@ -30,7 +30,7 @@ final class ChannelTable {
   }
 
   /// Nil where the channel is not in use.
-  subscript(name: ChannelName) -> ChannelState? {
+  subscript(name: ChannelName) -> BrokerChannel? {
     if let recent, recent.name == name { return recent }
     guard let state = states[name] else { return nil }
     recent = state
@@ -45,7 +45,7 @@ final class ChannelTable {
   var waitingTimes: (idle: Int, keys: Int, entries: Int) { (idle.count, keyEnds.count, mapEnds.count) }
 
   /// Sorted, so that a simulation with the same seed runs the same way.
-  var sorted: [ChannelState] { states.values.sorted { $0.name < $1.name } }
+  var sorted: [BrokerChannel] { states.values.sorted { $0.name < $1.name } }
 
   /// Channels that somebody is subscribed to.
   func active(prefix: String, limit: Int) -> [ChannelName] {
@@ -59,9 +59,9 @@ final class ChannelTable {
   /// Adds a channel, which is in use from here on.
   ///
   /// - Parameter keys: the idempotency keys that the store remembers of it.
-  func open(_ state: ChannelState, holding keys: [IdempotencyRecord], at time: BrokerTime) {
+  func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
-    for record in keys { hold(record, upon: nil, of: nil, in: state, at: time) }
+    for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
     if state.options.durability == .memory { state.owner = accounts?.owner(of: state.name) }
@@ -71,7 +71,7 @@ final class ChannelTable {
   }
 
   /// Starts the time after which a channel is forgotten, if nobody is subscribed or present.
-  func noteIdle(_ state: ChannelState, at time: BrokerTime) {
+  func noteIdle(_ state: BrokerChannel, at time: BrokerTime) {
     guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
     state.idleSince = time.monotonic
     queueAsIdle(state, at: time.monotonic)
@@ -79,7 +79,7 @@ final class ChannelTable {
 
   /// Puts a channel into the queue of idle channels. A channel that subscribers join and leave all the time stands
   /// there once, with the time when it was first idle.
-  private func queueAsIdle(_ state: ChannelState, at time: Int64) {
+  private func queueAsIdle(_ state: BrokerChannel, at time: Int64) {
     if state.isHidden || state.isQueuedAsIdle { return }
     state.isQueuedAsIdle = true
     idle.add(state.name, at: time)
@@ -111,14 +111,14 @@ final class ChannelTable {
   static let forgottenPerTurn = 2000
 
   /// Whether a map in memory alone counts as abandoned: nobody watches it, and nobody has written to it for long.
-  private func isForgettableMap(_ state: ChannelState, at time: BrokerTime) -> Bool {
+  private func isForgettableMap(_ state: BrokerChannel, at time: BrokerTime) -> Bool {
     guard let map = state.map, state.options.mapMode != .persistent, state.isAtRest, state.idempotency.isEmpty else {
       return false
     }
     return time.monotonic - map.lastWrite >= configuration.idleMapLifetime
   }
 
-  func forget(_ state: ChannelState) {
+  func forget(_ state: BrokerChannel) {
     states[state.name] = nil
     mapBytes -= state.map?.bytes ?? 0
     // The map's entries go with it and count for nobody any more.
@@ -141,7 +141,7 @@ final class ChannelTable {
   // MARK: Entries of maps
 
   /// Applies a publication to a map when it is delivered.
-  func apply(_ publication: Publication, to map: MapState, of state: ChannelState, at time: BrokerTime) {
+  func apply(_ publication: Publication, to map: MapEntries, of state: BrokerChannel, at time: BrokerTime) {
     mapBytes -= map.bytes
     if let quota = state.quota, let change = publication.change {
       quota.replaced(map.entry(change.key), by: change.removed ? nil : publication, in: accounts)
@@ -153,14 +153,14 @@ final class ChannelTable {
   }
 
   /// Notes when the map's next entry ends, so that the broker looks at the map then.
-  func noteEnds(of state: ChannelState) {
+  func noteEnds(of state: BrokerChannel) {
     guard let map = state.map, map.nextEnd != map.scheduledEnd else { return }
     map.scheduledEnd = map.nextEnd
     if let end = map.nextEnd { mapEnds.set(state.name, at: end) } else { mapEnds.remove(state.name) }
   }
 
   /// Takes out the next map of which an entry has ended. ``noteEnds(of:)`` puts it back for its other entries.
-  func nextEnded(at wall: Int64) -> (state: ChannelState, map: MapState)? {
+  func nextEnded(at wall: Int64) -> (state: BrokerChannel, map: MapEntries)? {
     while let name = mapEnds.next(upTo: wall) {
       guard let state = states[name], let map = state.map else { continue }
       map.scheduledEnd = nil
@@ -174,11 +174,11 @@ final class ChannelTable {
   /// Remembers the idempotency key of a publication.
   ///
   /// - Parameter ticket: of the publication's entry; nil where the log has it on disk already.
-  func hold(
-    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: ChannelState, at time: BrokerTime
+  func remember(
+    _ record: IdempotencyRecord, upon ticket: UInt64?, of owner: String?, in state: BrokerChannel, at time: BrokerTime
   ) {
     let owner = owner.flatMap { $0.isEmpty ? nil : IdentifierKey($0) }
-    state.idempotency.hold(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
+    state.idempotency.remember(record, upon: ticket, of: owner, until: time.deadline(ofWall: record.expires))
     keyShares.add(owner)
     if state.idempotency.count == 1, let end = state.idempotency.nextEnd { keyEnds.set(state.name, at: end) }
   }

@@ -33,7 +33,7 @@ struct Sequencer {
   }
 
   /// The log has the entry with the peeked offset, and will say later what became of it.
-  mutating func taken() {
+  mutating func begin() {
     pending += 1
     next += 1
   }
@@ -42,16 +42,16 @@ struct Sequencer {
   mutating func completed(offset: UInt64) {
     precondition(offset == top.offset + 1, "a log completes a channel's entries in the order it took them")
     top.offset = offset
-    settle()
+    cameBack()
   }
 
   /// The oldest pending entry is not on disk and never will be.
   mutating func failed() {
     isDraining = true
-    settle()
+    cameBack()
   }
 
-  private mutating func settle() {
+  private mutating func cameBack() {
     pending -= 1
     if pending == 0 && isDraining {
       isDraining = false

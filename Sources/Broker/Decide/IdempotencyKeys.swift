@@ -28,7 +28,8 @@ struct IdempotencyKeys {
   ///   - ticket: of the publication's entry; nil where the log has it on disk already.
   ///   - owner: the publisher, whose share the key counts against; nil: nobody's.
   ///   - end: when the key is forgotten, in monotonic milliseconds.
-  mutating func hold(_ record: IdempotencyRecord, upon ticket: UInt64?, of owner: IdentifierKey?, until end: Int64) {
+  mutating func remember(_ record: IdempotencyRecord, upon ticket: UInt64?, of owner: IdentifierKey?, until end: Int64)
+  {
     records[IdentifierKey(record.key)] = HeldKey(record: record, ticket: ticket)
     ends.add((record, owner), at: end)
   }

@@ -6,8 +6,8 @@ final class BackboneRouter {
   let socket: Socket
   /// Where gateways reach the broker, with the port that the system chose where port 0 was configured.
   let endpoint: String
-  private var ingress = Ingress()
-  private var egress = Egress()
+  private var ingress = BackboneInbox()
+  private var egress = BackboneOutbox()
 
   /// Nil where the only gateway is in this process.
   init?(_ endpoints: BrokerEndpoints, in context: Context) throws(ZeroMQError) {

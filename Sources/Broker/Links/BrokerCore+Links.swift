@@ -37,7 +37,7 @@ extension BrokerCore {
   private func begin(
     _ work: LinkBacklog.Work, cost: Int, of link: PeerLink, _ session: PeerSession, in turn: inout Turn
   ) {
-    if session.backlog.isEmpty && hasRoom(for: work, in: session) { return perform(work, of: link, in: &turn) }
+    if session.backlog.isEmpty && hasRoom(for: work, in: session) { return begin(work, of: link, in: &turn) }
     tally.counters.requestsDeferred += 1
     session.backlog.append(work, bytes: cost)
     // A gateway keeps what it asks for within a window of its own, so one that sends more than this is broken or
@@ -58,7 +58,7 @@ extension BrokerCore {
       hasRoom(for: work, in: session)
     {
       session.backlog.removeFirst()
-      perform(work, of: link, in: &turn)
+      begin(work, of: link, in: &turn)
     }
   }
 
@@ -68,26 +68,26 @@ extension BrokerCore {
     return session.hasRoom(forAnswerOf: configuration.bytes(of: answer), window: configuration.linkWindowBytes)
   }
 
-  private func perform(
+  private func begin(
     _ work: LinkBacklog.Work, of link: PeerLink, in turn: inout Turn
   ) {
     switch work {
-    case .request(let request): perform(request, of: link, in: &turn)
+    case .request(let request): begin(request, of: link, in: &turn)
     case .resynced: finishResync(of: link, in: &turn)
     case .goodbye: depart(link, in: &turn)
     }
   }
 
-  private func perform(
+  private func begin(
     _ request: LinkRequest, of link: PeerLink, in turn: inout Turn
   ) {
     let requester = Requester.gateway(link.gateway, request: request.id)
     guard request.request.isRemembered else {
-      return perform(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
+      return handle(request.request, for: requester, request.isResync ? .resync : .first, in: &turn)
     }
     if request.isRetry, isKnown(request.id, on: link, in: &turn) { return }
     link.startedPublish(request.id)
-    perform(request.request, for: requester, request.isRetry ? .retry : .first, in: &turn)
+    handle(request.request, for: requester, request.isRetry ? .retry : .first, in: &turn)
   }
 
   // MARK: Interest and members
@@ -123,7 +123,7 @@ extension BrokerCore {
   }
 
   private func removeMembers(
-    of gateway: UInt64, notNamedIn session: UInt64?, from state: ChannelState, in turn: inout Turn
+    of gateway: UInt64, notNamedIn session: UInt64?, from state: BrokerChannel, in turn: inout Turn
   ) {
     for member in state.members.removeMembers(of: gateway, notNamedIn: session) where state.options.joinLeave {
       announce(.leave(.init(channel: state.name, member: member)), on: state, in: &turn)
@@ -140,7 +140,7 @@ extension BrokerCore {
       removeMembers(of: link.gateway, notNamedIn: nil, from: state, in: &turn)
       channels.noteIdle(state, at: turn.time)
     }
-    settleOrders(in: &turn)
+    answerOrders(in: &turn)
   }
 
   func watchLinks(ingressPaused: Bool, in turn: inout Turn) {

@@ -110,7 +110,7 @@ final class PeerSession {
   }
 
   /// Holds room back for the answer of a request that waits for a store.
-  func holdBack(_ bytes: Int) {
+  func reserve(_ bytes: Int) {
     waiting += 1
     reserved += bytes
   }

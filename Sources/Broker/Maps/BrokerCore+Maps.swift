@@ -5,7 +5,7 @@ import Wire
 /// Map channels: what a write changes, how they are read, and how entries end.
 extension BrokerCore {
   /// The change that a write makes; nil where it makes none, because it removes a key that the map does not hold.
-  func change(_ write: MapWrite, in state: ChannelState, at time: BrokerTime) throws(ClientError) -> KeyChange? {
+  func change(_ write: MapWrite, in state: BrokerChannel, at time: BrokerTime) throws(ClientError) -> KeyChange? {
     guard let map = state.map else {
       throw .badRequest.saying("\"\(state.name)\" is not a map channel; publish without a key")
     }
@@ -36,13 +36,13 @@ extension BrokerCore {
   /// Makes the map of a channel that was opened, if it is a map channel.
   ///
   /// - Parameter stored: the entries that the store keeps of a persistent map.
-  func openMap(of state: ChannelState, _ stored: [Publication], at time: BrokerTime) {
+  func openMap(of state: BrokerChannel, _ stored: [Publication], at time: BrokerTime) {
     guard state.options.kind == .map else { return }
     var stored = stored
     if let host = hosts.host(of: state) {
       for index in stored.indices { stored[index].data = host.app.shown(stored[index].data, of: state.name) }
     }
-    state.map = MapState(order: state.options.mapOrder, entries: stored)
+    state.map = MapEntries(order: state.options.mapOrder, entries: stored)
     state.map?.lastWrite = time.monotonic
   }
 
@@ -59,7 +59,7 @@ extension BrokerCore {
   }
 
   private func expire(
-    _ key: String, of map: MapState, in state: ChannelState, in turn: inout Turn
+    _ key: String, of map: MapEntries, in state: BrokerChannel, in turn: inout Turn
   ) {
     // A change of the key that is on its way to the disk replaces the entry; if it fails, `changeFailed` looks again.
     guard let entry = map.entry(key), map.latest(key)?.offset == entry.offset else { return }
@@ -90,7 +90,7 @@ extension BrokerCore {
   }
 
   func read(
-    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState, in turn: inout Turn
+    _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: BrokerChannel, in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let since = request.since
     guard let map = state.map else {
@@ -118,8 +118,8 @@ extension BrokerCore {
   }
 
   func page(
-    _ read: MapRead, of map: MapState, _ name: ChannelName, _ options: ChannelOptions, within answer: AnswerLimit
-  ) throws(ClientError) -> MapState.Page {
+    _ read: MapRead, of map: MapEntries, _ name: ChannelName, _ options: ChannelOptions, within answer: AnswerLimit
+  ) throws(ClientError) -> MapEntries.Page {
     // An ephemeral map has no stream to catch up from on what changes between two pages, so it comes in one page.
     let isWhole = options.mapMode == .ephemeral
     let most = configuration.maximumPageSize
@@ -135,7 +135,7 @@ extension BrokerCore {
   }
 
   private func stream(
-    since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: ChannelState,
+    since: StreamPosition, _ read: MapRead, for request: BrokerRequest.SubscribeRequest, of state: BrokerChannel,
     in turn: inout Turn
   ) throws(ClientError) -> MapAnswer {
     let top = state.sequencer.top
@@ -200,12 +200,12 @@ extension BrokerCore {
   /// - Returns: a map that holds only this entry; nil where the channel has to be read as a whole.
   private func entry(
     _ key: String, of name: ChannelName, _ options: ChannelOptions, in turn: inout Turn
-  ) throws(ClientError) -> (map: MapState, top: StreamPosition)? {
+  ) throws(ClientError) -> (map: MapEntries, top: StreamPosition)? {
     guard options.mapMode == .persistent, options.durability == .durable, channels[name] == nil,
       case .entry(var entry, let top?) = try stores.ask(.entry(name, IdentifierKey(key)), of: stores.disk, in: &turn)
     else { return nil }
     if let host = hosts.host(of: options), let data = entry?.data { entry?.data = host.app.shown(data, of: name) }
-    return (MapState(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
+    return (MapEntries(order: options.mapOrder, entries: entry.map { [$0] } ?? []), top)
   }
 
   /// A map for a request that only looks.
@@ -216,11 +216,11 @@ extension BrokerCore {
   /// - Parameter only: the one key that is looked for; nil: all.
   func map(
     _ name: ChannelName, _ options: ChannelOptions, only wanted: String? = nil, in turn: inout Turn
-  ) throws(ClientError) -> (map: MapState, top: StreamPosition) {
+  ) throws(ClientError) -> (map: MapEntries, top: StreamPosition) {
     if let wanted, let found = try entry(wanted, of: name, options, in: &turn) { return found }
     let (state, top) = try existing(name, options, in: &turn)
     if let map = state?.map { return (map, top) }
-    let map = MapState(order: options.mapOrder, entries: [])
+    let map = MapEntries(order: options.mapOrder, entries: [])
     guard options.mapMode != .persistent, let host = hosts.host(of: options) else { return (map, top) }
     try consult(host, in: &turn) { (lens) throws(ClientError) in
       for key in try host.app.keys(of: name, lens) where wanted?.hasSameBytes(as: key) ?? true {

@@ -22,12 +22,12 @@ extension BrokerCore {
       deadline: turn.time.monotonic + configuration.gatewayTimeout)
     let open = links.open.map(\.gateway)
     if !open.isEmpty { links.broadcast(.order(LinkOrder(id: id, order: order)), to: open, in: &turn) }
-    settleOrders(id, in: &turn)
+    answerOrders(id, in: &turn)
   }
 
   func obeyed(_ id: UInt64, by gateway: UInt64, in turn: inout Turn) {
     orders.confirm(id, by: gateway)
-    settleOrders(id, in: &turn)
+    answerOrders(id, in: &turn)
   }
 
   /// Sends orders again that a gateway has not confirmed. Its link has a new session, and the orders may have been lost
@@ -41,7 +41,7 @@ extension BrokerCore {
   /// Answers the requesters of orders that all gateways have carried out.
   ///
   /// - Parameter only: the id of the one order to look at; nil: all.
-  func settleOrders(_ only: UInt64? = nil, in turn: inout Turn) {
+  func answerOrders(_ only: UInt64? = nil, in turn: inout Turn) {
     if orders.isEmpty { return }
     let carriedOut = orders.takeCarriedOut(only) { gateway in
       switch links[gateway]?.state {

@@ -11,7 +11,7 @@ final class RevocationLog {
     return name
   }()
 
-  private(set) var state: ChannelState
+  private(set) var state: BrokerChannel
   var table = RevocationTable()
   /// The revocations on disk are in the table. Until then the broker reads no requests.
   private(set) var isLoaded = false
@@ -35,8 +35,8 @@ final class RevocationLog {
   /// Notes that another broker keeps the channel now. The revocations in the table stay in force here.
   func lost() { isLoaded = false }
 
-  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> ChannelState {
-    ChannelState(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
+  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
+    BrokerChannel(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
   }
 }
 

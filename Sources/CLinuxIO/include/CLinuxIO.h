@@ -3,8 +3,9 @@
 // not safe to read from Swift, where a release or an allocation may stand between the call and the reading.
 #include <stddef.h>
 
+#include "load_generator.h"
 #include "ring.h"
-#include "linuxio_epoll.h"
+#include "scheduling.h"
 
 /// Accepts one connection from a non-blocking listening socket; the new socket is non-blocking and close-on-exec.
 int linuxio_accept(int listener);

@@ -69,12 +69,6 @@ struct ConflationTable {
     return latestVersion
   }
 
-  /// Forgets what every lagging reader has been sent.
-  mutating func removeAll(upTo version: UInt64) {
-    while let oldest = oldestPlace(), slots[oldest].version <= version { clear(oldest) }
-    compactIfWorthwhile()
-  }
-
   /// Forgets everything, because nobody lags any more. Versions go on rising.
   mutating func removeAll() {
     slots = []

@@ -23,7 +23,7 @@ final class EgressBudget: Sendable {
 
   let limitBytes: Int
   private let eventLoops: [any EventLoop]
-  private let loops: [NIOLoopBoundBox<LoopEgress?>]
+  private let loops: [NIOLoopBoundBox<EgressShare?>]
   private let waiting = Atomic<Int>(0)
   private let search = Mutex<Search?>(nil)
   private let refusals: Refusals
@@ -32,7 +32,7 @@ final class EgressBudget: Sendable {
   init(limitBytes: Int, eventLoops: [any EventLoop], refusals: Refusals) {
     self.limitBytes = limitBytes
     self.eventLoops = eventLoops
-    loops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: LoopEgress.self, eventLoop: $0) }
+    loops = eventLoops.map { NIOLoopBoundBox.makeEmptyBox(valueType: EgressShare.self, eventLoop: $0) }
     self.refusals = refusals
   }
 
@@ -41,9 +41,9 @@ final class EgressBudget: Sendable {
   var isTight: Bool { waitingBytes > limitBytes / 2 }
 
   /// The budget's part for the event loop with that index; call it on that event loop.
-  subscript(loop: Int) -> LoopEgress {
+  subscript(loop: Int) -> EgressShare {
     if let egress = loops[loop].value { return egress }
-    let egress = LoopEgress(self)
+    let egress = EgressShare(self)
     loops[loop].value = egress
     return egress
   }
@@ -93,7 +93,7 @@ final class EgressBudget: Sendable {
 }
 
 /// The connections of one event loop for which something waits. Bound to it, and deliberately not Sendable.
-final class LoopEgress {
+final class EgressShare {
   private unowned let budget: EgressBudget
   private var waiting: [UInt64: Connection] = [:]
   /// Bytes kept on tapes, as the budget was told last.

@@ -106,7 +106,7 @@ final class FanOut {
     var now = start
     while let tape = nextTape(past: now &- start) {
       tape.isQueued = false
-      if !visit(tape) { enqueue(tape) }
+      if !runLap(of: tape) { enqueue(tape) }
       now = clock()
       if now &- start >= limits.slice { break }
     }
@@ -125,7 +125,7 @@ final class FanOut {
   /// Visits seats until the lap is over, or the quota used up.
   ///
   /// - Returns: whether the tape is done for now.
-  private func visit(_ tape: Tape) -> Bool {
+  private func runLap(of tape: Tape) -> Bool {
     var quota = limits.quota
     while quota > 0 {
       guard let place = tape.next() else {
@@ -251,7 +251,7 @@ final class FanOut {
   /// Sends everything that waits on the tape for a clear connection.
   private func sendPending(_ place: Int, of tape: Tape, _ outlet: Outlet) {
     let seat = tape.seats[place]
-    tape.settleLag(at: place, outlet)
+    tape.endLag(at: place, outlet)
     if tape.isConflated && (seat.state.contains(.lagging) || seat.cursor < tape.base) {
       let frames = tape.conflated.newest(after: tape.version(place)).flatMap(\.frame)
       conflations += 1
@@ -260,7 +260,7 @@ final class FanOut {
       return
     }
     guard seat.cursor < tape.end else { return }
-    guard outlet.descriptor >= 0 else { return handOver(place, of: tape, outlet) }
+    guard outlet.descriptor >= 0 else { return sendPieces(place, of: tape, outlet) }
     let count = Int(tape.end - seat.cursor)
     tape.advance(place, to: tape.end)
     let sent = unsafe linuxio_send(outlet.descriptor, tape.bytes(seat.cursor, count).baseAddress, count)
@@ -269,7 +269,7 @@ final class FanOut {
 
   /// Hands frames to a connection that encrypts, and so keeps all that it is handed: whole frames, a piece at a time,
   /// as long as the connection is clear. The rest stays on the tape.
-  private func handOver(_ place: Int, of tape: Tape, _ outlet: Outlet) {
+  private func sendPieces(_ place: Int, of tape: Tape, _ outlet: Outlet) {
     var place = place
     while outlet.isClear {
       let start = tape.seats[place].cursor
@@ -303,7 +303,7 @@ final class FanOut {
   /// comes.
   func release(_ outlet: Outlet, on tape: Tape) {
     guard let place = tape.place(of: outlet.id) else { return }
-    tape.hold(place, false)
+    tape.setHeld(place, false)
     if outlet.isClear {
       sendPending(place, of: tape, outlet)
     } else if tape.seats[place].cursor < tape.end {
@@ -326,7 +326,7 @@ final class FanOut {
   }
 
   /// Sends whole frames behind all that waits in the connection's own queue.
-  func hand(_ frames: [UInt8], to outlet: Outlet) {
+  func send(_ frames: [UInt8], to outlet: Outlet) {
     unsafe frames.withUnsafeBytes { unsafe outlet.transmit($0) }
     checkSpeed(of: outlet)
   }

@@ -31,13 +31,17 @@ package final class FanOutProbe {
   /// - Parameters:
   ///   - subscribers: of each channel.
   ///   - encrypts: each subscriber gets records of TLS.
-  package init(channels: Int, subscribers: Int, encrypts: Bool = false, encoding publication: Publication) throws {
+  ///   - session: by what the subscribers' sessions go.
+  package init(
+    channels: Int, subscribers: Int, encrypts: Bool = false, session: SessionConfiguration,
+    encoding publication: Publication
+  ) throws {
     sockets = try DiscardingSockets()
     // A clock that stands still: one slice is enough for everything.
     fanOut = FanOut(limits: FanOut.Limits(queueBytes: 1 << 20), ring: nil) { 0 }
     let table = NamespaceTable()
     hub = Hub(fanOut: fanOut, namespaces: table)
-    let rules = SessionRules(SessionConfiguration(), namespaces: table)
+    let rules = SessionRules(session, namespaces: table)
     self.channels = try (0..<channels).map { try ChannelName("room-\($0)") }
     let push = ClientReply.push(.publication(channel: "room-0", publication))
     frames = EncodedFrames(json: ClientCodec.frame(for: [push], format: .json), protobuf: nil)

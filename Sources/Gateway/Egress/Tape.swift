@@ -88,9 +88,6 @@ import Wire
 
   var isEmpty: Bool { seats.isEmpty }
 
-  /// Bytes that some subscribers are still to be visited for.
-  var unflushed: Int { Int(end - flushed) }
-
   // MARK: Seats
 
   func place(of id: UInt64) -> Int? { places[id] }
@@ -112,7 +109,7 @@ import Wire
   /// Takes the connection's seat away. The last seat takes its place.
   func leave(_ outlet: Outlet) {
     guard let place = places.removeValue(forKey: outlet.id) else { return }
-    settleLag(at: place, outlet)
+    endLag(at: place, outlet)
     let last = seats.count - 1
     if place < last {
       seats.swapAt(place, last)
@@ -128,7 +125,7 @@ import Wire
     if isDirty { left = seats.count }
   }
 
-  func hold(_ place: Int, _ isHeld: Bool) {
+  func setHeld(_ place: Int, _ isHeld: Bool) {
     if isHeld { seats[place].state.insert(.held) } else { seats[place].state.remove(.held) }
   }
 
@@ -298,7 +295,7 @@ import Wire
   }
 
   /// The seat lags no more, or what it lags by no longer counts.
-  func settleLag(at place: Int, _ outlet: Outlet) {
+  func endLag(at place: Int, _ outlet: Outlet) {
     guard seats[place].state.contains(.lagging) else { return }
     seats[place].state.remove(.lagging)
     laggards -= 1
@@ -309,7 +306,7 @@ import Wire
 
   /// Drops what the seat's connection is behind with.
   func skip(_ place: Int, _ outlet: Outlet) {
-    settleLag(at: place, outlet)
+    endLag(at: place, outlet)
     advance(place, to: end)
   }
 }

@@ -91,7 +91,7 @@ final class Hub {
 
   func releaseHeld(for session: SessionDriver) {
     // What was published before a subscriber's filter changed goes before what came after.
-    for carried in takeCarried(for: session) { fanOut.hand(carried.bytes, to: session.outlet) }
+    for carried in takeCarried(for: session) { fanOut.send(carried.bytes, to: session.outlet) }
     for channel in held.removeValue(forKey: session.id) ?? [] {
       guard let entry = channels[channel] else { continue }
       for tape in entry.tapes(of: session) { fanOut.release(session.outlet, on: tape) }
@@ -121,7 +121,7 @@ final class Hub {
       if held[session.id]?.contains(channel) == true {
         carry(bytes, for: session, on: channel)
       } else {
-        fanOut.hand(bytes, to: session.outlet)
+        fanOut.send(bytes, to: session.outlet)
       }
     }
   }

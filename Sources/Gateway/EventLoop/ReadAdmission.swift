@@ -18,9 +18,9 @@ struct ReadAdmission {
   /// All in bytes of answers.
   struct Limits: Equatable, Sendable {
     /// Under way to one connection; one read alone may be more.
-    var connection = 2 << 20
+    var connection: Int
     /// Under way to the event loop's connections, small reads and large ones each; one read alone may be more.
-    var loop = 16 << 20
+    var loop: Int
     /// Up to this a read counts as small.
     var small = 64 << 10
   }

@@ -20,7 +20,7 @@ final class Shard: SessionHost {
   private let fanOut: FanOut
   private let load: ShardLoad
   /// The budget of all that waits; nil where a test needs none.
-  private let egress: LoopEgress?
+  private let egress: EgressShare?
   private let clock: @Sendable () -> SessionTime
   private var randomness: any RandomNumberGenerator
   private(set) var sessions: [UInt64: SessionDriver] = [:]
@@ -63,8 +63,8 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
-    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits = .init(),
-    requestTimeout: Int64 = 10_000, load: ShardLoad, fanOut: FanOut, egress: LoopEgress? = nil,
+    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits,
+    requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
@@ -192,7 +192,7 @@ final class Shard: SessionHost {
 
   private func answer(_ connection: UInt64, _ tag: UInt64, _ response: BrokerResponse) {
     if connection == GatewayCalls.connection {
-      calls?.take(tag: tag, response)
+      calls?.answered(tag: tag, response)
       return
     }
     if case .tooLarge = response, reads.isTooLarge(tag, of: connection) {
@@ -222,7 +222,7 @@ final class Shard: SessionHost {
       // An unsubscribe is always taken: a broker that is never told believes in a subscriber who is gone.
       cost = 0
     } else if isHolding || account.isOverdrawn {
-      hold(driver)
+      pauseInput(of: driver)
     }
     if uplink.post(message, cost: cost, wakes: false) {
       if account.post(cost) { mark(wakes: false) }
@@ -234,7 +234,7 @@ final class Shard: SessionHost {
         reads.answered(tag, of: driver.id, isBehind: false)
         return driver.brokerAnswered(tag: tag, .failed(.internalError.saying("the server ends; connect again")))
       }
-      hold(driver)
+      pauseInput(of: driver)
       if account.refused() { mark(wakes: true) }
     }
     quietRequests += 1
@@ -273,7 +273,7 @@ final class Shard: SessionHost {
   }
 
   /// Backpressure reaches the client that asks: its socket is read later, so its own sends begin to wait.
-  private func hold(_ driver: SessionDriver) {
+  private func pauseInput(of driver: SessionDriver) {
     guard heldDrivers.updateValue(driver, forKey: driver.id) == nil else { return }
     driver.holdInput(true)
   }
@@ -281,7 +281,7 @@ final class Shard: SessionHost {
   // MARK: From the broker
 
   /// Carries out what the backbone thread has handed over, in order.
-  func take(_ batch: [Handover]) {
+  func carryOut(_ batch: [Handover]) {
     for handover in batch {
       switch handover {
       case .frames(let channel, let frames): hub.deliver(frames, on: channel)

@@ -57,7 +57,7 @@ final class ShardMailbox: Sendable {
       return waiting
     }
     if taken.batch.isEmpty { return }
-    shard.value.take(taken.batch)
+    shard.value.carryOut(taken.batch)
     load.taken(taken.bytes)
   }
 }

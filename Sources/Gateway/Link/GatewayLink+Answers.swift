@@ -2,7 +2,7 @@ import Wire
 
 /// What the broker's answers mean for sessions, channels and members.
 extension GatewayLink {
-  func settle(
+  func answered(
     _ reply: LinkReply, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) throws(MalformedMessage) {
     // Unknown ids are answers to requests that were asked twice, or given up.
@@ -15,13 +15,13 @@ extension GatewayLink {
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {
-        settle(
+        answered(
           subscribe, reply.response, for: source, format, isFiltered: filteredUnderWay.remove(request.id) != nil,
           at: now, into: &effects)
       }
       effects.append(.answer(source, reply.response))
     case .abandoned: undo(request, reply.response, at: now, into: &effects)
-    case .resync: settleResync(request, reply.response, into: &effects)
+    case .resync: resynced(request, reply.response, into: &effects)
     }
     releaseClients(into: &effects)
   }
@@ -44,7 +44,7 @@ extension GatewayLink {
     if position != subscribed.position { throw MalformedMessage() }
   }
 
-  func settle(
+  func answered(
     _ subscribe: BrokerRequest.SubscribeRequest, _ response: BrokerResponse, for source: RequestSource,
     _ format: WireFormat, isFiltered: Bool, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
@@ -124,7 +124,7 @@ extension GatewayLink {
     }
   }
 
-  func settleResync(
+  func resynced(
     _ request: PendingRequest, _ response: BrokerResponse, into effects: inout [GatewayLinkEffect]
   ) {
     guard case .subscribe(let subscribe) = request.request, let channel = channels[subscribe.channel] else { return }

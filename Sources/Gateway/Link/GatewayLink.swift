@@ -6,23 +6,31 @@ public struct GatewayLinkConfiguration: Sendable {
   public var gateway: UInt64
   /// Event loops, 64 at most.
   public var loops: Int
-  public var heartbeatInterval: Int64 = 1000
+  public var heartbeatInterval: Int64
   /// Silence after which the broker is taken for gone.
-  public var brokerTimeout: Int64 = 5000
-  public var requestTimeout: Int64 = 10_000
+  public var brokerTimeout: Int64
+  public var requestTimeout: Int64
   /// Bytes of requests that may be under way to the broker before client sockets are read later.
-  public var uplinkWindowBytes = 1 << 20
-  /// Bytes that the event loops have worked off after which the broker is told at the latest.
+  public var uplinkWindowBytes: Int
+  /// The broker is told of so many bytes worked off at the latest.
   public var acknowledgeBytes: UInt64 = 1 << 20
   /// Subscribers of one channel on this gateway, on all its event loops: error 106. 0: any number.
-  public var maximumSubscribers = 0
+  public var maximumSubscribers: Int
   /// Most publications that bring one channel up to date after a new session.
   public var resyncLimit: UInt32 = 10_000
 
-  public init(gateway: UInt64, loops: Int) {
+  public init(
+    gateway: UInt64, loops: Int, heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int,
+    maximumSubscribers: Int
+  ) {
     precondition((1...64).contains(loops), "a gateway has 1 to 64 event loops")
     self.gateway = gateway
     self.loops = loops
+    self.heartbeatInterval = heartbeatInterval
+    self.requestTimeout = requestTimeout
+    self.uplinkWindowBytes = uplinkWindowBytes
+    self.maximumSubscribers = maximumSubscribers
+    brokerTimeout = 5 * heartbeatInterval
   }
 }
 
@@ -214,7 +222,7 @@ public final class GatewayLink {
         OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1
       resync(at: now, into: &effects)
-    case .reply(let reply): try settle(reply, at: now, into: &effects)
+    case .reply(let reply): try answered(reply, at: now, into: &effects)
     case .publication(let live): try deliver(live, into: &effects)
     case .join(let event):
       guard let audience = channels[event.channel]?.audience, audience.loops != 0 else { return }

@@ -21,7 +21,7 @@ struct HandoverAccount {
     /// Where ``handed`` stood after each hand-over that is not worked off.
     var marks: Deque<Mark> = []
 
-    mutating func hand(bytes: UInt64, share: UInt64) {
+    mutating func note(bytes: UInt64, share: UInt64) {
       handed.bytes += bytes
       handed.share += share
       // Small hand-overs share a mark, so that a loop that lags costs no more than a mark for some kilobytes.
@@ -48,8 +48,8 @@ struct HandoverAccount {
   /// - Parameters:
   ///   - bytes: of the messages in the hand-over.
   ///   - share: bytes of the messages, those of each divided by the number of loops that got it.
-  mutating func hand(bytes: Int, share: Int, to loop: Int) {
-    if bytes > 0 { loops[loop].hand(bytes: UInt64(bytes), share: UInt64(share)) }
+  mutating func note(bytes: Int, share: Int, to loop: Int) {
+    if bytes > 0 { loops[loop].note(bytes: UInt64(bytes), share: UInt64(share)) }
   }
 
   /// - Parameter held: what each loop says it has not worked off.

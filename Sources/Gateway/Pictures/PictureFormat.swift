@@ -5,9 +5,6 @@ enum PictureFormat: String, Sendable, CaseIterable {
   case webP = "image/webp"
   case heic = "image/heic"
 
-  /// How many first bytes tell the format of a picture, or that none of these formats begins so.
-  static let sniffedBytes = 12
-
   /// Nil where the bytes begin none of these formats.
   init?(firstBytes bytes: some RandomAccessCollection<UInt8>) {
     func has(_ text: String, at offset: Int) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }

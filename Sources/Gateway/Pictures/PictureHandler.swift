@@ -260,11 +260,11 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         refuse(.pictureRequestsOfUser, from: claims.user)
         return answer(.pictureBusy)
       }
-      perform(for: claims.user)
+      begin(for: claims.user)
     }
   }
 
-  private func perform(for user: String) {
+  private func begin(for user: String) {
     switch request.action {
     case .preflight: answer(.picturePreflight)
     case .progress(let id):

@@ -75,8 +75,8 @@ public struct PictureBroker: Sendable {
 public struct PictureConfiguration: Sendable {
   /// Made where it does not exist; its parent must. All gateways of a broker need the same one.
   public var folder: String
-  public var maximumBytes = 8 << 20
-  /// An upload or a download in which nothing moves for so long ends.
+  public var maximumBytes: Int
+  /// An upload, or a download, that does not move for so long ends.
   public var idleTimeoutMilliseconds: Int64 = 15_000
   /// The longest that one request may take; an upload goes on with another.
   public var requestTimeoutMilliseconds: Int64 = 300_000
@@ -85,12 +85,17 @@ public struct PictureConfiguration: Sendable {
   /// Seconds after which an upload that nobody goes on with is deleted.
   public var partialLifetimeSeconds: Int64 = 3_600
   /// Requests under way, in all and of one user.
-  public var maximumRequests = 256
-  public var maximumRequestsPerUser = 8
+  public var maximumRequests: Int
+  public var maximumRequestsPerUser: Int
   /// Threads that wait for the disk.
   public var threads = 2
 
-  public init(folder: String) { self.folder = folder }
+  public init(folder: String, maximumBytes: Int, maximumRequests: Int, maximumRequestsPerUser: Int) {
+    self.folder = folder
+    self.maximumBytes = maximumBytes
+    self.maximumRequests = maximumRequests
+    self.maximumRequestsPerUser = maximumRequestsPerUser
+  }
 }
 
 /// Pictures over HTTP (docs/STATE.md): give it to ``ListenerConfiguration/pictures``.

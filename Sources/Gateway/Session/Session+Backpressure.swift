@@ -26,10 +26,10 @@ extension Session {
   mutating func receivedLive(_ command: ClientCommand) {
     switch command.body {
     // A pong and a `send` are no requests, and never wait: a pong that waited behind others would come too late.
-    case .pong, .send: perform(command)
+    case .pong, .send: begin(command)
     default:
       if !hasWaiting && !isOutputFull && !isInputHeld && !isResting {
-        perform(command)
+        begin(command)
       } else {
         waiting.append(command)
       }
@@ -40,7 +40,7 @@ extension Session {
   mutating func beginWaiting() {
     while phase == .live, let command = waiting.first, mayBegin(command) {
       waiting.removeFirst()
-      perform(command)
+      begin(command)
     }
     // An idle connection holds no memory for what it does not do.
     if !hasWaiting { waiting = [] }

@@ -26,7 +26,7 @@ extension Session {
       return PlaceCall.isOne(method) ? enterPlace(id, data) : callApp(id, method, data)
     }
     do throws(ClientError) {
-      try perform(call, id, CallParameters(data))
+      try begin(call, id, CallParameters(data))
     } catch {
       fail(id, error)
     }
@@ -69,7 +69,7 @@ extension Session {
 
   // MARK: Methods
 
-  private mutating func perform(
+  private mutating func begin(
     _ call: GeneralCall, _ id: UInt32, _ parameters: CallParameters
   ) throws(ClientError) {
     switch call {
@@ -168,7 +168,7 @@ extension Session {
 
   mutating func publishKey(
     _ id: UInt32, _ ask: ClientCommand.Publish, _ channel: ChannelName, _ options: ChannelOptions,
-    _ subscription: Subscription?
+    _ subscription: SessionSubscription?
   ) {
     do throws(ClientError) {
       guard let write = ask.map, options.kind == .map else {

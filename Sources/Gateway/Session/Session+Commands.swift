@@ -13,7 +13,7 @@ extension Session {
       self.connect(command.id, connect)
     case .connecting:
       if case .connect = command.body { return end(.secondConnect) }
-      hold(command)
+      keepUntilConnected(command)
     case .live: receivedLive(command)
     case .refused:
       if case .connect = command.body { end(.secondConnect) }
@@ -21,7 +21,7 @@ extension Session {
     }
   }
 
-  mutating func perform(_ command: ClientCommand) {
+  mutating func begin(_ command: ClientCommand) {
     let id = command.id
     switch command.body {
     case .pong: return ponged()
@@ -111,7 +111,8 @@ extension Session {
     access(to: channel, options, subscriptions[channel])
   }
 
-  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: Subscription?) -> ChannelAccess {
+  func access(to channel: ChannelName, _ options: ChannelOptions, _ subscription: SessionSubscription?) -> ChannelAccess
+  {
     var access = ChannelAccess(
       channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)

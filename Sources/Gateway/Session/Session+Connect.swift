@@ -28,7 +28,7 @@ extension Session {
 
   /// Keeps a command until the connect is answered, because SDKs send their subscribes along with it. Bounded by what
   /// one message may hold, for no other message is read meanwhile.
-  mutating func hold(_ command: ClientCommand) {
+  mutating func keepUntilConnected(_ command: ClientCommand) {
     guard let count = attempt?.held.count, count < configuration.maximumCommandsPerMessage else {
       return end(.badRequest("too many commands before the answer to connect"))
     }

@@ -67,7 +67,7 @@ extension Session {
       guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
       subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
       let info = subscriptions[channel]?.grant?.info
-      subscriptions[channel]?.grant = Subscription.Grant(info: info, token: claims.token)
+      subscriptions[channel]?.grant = SessionSubscription.Grant(info: info, token: claims.token)
       if let expiry = claims.expiresAt { subscriptionExpires(at: expiry) }
       let ttl = claims.expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.subRefresh(id: id, expires: ttl != nil, ttl: ttl ?? 0))

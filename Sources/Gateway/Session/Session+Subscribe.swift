@@ -23,7 +23,7 @@ extension Session {
     }
     if !ask.token.isEmpty {
       let tag = remember(.subscriptionToken(command, channel))
-      subscriptions[channel] = Subscription(phase: .checkingToken(tag: tag))
+      subscriptions[channel] = SessionSubscription(phase: .checkingToken(tag: tag))
       out.append(.checkSubscriptionToken(tag: tag, ask.token))
       return
     }
@@ -131,7 +131,7 @@ extension Session {
   }
 
   /// Ends a subscription in whatever phase it is. A subscribe command that is still unanswered gets `error`.
-  mutating func remove(_ channel: ChannelName, _ subscription: Subscription, telling error: ClientError) {
+  mutating func remove(_ channel: ChannelName, _ subscription: SessionSubscription, telling error: ClientError) {
     switch subscription.phase {
     case .live:
       subscriptions[channel] = nil
@@ -165,7 +165,7 @@ extension Session {
     out.append(.request(tag: lastTag, .unsubscribe(request)))
   }
 
-  func member(of subscription: Subscription) -> ClientInfo? {
+  func member(of subscription: SessionSubscription) -> ClientInfo? {
     subscription.traits.contains(.member) ? memberInfo(subscription.grant?.info) : nil
   }
 

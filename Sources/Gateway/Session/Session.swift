@@ -56,7 +56,7 @@ public struct Session: ~Copyable {
   /// Identity of the newest token that the client is here by; nil: there is none.
   var token: TokenIdentity?
   var attempt: ConnectAttempt?
-  var subscriptions: [ChannelName: Subscription] = [:]
+  var subscriptions: [ChannelName: SessionSubscription] = [:]
   var pending = PendingOperations()
   /// Tags of requests under way whose answers may be large.
   var reads: Set<UInt64> = []

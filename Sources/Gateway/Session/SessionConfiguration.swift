@@ -4,48 +4,48 @@ public import Wire
 public struct SessionConfiguration: Sendable {
   /// Subscriptions of one connection, server-side ones included: error 106; disconnect 3505 where a token alone names
   /// more.
-  public var maximumChannels = 128
+  public var maximumChannels: Int
   /// Bytes of UTF-8: error 107.
-  public var maximumChannelNameLength = ChannelName.defaultMaximumLength
+  public var maximumChannelNameLength: Int
   /// Commands in one message, and commands held while a connect is under way: disconnect 3501.
-  public var maximumCommandsPerMessage = 1000
+  public var maximumCommandsPerMessage: Int
   /// Commands of one connection that wait for the broker or for a token check: what comes beyond them is read later.
-  public var maximumPendingCommands = 256
+  public var maximumPendingCommands: Int
   /// Publications in one history answer; more are asked for page by page: the limit is lowered, nothing is refused.
-  public var maximumHistoryLimit: UInt32 = 300
+  public var maximumHistoryLimit: UInt32
   /// Publications in one recovery; where more are missing, nothing is recovered.
-  public var recoveryLimit: UInt32 = 300
+  public var recoveryLimit: UInt32
   /// Bytes of publications in one history answer, and of entries in one page of a map: the page ends earlier.
-  public var historyBytes = 1 << 20
+  public var historyBytes: Int
   /// Bytes of answers that come whole or not at all: a recovery that would need more recovers nothing; a list of who is
   /// present, or an ephemeral map: error 106.
-  public var recoveryBytes = 16 << 20
+  public var recoveryBytes: Int
   /// Bytes of UTF-8: error 107.
   public var maximumIdempotencyKeyLength = 255
   /// Different filters of clients on one channel and event loop, each of which every publication is held against: error
   /// 106.
-  public var maximumFiltersPerChannel = 1000
+  public var maximumFiltersPerChannel: Int
   /// From the opened transport to the connect command, and from there to its answer: disconnect 3502, or 3004 where
   /// it is the server that is late.
-  public var connectTimeoutMilliseconds: Int64 = 10_000
-  public var pingIntervalMilliseconds: Int64 = 25_000
+  public var connectTimeoutMilliseconds: Int64
+  public var pingIntervalMilliseconds: Int64
   /// How long a client may take for its pong: disconnect 3012. Has to be shorter than the ping interval.
-  public var pongTimeoutMilliseconds: Int64 = 8_000
+  public var pongTimeoutMilliseconds: Int64
   /// How long an expired connection or subscription lives on, so that a refresh on its way still counts.
-  public var expiryGraceSeconds: Int64 = 25
+  public var expiryGraceSeconds: Int64
   /// Tokens of one connection that are checked at a time; meanwhile it is read later.
-  public var maximumTokenChecks = 8
+  public var maximumTokenChecks: Int
   /// How much one connection may do: what is faster is read later.
-  public var rates = ClientRates() { didSet { updateRateLimiting() } }
+  public var rates: ClientRates { didSet { updateRateLimiting() } }
   /// How much all connections of one user on this gateway may do together: what is faster is read later, then refused
   /// with error 111, and a client that goes on is disconnected with 3013.
-  public var userRates = ClientRates() { didSet { updateRateLimiting() } }
+  public var userRates: ClientRates { didSet { updateRateLimiting() } }
   /// Connections of one user on this gateway: disconnect 3504. 0: any number.
-  public var maximumConnectionsPerUser = 0
-  /// Whether any rate is limited; asked with each command.
+  public var maximumConnectionsPerUser: Int
+  /// Whether anything is counted: looked at with each command.
   private(set) var isRateLimited = false
   /// Whether a connect without a token is accepted, with an empty user: else disconnect 3500.
-  public var allowAnonymous = false
+  public var allowAnonymous: Bool
   /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
   /// namespace.
   public var personalChannelNamespace: String?
@@ -54,7 +54,33 @@ public struct SessionConfiguration: Sendable {
   /// Sent in the connect result: this gateway among several.
   public var node = ""
 
-  public init() {}
+  public init(
+    maximumChannels: Int, maximumChannelNameLength: Int, maximumCommandsPerMessage: Int, maximumPendingCommands: Int,
+    maximumHistoryLimit: UInt32, recoveryLimit: UInt32, historyBytes: Int, recoveryBytes: Int,
+    maximumFiltersPerChannel: Int, connectTimeoutMilliseconds: Int64, pingIntervalMilliseconds: Int64,
+    pongTimeoutMilliseconds: Int64, expiryGraceSeconds: Int64, maximumTokenChecks: Int, rates: ClientRates,
+    userRates: ClientRates, maximumConnectionsPerUser: Int, allowAnonymous: Bool
+  ) {
+    self.maximumChannels = maximumChannels
+    self.maximumChannelNameLength = maximumChannelNameLength
+    self.maximumCommandsPerMessage = maximumCommandsPerMessage
+    self.maximumPendingCommands = maximumPendingCommands
+    self.maximumHistoryLimit = maximumHistoryLimit
+    self.recoveryLimit = recoveryLimit
+    self.historyBytes = historyBytes
+    self.recoveryBytes = recoveryBytes
+    self.maximumFiltersPerChannel = maximumFiltersPerChannel
+    self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
+    self.pingIntervalMilliseconds = pingIntervalMilliseconds
+    self.pongTimeoutMilliseconds = pongTimeoutMilliseconds
+    self.expiryGraceSeconds = expiryGraceSeconds
+    self.maximumTokenChecks = maximumTokenChecks
+    self.rates = rates
+    self.userRates = userRates
+    self.maximumConnectionsPerUser = maximumConnectionsPerUser
+    self.allowAnonymous = allowAnonymous
+    updateRateLimiting()
+  }
 
   private mutating func updateRateLimiting() { isRateLimited = !(rates.isUnlimited && userRates.isUnlimited) }
 }

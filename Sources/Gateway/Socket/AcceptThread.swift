@@ -127,7 +127,7 @@ final class AcceptThread: Sendable {
     for _ in 0..<Self.batch {
       let fd = linuxio_accept(socket.descriptor)
       if fd >= 0 {
-        take(fd)
+        admit(fd)
         continue
       }
       switch -fd {
@@ -139,7 +139,7 @@ final class AcceptThread: Sendable {
     return nil
   }
 
-  private func take(_ fd: Int32) {
+  private func admit(_ fd: Int32) {
     let peer = IPAddress(peerOf: fd)
     switch context.gatekeeper.open(peer, counters: context.counters) {
     case .success(let slot): handOver(fd, slot)

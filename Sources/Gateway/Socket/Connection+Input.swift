@@ -33,7 +33,7 @@ extension Connection: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if input.isDeaf { return }
     var bytes = unwrapInboundIn(data)
-    guard input.waiting != nil else { return take(&bytes) }
+    guard input.waiting != nil else { return read(&bytes) }
     input.waiting?.writeBuffer(&bytes)
     if input.waiting?.readableBytes ?? 0 > input.waitingLimitBytes {
       input.end()
@@ -61,7 +61,7 @@ extension Connection: ChannelInboundHandler {
     delegate?.readCompleted()
   }
 
-  private func take(_ bytes: inout ByteBuffer) {
+  private func read(_ bytes: inout ByteBuffer) {
     do {
       while !input.isDeaf {
         if isReadingPaused {
@@ -69,7 +69,7 @@ extension Connection: ChannelInboundHandler {
           return
         }
         guard let event = try input.reader.next(&bytes) else { return }
-        perform(event)
+        handle(event)
       }
     } catch {
       input.isDeaf = true
@@ -77,7 +77,7 @@ extension Connection: ChannelInboundHandler {
     }
   }
 
-  private func perform(_ event: FrameReader.Event) {
+  private func handle(_ event: FrameReader.Event) {
     switch event {
     case .message(let message):
       guard isOpen else { return }
@@ -120,7 +120,7 @@ extension Connection: ChannelInboundHandler {
   private func takeWaitingInput() {
     guard var bytes = input.waiting else { return }
     input.waiting = nil
-    take(&bytes)
+    read(&bytes)
     completeBurst()
   }
 

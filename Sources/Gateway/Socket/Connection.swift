@@ -46,7 +46,7 @@ final class Connection: Outlet, SessionTransport {
   /// Nil without TLS.
   private let tls: TLSHandler?
   /// The event loop's part of the budget of all connections, in which what waits here counts.
-  private let egress: LoopEgress
+  private let egress: EgressShare
   /// ``queuedBytes`` as the budget was told last.
   private(set) var accountedBytes = 0
   /// Bytes that wait here and on tapes: where too much waits for all connections, the one with most is closed first.

@@ -42,7 +42,7 @@ struct ProxyHeader {
   private var addressBytes = 0
 
   /// Takes the next byte.
-  mutating func take(_ byte: UInt8) throws(Malformed) -> Progress {
+  mutating func read(_ byte: UInt8) throws(Malformed) -> Progress {
     defer { count += 1 }
     switch count {
     case ..<12: if byte != Self.signature[count] { throw .noSignature }

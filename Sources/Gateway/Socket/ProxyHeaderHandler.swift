@@ -25,7 +25,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     var input = unwrapInboundIn(data)
     do throws(ProxyHeader.Malformed) {
       while let byte = input.readInteger(as: UInt8.self) {
-        guard case .whole(let client) = try header.take(byte) else { continue }
+        guard case .whole(let client) = try header.read(byte) else { continue }
         isOver = true
         return pass(client, input, context)
       }

@@ -72,11 +72,11 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if isAnswered { return }
     switch unwrapInboundIn(data) {
-    case .head(let head): take(head, context: context)
+    case .head(let head): decide(head, context: context)
     case .body: break
     case .end:
       // The upgrade waits for this part: the decoder would still send it to whoever stood behind it by then.
-      if let upgrade { perform(upgrade, context: context) }
+      if let upgrade { switchProtocols(upgrade, context: context) }
     }
   }
 
@@ -99,7 +99,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  private func take(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
+  private func decide(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
     if let cause = identifyClient(head) {
       return answer(HTTPReply(cause), withBody: head.method != .HEAD, context: context)
     }
@@ -111,7 +111,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
     case .upgrade(let upgrade): self.upgrade = upgrade
-    case .pictures(let request): handOver(request, context: context)
+    case .pictures(let request): passOn(request, context: context)
     }
   }
 
@@ -128,7 +128,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   /// The rest of the request belongs to another handler, behind the same guard and decoder.
-  private func handOver(_ request: PictureRequest, context: ChannelHandlerContext) {
+  private func passOn(_ request: PictureRequest, context: ChannelHandlerContext) {
     guard let service = listener.configuration.pictures else { return context.close(promise: nil) }
     isAnswered = true
     timeout?.cancel()
@@ -159,7 +159,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     context.close(mode: .output, promise: nil)
   }
 
-  private func perform(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
+  private func switchProtocols(_ upgrade: RequestDecision.Upgrade, context: ChannelHandlerContext) {
     isAnswered = true
     timeout?.cancel()
     listener.counters.countUpgraded()

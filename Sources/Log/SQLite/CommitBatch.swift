@@ -3,7 +3,7 @@ import Wire
 
 /// The entries of one transaction.
 ///
-/// `init` decides, on the channels' working states, which entries may go in; `write` writes them; `settle` or `revert`
+/// `init` decides, on the channels' working states, which entries may go in; `write` writes them; `confirm` or `revert`
 /// tells the channels how the transaction ended.
 ///
 /// An entry that only adds a publication to a channel that has a row goes into the journal (``JournalEntry``). Others
@@ -101,7 +101,7 @@ struct CommitBatch {
   }
 
   /// Tells the channels that the transaction is on disk.
-  func settle() {
+  func confirm() {
     for channel in channels {
       channel.working.isRenewed = false
       channel.committed = channel.working

@@ -7,11 +7,14 @@ import Logging
 /// removals, ends of entries, the journal itself. A disk that is full to the last byte takes none of them.
 public struct DiskLimits: Sendable, Equatable {
   /// Bytes of the file system that stay free; 0: the log may take the last one.
-  public var minimumFreeBytes = 0
+  public var minimumFreeBytes: Int
   /// Bytes that the database may hold; 0: as many as there is room for.
-  public var maximumBytes = 0
+  public var maximumBytes: Int
 
-  public init() {}
+  public init(minimumFreeBytes: Int, maximumBytes: Int) {
+    self.minimumFreeBytes = minimumFreeBytes
+    self.maximumBytes = maximumBytes
+  }
 
   var isOff: Bool { minimumFreeBytes == 0 && maximumBytes == 0 }
 

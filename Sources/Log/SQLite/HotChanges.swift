@@ -40,13 +40,13 @@ enum HotChanges {
   ///
   /// - Returns: publications that were changed on disk, or may have been, and those of them that show otherwise from
   ///   here on.
-  mutating func settle(through top: UInt64) -> (changed: [Publication], shown: ArraySlice<Publication>) {
+  mutating func takeWritten(through top: UInt64) -> (changed: [Publication], shown: ArraySlice<Publication>) {
     switch consume self {
     case .durable(var changes):
-      let settled = changes.prefix { $0.offset <= top }.map(\.replacement)
-      if !settled.isEmpty { changes.removeFirst(settled.count) }
+      let written = changes.prefix { $0.offset <= top }.map(\.replacement)
+      if !written.isEmpty { changes.removeFirst(written.count) }
       self = .durable(changes)
-      return (settled, settled[...])
+      return (written, written[...])
     case .relaxed(var changes, var traces):
       traces.drop(through: top)
       let former = changes.isEmpty ? [] : changes.values.map(\.replacement)

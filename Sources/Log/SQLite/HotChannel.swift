@@ -85,12 +85,12 @@ final class HotChannel {
   /// - Parameters:
   ///   - top: everything up to this offset is on disk.
   ///   - count: entries that got to the disk with it.
-  func settle(top: UInt64, floor: UInt64, count: Int) {
+  func advance(top: UInt64, floor: UInt64, count: Int) {
     waiting -= count
     committed = max(committed, top)
     self.floor = max(self.floor, floor)
     if isDurable { self.top = max(self.top, top) }
-    let (changed, shown) = changes.settle(through: top)
+    let (changed, shown) = changes.takeWritten(through: top)
     for replacement in shown { tail.replace(with: replacement) }
     if !changed.isEmpty { pages.note(changed) }
     trimTail()

@@ -177,7 +177,7 @@ final class LogWriter: @unchecked Sendable {
   private func commit(_ entries: ArraySlice<QueuedEntry>) {
     let batch = CommitBatch(entries)
     let error = write(batch)
-    if error == nil { batch.settle() } else { batch.revert() }
+    if error == nil { batch.confirm() } else { batch.revert() }
     if case .rejected = error, let middle = entries.middle {
       // One entry of the batch is at fault, and nothing was written: each half is tried by itself.
       commit(entries[..<middle])
@@ -234,7 +234,7 @@ final class LogWriter: @unchecked Sendable {
         if keep(queued, after: cause) { continue }
       }
       freed += queued.cost
-      if let claim = queued.entry.claim { quotaNews.settled.append(claim) }
+      if let claim = queued.entry.claim { quotaNews.decided.append(claim) }
       guard let error else { continue }
       outcomes.append(
         .failed(

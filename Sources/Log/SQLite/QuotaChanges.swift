@@ -184,7 +184,7 @@ struct QuotaNews: Sendable {
   /// How much the accounts keep now that were changed.
   var totals: [QuotaAccount: KeptAmount] = [:]
   /// Claims of entries that are on disk now, or have failed.
-  var settled: [QuotaClaim] = []
+  var decided: [QuotaClaim] = []
 
-  var isEmpty: Bool { totals.isEmpty && settled.isEmpty }
+  var isEmpty: Bool { totals.isEmpty && decided.isEmpty }
 }

@@ -63,10 +63,10 @@ struct QuotaShares {
       if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }
       if reading[account] != nil { reading[account] = .some(total) }
     }
-    for claim in news.settled { settle(claim) }
+    for claim in news.decided { release(claim) }
   }
 
-  private mutating func settle(_ claim: QuotaClaim) {
+  private mutating func release(_ claim: QuotaClaim) {
     guard var share = young[claim.account] ?? old[claim.account], share.claims > 0 else { return }
     share.claims -= 1
     share.claimed = share.claims == 0 ? KeptAmount() : share.claimed - claim.amount

@@ -16,7 +16,7 @@ public final class SQLiteStore: LogStore {
   public struct Options: Sendable {
     /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``. The broker stops reading
     /// requests long before: see ``backlogLimit(pausingAt:)``.
-    public var backlogLimit = Options.backlogLimit(pausingAt: 64 << 20)
+    public var backlogLimit: Int
     /// Bytes of publications that are held in memory beside those that wait.
     public var tailLimit = 64 << 20
     /// How long a relaxed entry may wait for others. Two milliseconds of the ten are left for the commit.
@@ -26,13 +26,13 @@ public final class SQLiteStore: LogStore {
     /// Threads that read what is not in memory.
     public var readers = 2
     /// Milliseconds that epoch and top of a channel are kept after its last publication, once nothing else is.
-    public var metaTTLMilliseconds: Int64 = 24 * 3_600_000
+    public var metaTTLMilliseconds: Int64
     /// Whether a channel's row is never deleted, because others count by its offsets.
     public var keepsRow: @Sendable (ChannelName) -> Bool = { _ in false }
     /// Prefixes of the names of channels that hold receipts of another channel (``ChannelSweep/followers``).
     public var followers: [String] = []
     /// Room on the disk that is left for other programs, and for entries that must be written.
-    public var diskLimits = DiskLimits()
+    public var diskLimits: DiskLimits
     /// Namespaces in which what each user keeps is counted; the empty name: channels without a namespace.
     public var quotaNamespaces: Set<String> = []
     /// The wall clock, in milliseconds since 1970.
@@ -48,7 +48,11 @@ public final class SQLiteStore: LogStore {
     /// a simulation decides what is on disk when.
     package var isStepped = false
 
-    public init() {}
+    public init(backlogLimit: Int, metaTTLMilliseconds: Int64, diskLimits: DiskLimits) {
+      self.backlogLimit = backlogLimit
+      self.metaTTLMilliseconds = metaTTLMilliseconds
+      self.diskLimits = diskLimits
+    }
 
     /// Bytes that must be allowed to wait so that a broker that stops reading requests at `bytes` is refused nothing.
     /// The sum: `bytes`; as much again for what was read in the round that went beyond them, because what is kept of a
@@ -85,7 +89,7 @@ public final class SQLiteStore: LogStore {
   ///   - onCompletion: called on the writer thread with the fate of each entry that was `.pending`, in order.
   /// - Throws: ``StartError``.
   public init(
-    folder: String, options: Options = Options(),
+    folder: String, options: Options,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     logger: Logger = Logger(label: "fanfare.log"), onNews: @escaping @Sendable () -> Void = {},
     onCompletion: @escaping @Sendable ([LogCompletion]) -> Void
@@ -231,7 +235,7 @@ public final class SQLiteStore: LogStore {
       case .removed(let question, let result): removed(result, question)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
-        hot.account(channel) { channel.settle(top: top, floor: floor, count: count) }
+        hot.account(channel) { channel.advance(top: top, floor: floor, count: count) }
         cameBack(channel)
       case .failed(let place, let offset, let ticket, let isStale):
         guard let channel = hot[place] else { continue }

@@ -45,10 +45,8 @@ private final class BrokerScene {
   }
 
   private static func core(_ namespaces: NamespaceTable) -> BrokerCore {
-    var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
-    configuration.linkWindowBytes = 1 << 40
-    let memory = MemoryStore()
-    return BrokerCore(configuration: configuration, memory: memory, disk: memory)
+    let memory = MemoryStore.measured()
+    return BrokerCore(configuration: .measured(namespaces), memory: memory, disk: memory)
   }
 
   /// A scene whose request publishes on a memory channel.
@@ -64,7 +62,7 @@ private final class BrokerScene {
 
   /// A scene whose request sends a message into the chat of two people.
   static func chatting() throws -> BrokerScene {
-    let app = Clique()
+    let app = Clique(.measured)
     var namespaces = NamespaceTable()
     namespaces.add(app.namespaces, of: app.name)
     let core = core(namespaces)

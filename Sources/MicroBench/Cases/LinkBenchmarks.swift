@@ -27,11 +27,11 @@ extension MicroBenchmark {
     },
     MicroBenchmark(
       name: "link-settle-publish",
-      about: "a gateway sends a publish request and keeps it; the broker's answer is read and the request settled"
+      about: "a gateway sends a publish request and keeps it; the broker's answer is read and the request answered"
     ) {
       let scene = try LinkScene()
-      scene.settle(2_000)
-      return { iterations in scene.settle(iterations) }
+      scene.exchange(2_000)
+      return { iterations in scene.exchange(iterations) }
     },
   ]
 
@@ -44,7 +44,7 @@ extension MicroBenchmark {
 
 /// A gateway's end of the link, open.
 private final class LinkScene {
-  private let link = GatewayLink(configuration: GatewayLinkConfiguration(gateway: 1, loops: 1))
+  private let link = GatewayLink(configuration: .measured)
   private let request: GatewayRequest
   private let position = StreamPosition(epoch: "abcd1234", offset: 123_456)
   private var effects: [GatewayLinkEffect] = []
@@ -57,11 +57,11 @@ private final class LinkScene {
       request: try MicroBenchmark.publishRequest().request)
     link.start(at: 0, into: &effects)
     receive(.welcome(LinkWelcome(broker: 7)))
-    settle(1)
+    exchange(1)
     guard link.isOpen, effects.count == 2 else { throw BrokenBenchmark("the link settles nothing") }
   }
 
-  func settle(_ iterations: Int) {
+  func exchange(_ iterations: Int) {
     for _ in 0..<iterations {
       effects.removeAll(keepingCapacity: true)
       link.submit(request, at: 1_000, into: &effects)

@@ -9,7 +9,7 @@ import Wire
 extension MicroBenchmark {
   static let log = [
     MicroBenchmark(name: "log-append-memory", about: "one publication into the ring of a channel that keeps 100") {
-      let scene = try LogScene(MemoryStore(), .memory)
+      let scene = try LogScene(MemoryStore.measured(), .memory)
       scene.append(5_000)
       return { iterations in scene.append(iterations) }
     },
@@ -18,7 +18,7 @@ extension MicroBenchmark {
       about: "one publication handed to the writer thread; what that thread does is not counted"
     ) {
       let folder = try TemporaryFolder()
-      var options = SQLiteStore.Options()
+      var options = SQLiteStore.Options.measured
       // The writer sleeps throughout, so that its work is not counted too.
       options.relaxedDelayMilliseconds = 3_600_000
       let store = try SQLiteStore(folder: folder.url.path, options: options) { _ in }

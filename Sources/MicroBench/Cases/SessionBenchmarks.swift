@@ -22,10 +22,8 @@ private final class SessionScene {
   private let command: ClientCommand
 
   init() throws {
-    var configuration = SessionConfiguration()
-    configuration.allowAnonymous = true
     session = Session(
-      rules: SessionRules(configuration, namespaces: Samples.namespaces),
+      rules: SessionRules(.measured, namespaces: Samples.namespaces),
       identity: SessionIdentity(client: "c1", session: "s1"), format: .json, firstPingDelayMilliseconds: 10_000)
     guard let command = try ClientCodec.decode(Samples.jsonPublish, format: .json).first else {
       throw BrokenBenchmark("the sample holds no command")

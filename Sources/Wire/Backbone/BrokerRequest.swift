@@ -151,7 +151,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     public var answer: AnswerLimit
 
     public init(
-      channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32 = 300, member: ClientInfo? = nil,
+      channel: ChannelName, since: StreamPosition? = nil, recoveryLimit: UInt32, member: ClientInfo? = nil,
       isPresent: Bool = true, map: MapRead? = nil, answer: AnswerLimit = .most
     ) {
       self.channel = channel
@@ -161,6 +161,11 @@ public indirect enum BrokerRequest: Sendable, Equatable {
       self.isPresent = isPresent
       self.map = map
       self.answer = answer
+    }
+
+    /// Asks for the position alone.
+    public init(channel: ChannelName, member: ClientInfo? = nil, isPresent: Bool = true) {
+      self.init(channel: channel, recoveryLimit: 0, member: member, isPresent: isPresent)
     }
   }
 

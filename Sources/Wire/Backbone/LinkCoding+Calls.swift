@@ -6,7 +6,7 @@ private enum AppKind: UInt8 {
 }
 
 extension BrokerRequest.CallRequest {
-  func write(to writer: inout some BackboneSink) {
+  func write(to writer: inout some ByteSink) {
     switch command {
     case .other(let other):
       writer.write(byte: AppKind.other.rawValue)
@@ -57,7 +57,7 @@ extension BrokerRequest.CallRequest {
 // MARK: Clique
 
 extension CliqueCommand {
-  fileprivate func write(to writer: inout some BackboneSink) {
+  fileprivate func write(to writer: inout some ByteSink) {
     switch self {
     case .send(let send):
       writer.write(send.target)
@@ -116,7 +116,7 @@ extension CliqueCommand {
   }
 }
 
-extension BackboneSink {
+extension ByteSink {
   fileprivate mutating func write(_ target: CliqueCommand.Target) {
     switch target {
     case .person(let user):
@@ -174,7 +174,7 @@ extension ByteReader {
 // MARK: State
 
 extension StateCommand {
-  fileprivate func write(to writer: inout some BackboneSink) {
+  fileprivate func write(to writer: inout some ByteSink) {
     switch self {
     case .begin(let user), .seen(let user), .block(let user), .unblock(let user): writer.write(user)
     case .send(let send):

@@ -12,7 +12,7 @@ private enum TokensKind: UInt8 {
 
 extension LinkOrder {
   public var bytes: [UInt8] {
-    var writer = ByteWriter()
+    var writer: [UInt8] = []
     writer.write(id)
     switch order {
     case .disconnect(let target, let code):
@@ -31,7 +31,7 @@ extension LinkOrder {
       writer.write(flag: replacesAll)
       writer.write(flag: isComplete)
     }
-    return writer.bytes
+    return writer
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -55,9 +55,9 @@ extension LinkOrder {
 
 extension LinkObeyed {
   public var bytes: [UInt8] {
-    var writer = ByteWriter()
+    var writer: [UInt8] = []
     writer.write(id)
-    return writer.bytes
+    return writer
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -70,9 +70,9 @@ extension LinkObeyed {
 extension Revocation {
   /// A revocation as the log keeps it.
   public var bytes: [UInt8] {
-    var writer = ByteWriter()
+    var writer: [UInt8] = []
     writer.write(self)
-    return writer.bytes
+    return writer
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -82,7 +82,7 @@ extension Revocation {
   }
 }
 
-extension BackboneSink {
+extension ByteSink {
   mutating func write(optionalText text: String?) {
     write(flag: text != nil)
     if let text { write(text) }

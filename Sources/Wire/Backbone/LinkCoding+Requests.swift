@@ -14,7 +14,7 @@ extension LinkRequest: ByteEncodable {
     LinkRequest(id: id, oldestPending: oldestPending, isResync: isResync, request: request).encoded
   }
 
-  func write(to sink: inout some BackboneSink) {
+  func write(to sink: inout some ByteSink) {
     sink.write(id)
     sink.write(oldestPending)
     sink.write(flag: isRetry)
@@ -22,7 +22,7 @@ extension LinkRequest: ByteEncodable {
     write(request, to: &sink)
   }
 
-  private func write(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+  private func write(_ request: BrokerRequest, to writer: inout some ByteSink) {
     switch request {
     case .publish(let publish):
       writer.write(byte: RequestKind.publish.rawValue)
@@ -77,7 +77,7 @@ extension LinkRequest: ByteEncodable {
     }
   }
 
-  private func writeRare(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+  private func writeRare(_ request: BrokerRequest, to writer: inout some ByteSink) {
     switch request {
     case .edit(let edit):
       writer.write(byte: RequestKind.edit.rawValue)
@@ -112,7 +112,7 @@ extension LinkRequest: ByteEncodable {
     }
   }
 
-  private func writeOrder(_ request: BrokerRequest, to writer: inout some BackboneSink) {
+  private func writeOrder(_ request: BrokerRequest, to writer: inout some ByteSink) {
     switch request {
     case .disconnect(let target, let code):
       writer.write(byte: RequestKind.disconnect.rawValue)
@@ -240,7 +240,7 @@ extension LinkRequest: ByteEncodable {
   }
 }
 
-extension BackboneSink {
+extension ByteSink {
   fileprivate mutating func write(_ write: MapWrite) {
     self.write(write.key)
     self.write(flag: write.removed)

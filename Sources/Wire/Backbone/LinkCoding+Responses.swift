@@ -8,12 +8,12 @@ private enum ResponseKind: UInt8 {
 extension LinkReply: ByteEncodable {
   public var bytes: [UInt8] { encoded }
 
-  func write(to sink: inout some BackboneSink) {
+  func write(to sink: inout some ByteSink) {
     sink.write(id)
     write(response, to: &sink)
   }
 
-  private func write(_ response: BrokerResponse, to writer: inout some BackboneSink) {
+  private func write(_ response: BrokerResponse, to writer: inout some ByteSink) {
     switch response {
     case .published(let position):
       writer.write(byte: ResponseKind.published.rawValue)

@@ -1,6 +1,6 @@
 // How the bodies of link messages are written and read: one pair of functions for each type, the writer first.
 
-extension BackboneSink {
+extension ByteSink {
   @inline(__always)
   mutating func write(_ channel: ChannelName) { write(channel.string) }
 
@@ -130,7 +130,7 @@ extension ByteReader {
 extension LinkPublication: ByteEncodable {
   public var bytes: [UInt8] { encoded }
 
-  func write(to sink: inout some BackboneSink) {
+  func write(to sink: inout some ByteSink) {
     sink.write(channel)
     sink.write(publication)
   }
@@ -144,10 +144,10 @@ extension LinkPublication: ByteEncodable {
 
 extension LinkPresenceEvent {
   public var bytes: [UInt8] {
-    var writer = ByteWriter()
+    var writer: [UInt8] = []
     writer.write(channel)
     writer.write(member)
-    return writer.bytes
+    return writer
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -159,13 +159,13 @@ extension LinkPresenceEvent {
 
 extension LinkAudience {
   public var bytes: [UInt8] {
-    var writer = ByteWriter()
+    var writer: [UInt8] = []
     writer.write(channel)
     writer.write(user)
     writer.write(byte: admission.rawValue)
     writer.write(flag: audience != nil)
     audience?.write(to: &writer)
-    return writer.bytes
+    return writer
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {

@@ -21,17 +21,13 @@ public enum ProtobufFraming {
 
   static func next(in bytes: UnsafeRawBufferPointer, at index: inout Int) throws(MalformedInput) -> Range<Int>? {
     if index >= bytes.count { return nil }
-    var length: UInt64 = 0
-    var shift: UInt64 = 0
-    while true {
-      // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
-      guard index < bytes.count, shift < 35 else { throw MalformedInput("a message without a whole length before it") }
-      let byte = unsafe bytes[index]
-      index += 1
-      length |= UInt64(byte & 0x7F) << shift
-      shift += 7
-      if byte & 0x80 == 0 { break }
+    // Five bytes hold any length up to Protobuf's own limit of 2 GiB.
+    let length = Varint.read(bits: 35) {
+      guard index < bytes.count else { return nil }
+      defer { index += 1 }
+      return unsafe bytes[index]
     }
+    guard let length else { throw MalformedInput("a message without a whole length before it") }
     guard length <= UInt64(bytes.count - index) else {
       throw MalformedInput("a message is shorter than the length before it")
     }
@@ -44,12 +40,7 @@ public enum ProtobufFraming {
   public static func append(_ message: some SwiftProtobuf.Message, to bytes: inout [UInt8]) {
     // Only messages with required fields or beyond 2 GiB cannot be serialised, and there are none of these.
     guard let data: [UInt8] = try? message.serializedBytes() else { return }
-    var length = data.count
-    while length >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: length) | 0x80)
-      length >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: length))
+    bytes.put(varint: UInt64(data.count))
     bytes.append(contentsOf: data)
   }
 }

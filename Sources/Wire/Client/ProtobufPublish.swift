@@ -83,17 +83,13 @@ enum ProtobufPublish {
 
     /// Nil where there is no whole number below 2³⁵.
     mutating func varint() -> UInt64? {
-      var value: UInt64 = 0
-      var shift: UInt64 = 0
-      while index < end, shift < 35 {
-        let byte = unsafe bytes[index]
-        index += 1
-        value |= UInt64(byte & 0x7F) << shift
-        if byte & 0x80 == 0 { return value }
-        shift += 7
+      let value = Varint.read(bits: 35) {
+        guard index < end else { return nil }
+        defer { index += 1 }
+        return unsafe bytes[index]
       }
-      isBroken = true
-      return nil
+      if value == nil { isBroken = true }
+      return value
     }
 
     /// Where a field's content stands, behind its length.

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// The same text as ``JSONReplyEncoder`` would write: a test compares the two.
+/// The one place that says how a publication stands in JSON: as a push, and in every other reply by way of ``JSONWriter``.
 extension PublicationPush {
   @inline(__always)
   func writeJSON(to sink: inout some ByteSink) {
@@ -12,6 +12,14 @@ extension PublicationPush {
     unsafe escape(channel, to: &sink)
     sink.put("\",\"pub\":{")
     var comma = Comma()
+    writeData(&comma, to: &sink)
+    writeAbout(&comma, to: &sink)
+    sink.put("}}}")
+  }
+
+  /// The payload; left out where it is empty.
+  @inline(__always)
+  func writeData(_ comma: inout Comma, to sink: inout some ByteSink) {
     if binaryData {
       comma.put("\"data\":\"", to: &sink)
       unsafe Base64.standard.encode(data) { unsafe sink.put($0) }
@@ -20,6 +28,11 @@ extension PublicationPush {
       comma.put("\"data\":", to: &sink)
       unsafe raw(data, to: &sink)
     }
+  }
+
+  /// All but the payload.
+  @inline(__always)
+  func writeAbout(_ comma: inout Comma, to sink: inout some ByteSink) {
     if let info {
       comma.put("\"info\":", to: &sink)
       write(info, to: &sink)
@@ -36,7 +49,6 @@ extension PublicationPush {
       comma.put("\"time\":", to: &sink)
       decimal(UInt64(time), to: &sink)
     }
-    sink.put("}}}")
   }
 
   @inline(__always)
@@ -71,8 +83,8 @@ extension PublicationPush {
   }
 
   /// Between the members of one object.
-  private struct Comma {
-    private var isDue = false
+  struct Comma {
+    var isDue = false
 
     @inline(__always)
     mutating func put(_ key: StaticString, to sink: inout some ByteSink) {

@@ -11,11 +11,11 @@ struct ProtobufSizes {
     if let info = message.info { self.info = Self.size(info) }
     publication = unsafe Self.field(message.data.count)
     if message.info != nil { publication += Self.message(info) }
-    if message.offset > 0 { publication += 1 + varintBytes(message.offset) }
+    if message.offset > 0 { publication += 1 + Varint.size(message.offset) }
     if !message.tags.isEmpty {
       for (key, value) in message.tags { publication += Self.message(Self.entry(key, value)) }
     }
-    if message.time != 0 { publication += 1 + varintBytes(UInt64(bitPattern: message.time)) }
+    if message.time != 0 { publication += 1 + Varint.size(UInt64(bitPattern: message.time)) }
     push = unsafe Self.field(message.channel.count) + Self.message(publication)
     reply = Self.message(push)
   }
@@ -32,17 +32,13 @@ struct ProtobufSizes {
   private static func field(_ count: Int) -> Int { count == 0 ? 0 : message(count) }
 
   /// Tag, length and content.
-  private static func message(_ count: Int) -> Int { 1 + varintBytes(UInt64(count)) + count }
+  private static func message(_ count: Int) -> Int { 1 + Varint.size(UInt64(count)) + count }
 }
-
-/// Bytes of a LEB128 varint.
-@inline(__always)
-func varintBytes(_ value: UInt64) -> Int { (70 - (value | 1).leadingZeroBitCount) / 7 }
 
 /// The same bytes as the generated messages would give: a test compares the two. Tags are written in the order of their
 /// keys.
 extension PublicationPush {
-  func writeProtobuf(_ sizes: ProtobufSizes, to memory: inout MemoryWriter) {
+  func writeProtobuf(_ sizes: ProtobufSizes, to memory: inout some ByteSink) {
     memory.put(varint: UInt64(sizes.reply))
     memory.put(tag: 4, length: sizes.push)
     unsafe memory.put(field: 2, channel)
@@ -66,7 +62,7 @@ extension PublicationPush {
     }
   }
 
-  private func write(_ tags: [String: String], to memory: inout MemoryWriter) {
+  private func write(_ tags: [String: String], to memory: inout some ByteSink) {
     for (key, value) in tags.sorted(by: { $0.key < $1.key }) {
       memory.put(tag: 7, length: ProtobufSizes.entry(key, value))
       memory.put(tag: 1, length: key.utf8.count)
@@ -77,32 +73,18 @@ extension PublicationPush {
   }
 }
 
-extension MemoryWriter {
+/// Fields of a Protobuf message; their numbers are below 16 here.
+extension ByteSink {
+  /// Of a field with a length before it.
   @inline(__always)
-  mutating func put(varint value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      put(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    put(UInt8(truncatingIfNeeded: rest))
-  }
-
-  /// Of a field with a length before it; numbers are below 16 here.
-  @inline(__always)
-  mutating func put(tag: UInt8, length: Int) {
+  fileprivate mutating func put(tag: UInt8, length: Int) {
     put(tag << 3 | 2)
     put(varint: UInt64(length))
   }
 
-  mutating func put(_ text: String) {
-    var text = text
-    text.withUTF8 { unsafe put(UnsafeRawBufferPointer($0)) }
-  }
-
   /// Left out where it is empty.
   @inline(__always)
-  mutating func put(field tag: UInt8, _ bytes: UnsafeRawBufferPointer) {
+  fileprivate mutating func put(field tag: UInt8, _ bytes: UnsafeRawBufferPointer) {
     if unsafe bytes.isEmpty { return }
     put(tag: tag, length: bytes.count)
     unsafe put(bytes)

@@ -30,7 +30,7 @@
         .push(.publication(channel: channel, publication, binaryData: binaryData)), format, asFrame: asFrame, to: &bytes
       )
     }
-    with(publication, on: channel, binaryData: binaryData) { push in
+    with(publication, on: channel, tags: publication.tags, binaryData: binaryData) { push in
       unsafe withUnsafePointer(to: push) { push in
         unsafe bytes.append(contentsOf: Rendering(push, format, asFrame: asFrame))
       }
@@ -51,9 +51,11 @@
     bytes.append(contentsOf: payload)
   }
 
+  /// Calls `body` with the publication's fields where they are.
   @inline(__always)
-  private static func with(
-    _ publication: Publication, on channel: String, binaryData: Bool, _ body: (PublicationPush) -> Void
+  static func with(
+    _ publication: Publication, on channel: String = "", tags: [String: String], binaryData: Bool,
+    _ body: (PublicationPush) -> Void
   ) {
     with(publication.info) { info in
       unsafe with(channel) { channel in
@@ -61,7 +63,7 @@
           body(
             unsafe PublicationPush(
               channel: channel, data: data, info: info, offset: publication.offset, time: publication.time,
-              tags: publication.tags, binaryData: binaryData))
+              tags: tags, binaryData: binaryData))
         }
       }
     }
@@ -119,7 +121,7 @@
       payloadBytes = size.count
     case .protobuf:
       sizes = unsafe ProtobufSizes(push.pointee)
-      payloadBytes = varintBytes(UInt64(sizes.reply)) + sizes.reply
+      payloadBytes = Varint.size(UInt64(sizes.reply)) + sizes.reply
     }
     headerBytes = asFrame ? ServerFrame.headerBytes(payloadBytes: payloadBytes) : 0
   }
@@ -142,75 +144,15 @@
   }
 
   private func render(into memory: UnsafeMutableRawBufferPointer) {
-    var writer = unsafe MemoryWriter(UnsafeMutableRawBufferPointer(rebasing: memory[..<underestimatedCount]))
+    guard let start = memory.baseAddress, memory.count >= underestimatedCount else {
+      preconditionFailure("a frame is written where there is room for it")
+    }
+    var writer = unsafe ByteFiller(start, capacity: underestimatedCount)
     if headerBytes > 0 { ServerFrame.writeHeader(payloadBytes: payloadBytes, format: format, to: &writer) }
     switch format {
     case .json: unsafe push.pointee.writeJSON(to: &writer)
     case .protobuf: unsafe push.pointee.writeProtobuf(sizes, to: &writer)
     }
-    precondition(writer.isFull, "a frame was measured otherwise than it was written")
-  }
-}
-
-/// What both the measuring and the writing of a text are made of.
-protocol ByteSink {
-  mutating func put(_ literal: StaticString)
-  mutating func put(_ bytes: UnsafeRawBufferPointer)
-  /// So many bytes, that are only made where they are wanted.
-  mutating func put(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void)
-}
-
-struct ByteCount: ByteSink {
-  private(set) var count = 0
-
-  @inline(__always)
-  mutating func put(_ literal: StaticString) { count += literal.utf8CodeUnitCount }
-  @inline(__always)
-  mutating func put(_ bytes: UnsafeRawBufferPointer) { count += bytes.count }
-  @inline(__always)
-  mutating func put(_ count: Int, _: (UnsafeMutableRawBufferPointer) -> Void) { self.count += count }
-}
-
-/// A cursor in memory that is as large as what is to be written.
-@safe struct MemoryWriter: ByteSink {
-  private var next: UnsafeMutableRawPointer?
-  private var left: Int
-
-  init(_ memory: UnsafeMutableRawBufferPointer) {
-    unsafe next = memory.baseAddress
-    left = memory.count
-  }
-
-  var isFull: Bool { left == 0 }
-
-  @inline(__always)
-  mutating func put(_ literal: StaticString) {
-    unsafe put(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
-  }
-
-  @inline(__always)
-  mutating func put(_ bytes: UnsafeRawBufferPointer) {
-    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
-    unsafe taking(bytes.count).copyMemory(from: start, byteCount: bytes.count)
-  }
-
-  @inline(__always)
-  mutating func put(_ byte: UInt8) { unsafe taking(1).storeBytes(of: byte, as: UInt8.self) }
-
-  @inline(__always)
-  mutating func put(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
-    unsafe write(UnsafeMutableRawBufferPointer(start: taking(count), count: count))
-  }
-
-  /// The memory of the next so many bytes.
-  @inline(__always)
-  private mutating func taking(_ count: Int) -> UnsafeMutableRawPointer {
-    // Checked always: what comes from peers decides how much is written.
-    guard let taken = unsafe next, count >= 0, count <= left else {
-      preconditionFailure("a frame was measured otherwise than it was written")
-    }
-    unsafe next = taken + count
-    left -= count
-    return unsafe taken
+    precondition(writer.count == underestimatedCount, "a frame was measured otherwise than it was written")
   }
 }

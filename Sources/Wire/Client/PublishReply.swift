@@ -13,31 +13,22 @@ enum PublishReply {
   }
 
   private static func appendJSON(_ id: UInt32, to bytes: inout [UInt8]) {
-    append("{\"id\":", to: &bytes)
+    bytes.put("{\"id\":")
     var power: UInt32 = 1
     while id / power >= 10 { power *= 10 }
     while power > 0 {
       bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: id / power % 10))
       power /= 10
     }
-    append(",\"publish\":{}}", to: &bytes)
-  }
-
-  private static func append(_ literal: StaticString, to bytes: inout [UInt8]) {
-    literal.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    bytes.put(",\"publish\":{}}")
   }
 
   private static func appendProtobuf(_ id: UInt32, to bytes: inout [UInt8]) {
     // An id of 0 is left out. The length is always below 128.
-    bytes.append(UInt8(truncatingIfNeeded: (id == 0 ? 0 : 1 + varintBytes(UInt64(id))) + 2))
+    bytes.append(UInt8(truncatingIfNeeded: (id == 0 ? 0 : 1 + Varint.size(UInt64(id))) + 2))
     if id != 0 {
       bytes.append(1 << 3)
-      var rest = id
-      while rest >= 0x80 {
-        bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-        rest >>= 7
-      }
-      bytes.append(UInt8(truncatingIfNeeded: rest))
+      bytes.put(varint: UInt64(id))
     }
     bytes.append(field)
     bytes.append(0)

@@ -41,7 +41,7 @@ public enum ServerFrame {
 
   static func headerBytes(payloadBytes: Int) -> Int { payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10 }
 
-  static func writeHeader(payloadBytes: Int, format: WireFormat, to memory: inout MemoryWriter) {
+  static func writeHeader(payloadBytes: Int, format: WireFormat, to memory: inout some ByteSink) {
     memory.put(0x80 | (format == .json ? Opcode.text : Opcode.binary))
     let count = UInt64(payloadBytes)
     switch payloadBytes {

@@ -168,30 +168,38 @@ extension JSONWriter {
   ///
   /// - Parameter binary: the channel's data format is binary, so the payload becomes a base64 string.
   public mutating func write(_ publication: Publication, binary: Bool) {
-    if binary {
-      write("data", base64: publication.data)
-    } else if !publication.data.isEmpty {
-      write("data", raw: publication.data)
+    members { comma, bytes in
+      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: binary) { push in
+        push.writeData(&comma, to: &bytes)
+        push.writeAbout(&comma, to: &bytes)
+      }
     }
-    writeAbout(publication)
+    write(publication.change)
   }
 
   /// Writes a publication's fields without its payload.
   public mutating func writeAbout(_ publication: Publication) {
-    if let info = publication.info { object("info") { $0.write(info) } }
-    if publication.offset > 0 { write("offset", publication.offset) }
-    let tags = publication.visibleTags
-    if !tags.isEmpty {
-      object("tags") { writer in
-        for (key, value) in tags.sorted(by: { $0.key < $1.key }) { writer.write(named: key, value) }
+    members { comma, bytes in
+      PublicationPush.with(publication, tags: publication.visibleTags, binaryData: false) { push in
+        push.writeAbout(&comma, to: &bytes)
       }
     }
-    if publication.time > 0 { write("time", publication.time) }
-    if let change = publication.change {
-      if !change.key.isEmpty { write("key", change.key) }
-      if change.removed { write("removed", true) }
-      if change.score != 0 { write("score", change.score) }
-    }
+    write(publication.change)
+  }
+
+  /// Members that are written past this writer.
+  private mutating func members(_ write: (inout PublicationPush.Comma, inout [UInt8]) -> Void) {
+    var comma = PublicationPush.Comma(isDue: needsComma)
+    write(&comma, &bytes)
+    needsComma = comma.isDue
+  }
+
+  /// What a publication of a map channel does to its key.
+  private mutating func write(_ change: KeyChange?) {
+    guard let change else { return }
+    if !change.key.isEmpty { write("key", change.key) }
+    if change.removed { write("removed", true) }
+    if change.score != 0 { write("score", change.score) }
   }
 
   public mutating func write(_ info: ClientInfo) {

@@ -62,7 +62,8 @@ struct MicroCommand: ParsableCommand {
     return found
   }
 
-  /// The part that valgrind sees. Ends the process: what the set-up made is not taken down, because that would be counted.
+  /// The part that valgrind sees. It ends the process without taking down what the set-up made, because that would be
+  /// counted.
   private func runInValgrind(_ benchmark: MicroBenchmark) throws -> Never {
     precondition(Thread.isMainThread, "only the main thread is counted")
     let body = try benchmark.prepare()
@@ -102,7 +103,7 @@ struct MicroCommand: ParsableCommand {
     if findings.contains(where: \.fails) { throw ExitCode.failure }
   }
 
-  /// At once, so that the table and what is said about it come in their order.
+  /// Writes a line without a buffer, so that the table and the findings about it come in their order.
   private func say(_ text: String, to handle: FileHandle) { handle.write(Data("\(text)\n".utf8)) }
 
   // MARK: Thresholds

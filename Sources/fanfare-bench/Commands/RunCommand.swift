@@ -7,47 +7,35 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Measure a scenario, with one server or several in turns.",
     discussion: """
-      A turn that cannot be trusted is marked invalid and says why. The exit code is not 0 where a turn failed, or \
-      where anything was lost, came twice or out of order.
+      A turn that cannot be trusted is marked invalid and says why. The exit code is 1 where a turn failed, where \
+      anything was lost, came twice or out of order, and where a goal was missed that the run was to fail on; it is 2 \
+      where such a goal is undecided.
 
       fanfare-bench run fanout --peers fanfare,floor,nats --html fanout.html
       fanfare-bench run fanout --subscribers 100 --rate 200 --turns 3
+      fanfare-bench run fanout --require 'p99 <= 20ms' --require 'CPU per delivery <= 1.1x floor'
+      fanfare-bench run --channels 100 --subscribers 20 --publishers 10 --rate 1000 --payload 256
       fanfare-bench run latency --url wss://example.com/connection/websocket --token T
       fanfare-bench run rooms --url ws://127.0.0.1:9001/ --sub 'S %C' --pub 'P %C %P'
       """)
 
-  @Argument(help: "Name of a scenario in benchmarks/scenarios, or a scenario's file.")
-  var scenario: String
+  @Argument(help: "Name of a scenario, or a scenario's file. Left out: what the options below say is measured.")
+  var scenario: String?
+
+  @OptionGroup var folder: ScenarioFolderOption
 
   @Option(help: "Servers to measure, separated by commas: \(MeasurementRun.peerNames.joined(separator: ", ")).")
   var peers: String?
 
-  @Option(help: "Measure each server so often.")
-  var turns: Int?
+  @OptionGroup(title: "What is measured") var shape: ShapeOptions
 
-  @Option(help: "Seconds of measuring, without the warm-up.")
-  var duration: Double?
-
-  @Option(help: "Seconds of the warm-up.")
-  var warmup: Double?
-
-  @Option(help: "Publications per second of the first group.")
-  var rate: Double?
-
-  @Option(help: "Subscribers of each channel of the first group.")
-  var subscribers: Int?
-
-  @Option(help: "Processes of the load generator.")
-  var workers: Int?
-
-  @Option(name: .customLong("set"), help: "Any other key of the scenario, such as groups.0.payload=1024.")
-  var overrides: [String] = []
+  @OptionGroup(title: "What has to be reached") var goals: GoalOptions
 
   @Option(
     name: .customLong("server-set"), help: "A further setting of the Fanfare server, such as client.queue_bytes=4MiB.")
   var serverSettings: [String] = []
 
-  @Option(help: "Write the whole result there.")
+  @Option(help: "Write the whole result there; packed where the name ends with .json.gz.")
   var json: String?
 
   @Option(help: "Write a report there, one page that stands alone.")
@@ -97,35 +85,35 @@ struct RunCommand: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Give server and generator cores of their own.")
   var pin = true
 
+  @Flag(
+    help: "Have the kernel stamp what arrives, to tell a generator that reads late from a server that sends late.")
+  var kernelStamps = false
+
   @Flag(help: "Go on after a turn that failed or in which something was lost.")
   var keepGoing = false
 
   func run() throws {
+    let gate: Gate
     do throws(BenchError) {
+      let measurement = try measurement()
+      let judged = try goals.judged(measurement.scenario)
       let progress = ProgressLine()
-      let result = try measurement().perform { progress.show($0) }
+      let result = try measurement.perform { progress.show($0) }
       if let json { try result.write(to: json) }
       if let html { try HTMLReport.write([result], to: html) }
       print(TextReport.render(result), terminator: "")
       if result.turns.contains(where: \.isFailure) {
         throw BenchError("a turn failed, or something was lost; see above.")
       }
+      gate = Gate(judged, of: result)
     } catch {
       throw CommandFailure(error.description)
     }
+    try goals.end(with: gate)
   }
 
   private func measurement() throws(BenchError) -> MeasurementRun {
-    var overrides: [ScenarioFile.Override] = []
-    func set(_ path: String, _ value: (some CustomStringConvertible)?) {
-      if let value { overrides.append(ScenarioFile.Override(path: path, value: value.description)) }
-    }
-    set("turns", turns)
-    set("duration", duration)
-    set("warmup", warmup)
-    set("groups.0.rate", rate)
-    set("groups.0.subscribers", subscribers)
-    set("workers", workers)
+    var overrides = try shape.overrides()
     for (key, value) in [("sub", sub), ("pub", pub), ("sub_ack", subAck), ("pub_ack", pubAck)] {
       guard let value else { continue }
       guard url != nil else {
@@ -134,8 +122,12 @@ struct RunCommand: ParsableCommand {
       }
       overrides.append(ScenarioFile.Override(path: "template.\(key)", text: value))
     }
-    for text in self.overrides { overrides.append(try ScenarioFile.Override(text)) }
-    var scenario = try ScenarioFile.load(self.scenario, overrides: overrides)
+    var scenario =
+      if let name = self.scenario {
+        try ScenarioFile.load(name, in: folder.scenarios, overrides: overrides)
+      } else {
+        try ScenarioFile.made(of: overrides)
+      }
     if let peers { scenario.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
     for setting in serverSettings {
       guard setting.contains("=") else {
@@ -143,8 +135,9 @@ struct RunCommand: ParsableCommand {
       }
       scenario.settings.append(setting)
     }
+    try goals.add(to: &scenario, peers: url == nil ? scenario.peers : [MeasurementRun.Remote.name])
     var run = MeasurementRun(scenario, command: Self.command(CommandLine.arguments))
-    (run.pins, run.keepsGoing) = (pin, keepGoing)
+    (run.pins, run.keepsGoing, run.stampsArrivals) = (pin, keepGoing, kernelStamps)
     if let url { run.remote = try remote(url) }
     return run
   }
@@ -165,7 +158,7 @@ struct RunCommand: ParsableCommand {
     return remote
   }
 
-  /// As it can be typed again, without what is secret and without the folder that the program is in.
+  /// The command line as it can be typed again, without what is secret and without the program's folder.
   static func command(_ arguments: [String]) -> String {
     var words = ["fanfare-bench"]
     var isSecret = false

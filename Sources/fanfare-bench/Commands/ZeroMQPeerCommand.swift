@@ -1,7 +1,7 @@
 import ArgumentParser
 import Bench
 
-/// Started by the bench itself, as the peer `libzmq`.
+/// The server that the bench starts as the peer `libzmq`.
 struct ZeroMQPeerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "zmq-peer", abstract: "Pass on publications with plain libzmq.", shouldDisplay: false)

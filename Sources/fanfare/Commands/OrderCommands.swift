@@ -19,7 +19,7 @@ struct TargetOptions: ParsableArguments, CustomStringConvertible {
     }
   }
 
-  /// As a sentence names it.
+  /// The connections as a sentence names them.
   var description: String {
     let parts = [("user", user), ("client", client), ("session", session)]
     return parts.compactMap { kind, name in name.map { "\(kind) \($0)" } }.joined(separator: ", ")
@@ -132,7 +132,7 @@ struct RevokeCommand: AsyncParsableCommand {
     }
   }
 
-  /// As a sentence names it.
+  /// What is revoked, as a sentence names it.
   private var revoked: String {
     if let token { return "token \(token)" }
     let whose = "\(channel.map { "subscription tokens for \($0)" } ?? "tokens") of user \(user ?? "")"
@@ -154,7 +154,7 @@ struct RevokeCommand: AsyncParsableCommand {
 }
 
 extension ServiceOptions {
-  /// One request whose answer says no more than that it is done.
+  /// Sends one request whose answer says no more than that it is done.
   fileprivate func ask(_ method: String, _ parameters: [UInt8]) throws {
     let client = try connect()
     try client.send(method, parameters, payload: nil) { _ in }

@@ -21,7 +21,8 @@ struct PublishCommand: AsyncParsableCommand {
   var data: String?
 
   @Option(
-    name: .long, help: "The same key within five minutes publishes once; with standard input, line numbers are added.")
+    name: .long,
+    help: "The same key publishes once within broker.idempotency_window; with standard input, line numbers are added.")
   var idempotencyKey: String?
 
   @Option(name: .long, help: ArgumentHelp("A tag; may be given more than once.", valueName: "key=value"))

@@ -45,7 +45,7 @@ struct ServiceOptions: ParsableArguments {
 
 /// A backend service, as small as it can be: requests on a DEALER, several under way at a time.
 final class ServiceClient {
-  /// Enough to fill a group commit, few enough that the answers never fill a pipe.
+  /// Requests under way: enough to fill a group commit, few enough that the answers never fill a pipe.
   private static let window = 512
 
   private let context: Context
@@ -110,7 +110,7 @@ final class ServiceClient {
     return true
   }
 
-  /// What the broker says to people in its answer.
+  /// The message for people in a broker's refusal, with its code.
   private static func sentence(in answer: [UInt8]) -> String {
     guard let refusal = (try? JSONValue(parsing: answer))?.object, let code = refusal["code"]?.text,
       let message = refusal["message"]?.string

@@ -14,7 +14,7 @@ struct SettingsOptions: ParsableArguments {
       "One setting, over file and environment; may be given more than once.", valueName: "key=value"))
   var overrides: [String] = []
 
-  /// All three sources together; what is wrong in any of them ends the process with all problems named.
+  /// The settings from all three sources; what is wrong in any of them ends the process with all problems named.
   func load() throws -> Settings {
     var values: [String: String] = [:]
     for override in overrides {

@@ -65,7 +65,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     await client.disconnect()
   }
 
-  /// Where the local server listens: as it says itself while it runs, since with port 0 the system chose the port, or one
+  /// The local server's address, as the server wrote it down when it started: with port 0 the system chose the port, or one
   /// was given on the server's command line.
   private static func localURL(_ settings: Settings) -> String {
     Endpoints.websocket(in: settings.data.directory)
@@ -95,7 +95,7 @@ struct SubscribeCommand: AsyncParsableCommand {
         let subscription = try await client.subscribe(channel, options)
         group.addTask { try await Self.print(subscription, remaining) }
       }
-      // The first to end ends all: enough was printed, or a subscription was refused.
+      // The first task to end ends all: enough was printed, or a subscription was refused.
       try await group.next()
       group.cancelAll()
     }
@@ -120,7 +120,7 @@ struct SubscribeCommand: AsyncParsableCommand {
           if !epoch.isEmpty { writer.write("epoch", epoch) }
           writer.write(publication, binary: !JSONSyntax.isValid(publication.data))
         }
-        // Written at once: whoever reads a pipe wants each line when it happens.
+        // Each line is written at once: whoever reads a pipe wants it when it happens.
         FileHandle.standardOutput.write(Data(writer.bytes + [0x0A]))
         if await remaining.isUsedUp() { return }
       case .subscribing(let code): note("\(subscription.channel): interrupted (\(code.reason)), subscribing again")

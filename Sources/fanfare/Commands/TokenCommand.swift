@@ -51,7 +51,7 @@ struct TokenCommand: AsyncParsableCommand {
     let minter = try LocalSecret.minter(for: try options.load())
     let info = info.map { Array($0.utf8) }
     if let place {
-      // Checked in validate().
+      // The text was checked in validate().
       print(minter.placeToken(user: user, place: place, expiresIn: lifetime ?? PlaceClaims.longestLifetime))
     } else if let channel {
       print(try minter.subscriptionToken(user: user, channel: channel, expiresIn: lifetime, info: info))
@@ -60,7 +60,7 @@ struct TokenCommand: AsyncParsableCommand {
     }
   }
 
-  /// Seconds; nil for `never`.
+  /// The seconds in a text such as `1h`; nil for `never`.
   static func seconds(_ text: String) throws -> Int64? {
     if text == "never" { return nil }
     let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
@@ -74,6 +74,8 @@ struct TokenCommand: AsyncParsableCommand {
 
 /// The shared secret of the server on this machine.
 enum LocalSecret {
+  /// What signs tokens with the local server's secret.
+  ///
   /// - Throws: a sentence that says where the secret was looked for.
   static func minter(for settings: Settings) throws -> TokenMinter {
     let audience = settings.token.audience

@@ -10,7 +10,7 @@ enum BackboneSetup {
     case gateway(Curve.KeyPair, server: Curve.PublicKey)
   }
 
-  /// Nil where the settings name no keys.
+  /// The CURVE keys of this process's end of the backbone; nil where the settings name none.
   static func curve(for settings: Settings, role: ServerProcess.Role) throws -> Keys? {
     let curve = settings.backbone.curve
     do {
@@ -33,7 +33,9 @@ enum BackboneSetup {
     }
   }
 
-  /// - Throws: where others than its owner may read the file, too.
+  /// Reads a CURVE secret key.
+  ///
+  /// - Throws: a sentence, where the file is missing or holds no key, or where others than its owner may read it.
   static func secretKey(in file: String) throws -> Curve.SecretKey {
     do throws(SecretFile.Fault) { try SecretFile.requirePrivate(file) } catch {
       if case .missing = error {

@@ -11,14 +11,15 @@ import ZeroMQ
 
 /// The broker's parts, from the settings.
 enum BrokerSetup {
-  /// Call it on the backbone thread.
+  /// Makes the broker. Call this on the backbone thread.
   static func loop(
-    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: Loop,
+    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: BackboneLoop,
     clock: ClockKeeper, logger: Logger
-  ) throws -> BrokerLoop {
-    // Bounded by what may wait for the log, which the broker counts; a full mailbox would lose completions.
+  ) throws -> BrokerBackbone {
+    // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
-    let news = Mailbox<StoreHasNews>(capacity: .max)  // Bounded by the questions, each of which an input waits for.
+    // News is bounded by the questions to the log, for each of which an input waits.
+    let news = Mailbox<StoreHasNews>(capacity: .max)
     let disk = try SQLiteStore(
       folder: settings.data.directory, options: storeOptions(for: settings, clock: clock), logger: logger,
       onNews: {
@@ -26,7 +27,8 @@ enum BrokerSetup {
         news.run()
       }
     ) {
-      // Whoever was waited for goes on here, where it can: the fewer threads take part, the sooner it is there.
+      // The writer thread runs the broker's turn itself where it is free: an acknowledgement that no other thread has to
+      // be woken for is out sooner.
       _ = completions.post($0, wakes: false)
       completions.run()
     }
@@ -37,10 +39,11 @@ enum BrokerSetup {
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
-    let resumptions = Mailbox<AppResumption>(capacity: .max)  // One at a time waits in the vault's thread.
+    // The vault's thread posts one resumption at a time.
+    let resumptions = Mailbox<AppResumption>(capacity: .max)
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
-    let broker = try BrokerLoop(
+    let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, finder: index(of: disk, for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)
@@ -68,14 +71,13 @@ enum BrokerSetup {
     }
   }
 
-  /// Nil where there can be none: everything but searching goes on.
+  /// The index of messages; nil where its file cannot be used: then everything but searching goes on.
   private static func index(
     of log: SQLiteStore, for settings: Settings, clock: ClockKeeper, logger: Logger
   ) -> MessageIndex? {
     let folder = settings.data.directory
-    var options = MessageIndex.Options()
+    var options = MessageIndex.Options(userLimit: settings.broker.keeping.user.maxSearches)
     options.now = { clock.wall() }
-    options.userLimit = settings.broker.keeping.userSearches
     do {
       return try MessageIndex(folder: folder, log: log.scan(), options: options, logger: logger)
     } catch {
@@ -85,52 +87,45 @@ enum BrokerSetup {
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {
-    var configuration = BrokerConfiguration(
-      namespaces: AppSetup.namespaces(for: settings), instance: .random(in: .min ... .max))
-    configuration.idempotencyWindow = settings.broker.idempotencyWindow.milliseconds
-    configuration.linkWindowBytes = UInt64(settings.broker.linkWindowBytes)
-    configuration.gatewayTimeout = settings.broker.gatewayTimeout.milliseconds
-    configuration.maximumPageBytes = max(
-      configuration.maximumPageBytes, settings.client.historyMaxBytes, settings.client.recoveryMaxBytes)
-    configuration.pendingBytes = settings.broker.pendingBytes
-    configuration.heartbeatInterval = settings.backbone.heartbeatInterval.milliseconds
-    keep(settings.broker.keeping, in: &configuration)
-    configuration.maximumPayloadBytes = max(settings.client.maxMessageBytes, settings.broker.services.maxMessageBytes)
-    configuration.maximumRevocations = settings.token.maxRevocations
+    let (broker, client) = (settings.broker, settings.client)
+    let keeping = broker.keeping
     // Clocks of backends and brokers differ by some seconds.
     let lifetime = settings.token.maxLifetime.wholeSeconds
-    configuration.maximumTokenLifetime = lifetime > 0 ? lifetime + 2 * VerifierConfiguration.clockLeeway : 0
+    let longest = lifetime > 0 ? lifetime + 2 * VerifierConfiguration.clockLeeway : 0
+    var configuration = BrokerConfiguration(
+      namespaces: AppSetup.namespaces(for: settings), instance: .random(in: .min ... .max),
+      idempotencyWindow: broker.idempotencyWindow.milliseconds, linkWindowBytes: UInt64(broker.linkWindowBytes),
+      heartbeatInterval: settings.backbone.heartbeatInterval.milliseconds,
+      gatewayTimeout: broker.gatewayTimeout.milliseconds, pendingBytes: broker.pendingBytes,
+      maximumPayloadBytes: max(client.maxMessageBytes, broker.services.maxMessageBytes),
+      maximumRevocations: settings.token.maxRevocations, maximumTokenLifetime: longest,
+      idleChannelTimeout: keeping.idleChannelTimeout.milliseconds,
+      idleMapLifetime: keeping.idleMapLifetime.milliseconds, appCacheBytes: keeping.appCacheBytes,
+      memoryBytes: keeping.memoryBytes > 0 ? keeping.memoryBytes : MemoryReturn.machineBytes / 2,
+      channelRate: keeping.channel.publications, maximumMembers: keeping.channel.maxMembers,
+      creationRate: keeping.user.creations, userChannels: keeping.user.maxChannels,
+      userMemoryBytes: keeping.user.memoryBytes,
+      idempotencyKeys: IdempotencyLimits(
+        ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
+    configuration.maximumPageBytes = max(
+      configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)
     return configuration
   }
 
-  private static func keep(_ keeping: Settings.Keeping, in configuration: inout BrokerConfiguration) {
-    configuration.idleChannelTimeout = keeping.idleChannelTimeout.milliseconds
-    configuration.idleMapLifetime = keeping.idleMapLifetime.milliseconds
-    configuration.memoryBytes = keeping.memoryBytes > 0 ? keeping.memoryBytes : MemoryReturn.machineBytes / 2
-    configuration.appCacheBytes = keeping.appCacheBytes
-    configuration.idempotencyKeys.inAll = keeping.maxKeys
-    configuration.idempotencyKeys.ofChannel = keeping.channelKeys
-    configuration.idempotencyKeys.ofUser = keeping.userKeys
-    configuration.channelRate = keeping.channelRate
-    configuration.maximumMembers = keeping.channelMembers
-    configuration.creationRate = keeping.userChannelRate
-    configuration.userChannels = keeping.userChannels
-    configuration.userMemoryBytes = keeping.userMemoryBytes
-  }
-
   private static func storeOptions(for settings: Settings, clock: ClockKeeper) -> SQLiteStore.Options {
-    var options = SQLiteStore.Options()
+    var options = SQLiteStore.Options(
+      backlogLimit: SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes),
+      metaTTLMilliseconds: settings.broker.keeping.historyMetaTTL.milliseconds,
+      diskLimits: DiskLimits(
+        minimumFreeBytes: settings.data.minimumFreeBytes, maximumBytes: settings.data.maximumBytes))
     options.now = { clock.wall() }
-    options.backlogLimit = SQLiteStore.Options.backlogLimit(pausingAt: settings.broker.pendingBytes)
-    options.metaTTLMilliseconds = settings.broker.keeping.historyMetaTTL.milliseconds
     let table = AppSetup.namespaces(for: settings)
-    // Apps' records count by the offsets of their channels, and channels that belong to no namespace are not ours to end.
+    // Rows that are never deleted: those of apps' channels, because the apps' records count by their offsets, and those of
+    // channels whose namespace is not configured any more.
     options.keepsRow = { name in table.options(for: name).map { $0.app != nil } ?? true }
     options.followers = table.namespaces.filter { $0.value.followsChannel && $0.value.mapMode == .persistent }
       .map { $0.key + ":" }.sorted()
     options.quotaNamespaces = table.namespacesWithQuota
-    options.diskLimits.minimumFreeBytes = settings.data.minimumFreeBytes
-    options.diskLimits.maximumBytes = settings.data.maximumBytes
     return options
   }
 }

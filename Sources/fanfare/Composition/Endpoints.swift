@@ -43,7 +43,7 @@ enum DataFolderSetup {
         "the data folder \(folder) cannot be made: \(error.localizedDescription). Make it yourself, or name another with "
           + "--set data.directory=FOLDER")
     }
-    // One that was there before may be everybody's to read.
+    // A folder that was there before may be open to everybody.
     do throws(SecretFile.Fault) { try SecretFile.requirePrivate(folder: folder) } catch { throw Complaint("\(error)") }
   }
 }

@@ -43,7 +43,7 @@ enum LogOutput {
       return needsQuotes ? "\"\(escaped(value).replacing("\"", with: "\\\""))\"" : escaped(value)
     }
 
-    /// A client's string must not forge a line or steer a terminal.
+    /// The text with control characters escaped: a client's string must not forge a line or steer a terminal.
     private static func escaped(_ text: String) -> String {
       guard
         text.unicodeScalars.contains(where: {

@@ -2,16 +2,16 @@ import CLinuxIO
 import Foundation
 import Logging
 
-/// Gives memory back to the system that was used once and is free now.
+/// Gives the system back memory that was used once and is free now.
 ///
 /// The allocator keeps what a flood made it ask for: after an attack a gigabyte stayed with the process. Asking it to let
 /// go takes some milliseconds, in which other threads may wait for memory, so it is asked when there is much to give.
 enum MemoryReturn {
-  /// Free memory that is worth it, beside a quarter of what is in use.
+  /// The allocator is asked where more memory than this is free, and a quarter of what is in use on top.
   private static let worthwhileBytes = 64 << 20
   private static let interval = Duration.seconds(10)
 
-  /// Looks every few seconds, until it is cancelled.
+  /// Looks every few seconds how much memory is free, until the task is cancelled.
   static func run(logger: Logger) async {
     while (try? await Task.sleep(for: interval)) != nil {
       let (resident, allocated) = (Int(linuxio_resident_bytes()), Int(linuxio_allocated_bytes()))
@@ -23,7 +23,7 @@ enum MemoryReturn {
     }
   }
 
-  /// What the machine has, or what its container may use of it.
+  /// The machine's memory in bytes, or what its container may use of it.
   static let machineBytes: Int = {
     let machine = Int(clamping: ProcessInfo.processInfo.physicalMemory)
     let limit = (try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8))

@@ -23,8 +23,6 @@ struct ServerProcess: Service {
     var hasGateway: Bool { self != .broker }
   }
 
-  /// The backbone of a process that has both ends.
-
   let role: Role
   let settings: Settings
   let logger: Logger
@@ -67,7 +65,7 @@ struct ServerProcess: Service {
     let backbone = Backbone()
     let thread = try startBackbone(
       context: context, gateway: server, clock: clock, reporting: backbone, failure: failure)
-    // The folder is nobody else's by now.
+    // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.
     clock.start()
     defer { clock.stop() }
     var websocket: String?
@@ -110,26 +108,28 @@ struct ServerProcess: Service {
 
   private func startBackbone(
     context: Context, gateway: GatewayServer?, clock: ClockKeeper, reporting backbone: Backbone, failure: FailureBox
-  ) throws -> LoopThread {
+  ) throws -> BackboneThread {
     let settings = settings
     let role = role
     let logger = logger
     let curve = try BackboneSetup.curve(for: settings, role: role)
     let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
-    return try LoopThread.start(onFailure: { failure.fail($0) }) { loop in
-      var participants: [any LoopParticipant] = []
-      // In one process they hand their messages over as they are, unless somebody wants libzmq between them.
+    return try BackboneThread.start(onFailure: { failure.fail($0) }) { loop in
+      var participants: [any BackboneParticipant] = []
+      // In one process broker and gateway hand their messages over as they are, unless the endpoint is inproc://.
       let wantsSocket = role != .serve || settings.backbone.isInProcess
       let pipe = wantsSocket ? nil : gateway.map { MemoryPipe(gateway: $0.gateway) }
       if role.hasBroker {
-        // One list for all endpoints of the process: libzmq asks no more than one.
+        // All endpoints of the process share one allow list: libzmq asks no more than one.
         var listed = serviceKeys.map { [ServicesSetup.domain: $0.clients] } ?? [:]
         if case .broker(_, let clients) = curve, !clients.isEmpty {
           listed["backbone"] = Dictionary(uniqueKeysWithValues: clients.map { ($0, "") })
         }
         let list = try listed.isEmpty ? nil : CurveAllowList(named: listed, in: context, on: loop)
         if let list { participants.append(list) }
-        var endpoints = BrokerEndpoints(backbone: pipe == nil ? settings.backbone.endpoint : nil)
+        var endpoints = BrokerEndpoints(
+          backbone: pipe == nil ? settings.backbone.endpoint : nil,
+          maximumServiceMessageBytes: Int64(settings.broker.services.maxMessageBytes))
         if case .broker(let secret, let clients) = curve {
           endpoints.curve = .server(secret, allowing: clients.isEmpty ? nil : list?.domain("backbone"))
         }
@@ -151,10 +151,10 @@ struct ServerProcess: Service {
     }
   }
 
-  /// What somebody may have opened without wanting to.
+  /// Warns of ports and endpoints that are open beyond what somebody may have wanted.
   private func warnOfOpenDoors() {
     let server = settings.server
-    if role.hasGateway, !server.isOnLoopback, !server.tls.enabled, server.trustedProxies.isEmpty {
+    if role.hasGateway, !server.isOnLoopback, !server.tls.enabled, server.admission.trustedProxies.isEmpty {
       logger.warning(
         """
         the port for clients is open beyond this machine without TLS: whoever is on the way reads tokens and messages; \
@@ -169,7 +169,7 @@ struct ServerProcess: Service {
     }
   }
 
-  /// The one line that says what runs.
+  /// Logs the one line that says what runs.
   private func announce(_ endpoints: Endpoints, madeSecret: Bool) {
     var metadata: Logger.Metadata = ["version": "\(Fanfare.version)", "role": "\(role.rawValue)"]
     if let websocket = endpoints.websocket { metadata["clients"] = "\(websocket)" }
@@ -197,7 +197,7 @@ private final class Backbone: @unchecked Sendable {
     var tap: String
   }
 
-  // Safe without a lock: written on the backbone thread before `LoopThread.start` returns, read only after.
+  // Both are safe without a lock: they are written on the backbone thread before `BackboneThread.start` returns, read only after.
   var services: Services?
   var address: String?
 }

@@ -7,16 +7,16 @@ import ZeroMQ
 
 /// Who may use the endpoints for services.
 enum ServicesSetup {
-  /// Of the list of keys.
+  /// The name of the services' part of the allow list.
   static let domain = "services"
 
   struct Keys {
     var secret: Curve.SecretKey
-    /// Each service's name.
+    /// The name of each service by its public key.
     var clients: [Curve.PublicKey: String]
   }
 
-  /// Nil where the settings name none.
+  /// The keys of the endpoints for services; nil where the settings name none.
   static func keys(for settings: Settings) throws -> Keys? {
     let services = settings.broker.services
     if !services.enabled || services.keys.isEmpty { return nil }
@@ -46,28 +46,27 @@ enum ServicesSetup {
     endpoints.tap = services.tap
     endpoints.commandsAccess = access(services.commands)
     endpoints.tapAccess = access(services.tap)
-    endpoints.maximumServiceMessageBytes = Int64(services.maxMessageBytes)
   }
 
-  /// Makes the folder of the sockets where it is ours, and refuses one that everybody can enter: whoever reaches the
-  /// file may do everything.
+  /// Makes the folder of the sockets where it is in the data folder, and refuses a folder that everybody can enter: whoever
+  /// reaches a socket may do everything.
   static func prepareFolders(for settings: Settings) throws {
     let services = settings.broker.services
     guard services.enabled else { return }
-    // Spelled as the folders of the endpoints are below, whatever slashes the setting ends in.
+    // The folder in the data folder, spelled as the folders of endpoints are below, whatever slashes data.directory ends in.
     let inside = "\(settings.data.directory)/\(Settings.Broker.Services.folder)/x"
     let own = (inside as NSString).deletingLastPathComponent
     for endpoint in [services.commands, services.tap] {
       guard let path = Settings.Broker.Services.path(of: endpoint) else { continue }
       let folder = (path as NSString).deletingLastPathComponent
       if folder == own {
-        // Nobody else has it: the lock of the data folder sees to that.
+        // No other server listens there: the lock of the data folder sees to that.
         try DataFolderSetup.create(folder)
       } else if UnixSocket.isListening(at: path) {
         throw Complaint("another program listens on \(endpoint); stop it, or name another endpoint in broker.services")
       }
       if services.allowAnyoneOnThisMachine { continue }
-      // A folder that is a group's is so by somebody's will.
+      // A folder that a group may enter was made so on purpose, so only others are refused.
       do throws(SecretFile.Fault) {
         try SecretFile.requirePrivate(folder: folder.isEmpty ? "." : folder, mask: 0o007)
       } catch {

@@ -8,7 +8,7 @@ import ZeroMQ
 enum TokenSetup {
   struct Secret {
     var value: String
-    /// Made now, on the first start.
+    /// Whether the secret was made now, on the first start.
     var isNew: Bool
   }
 
@@ -26,7 +26,9 @@ enum TokenSetup {
     }
   }
 
-  /// - Parameter now: seconds since 1970.
+  /// What checks the tokens.
+  ///
+  /// - Parameter now: seconds since 1970, by which tokens end.
   static func verifier(
     for settings: Settings, secret: String?, logger: Logger, now: @escaping @Sendable () -> Int64
   ) throws -> JWTVerifier {
@@ -41,21 +43,21 @@ enum TokenSetup {
     if !token.jwksURL.isEmpty {
       keySets.append(KeySetSource(.url(token.jwksURL), timeToLive: lifetime, maximumAge: age))
     }
-    var configuration = VerifierConfiguration(
+    let configuration = VerifierConfiguration(
       hmacSecret: secret,
       rsaPublicKey: try key(token.rsaPublicKey, file: token.rsaPublicKeyFile),
       ecdsaPublicKey: try key(token.ecdsaPublicKey, file: token.ecdsaPublicKeyFile),
       ed25519PublicKey: try key(token.ed25519PublicKey, file: token.ed25519PublicKeyFile),
       keySets: keySets, audience: token.audience.isEmpty ? nil : token.audience,
-      issuer: token.issuer.isEmpty ? nil : token.issuer)
-    configuration.requiresExpiry = token.requireExp
-    configuration.maximumLifetime = token.maxLifetime > .zero ? token.maxLifetime.wholeSeconds : nil
+      issuer: token.issuer.isEmpty ? nil : token.issuer, requiresExpiry: token.requireExp,
+      maximumLifetime: token.maxLifetime > .zero ? token.maxLifetime.wholeSeconds : nil)
     do { return try JWTVerifier(configuration, now: now, age: monotonicSeconds, logger: logger) } catch {
       throw Complaint("\(error)")
     }
   }
 
-  /// Not the wall clock: one that is set back must not make a withdrawn key young again.
+  /// The clock for the age of key sets. It is not the wall clock, which can be set back: that would make a withdrawn key
+  /// young again.
   @Sendable private static func monotonicSeconds() -> Int64 { Int64(MonotonicClock.now() / 1_000_000_000) }
 
   private static func key(_ text: String, file: String) throws -> String? {

@@ -37,7 +37,7 @@ struct EgressMoveTests {
         let mover = Int.random(in: 0..<2, using: &generator)
         let next = 1 - places[mover]
         let pending = scene.fanOut.move(movers[mover].driver, from: tapes[places[mover]], to: tapes[next])
-        scene.fanOut.hand(pending, to: movers[mover])
+        scene.fanOut.send(pending, to: movers[mover])
         places[mover] = next
       }
       for member in [movers[1], stayers[1]] { member.read(scene) }
@@ -74,7 +74,7 @@ struct EgressMoveTests {
     #expect(first.laggards == 1)
     let pending = scene.fanOut.move(slow.driver, from: first, to: second)
     #expect(pending == frame(38, size: 2_000) + frame(39, size: 2_000))
-    scene.fanOut.hand(pending, to: slow)
+    scene.fanOut.send(pending, to: slow)
     for number in 40..<80 { append(number, number % 2, second) }
     let last = frame(78, size: 2_000) + frame(79, size: 2_000)
     slow.readAll(scene)
@@ -93,7 +93,7 @@ struct EgressMoveTests {
     for number in 0..<100 { scene.fanOut.append(frame(number, size: 2_000), key: .channel, to: first) }
     let pending = scene.fanOut.move(slow.driver, from: first, to: second)
     #expect(slow.slowCloses == 0)
-    scene.fanOut.hand(pending, to: slow)
+    scene.fanOut.send(pending, to: slow)
     #expect(slow.slowCloses == 1)
     #expect(slow.laggingBytes == 0)
   }

@@ -2,6 +2,7 @@ import CLinuxIO
 import Foundation
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Wire
 
 @testable import Gateway

@@ -1,6 +1,7 @@
 import Auth
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 import Wire
 

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 import Wire
 
@@ -54,19 +55,19 @@ struct ShardTests {
       let publication = Publication(data: [number], tags: color.map { ["color": $0] } ?? [:])
       return color == nil ? .frames(b, frames) : .filteredFrames(b, frames, of: publication)
     }
-    scene.shard.take([.answer(connection: driver.id, tag: 1, .at(0))])
+    scene.shard.carryOut([.answer(connection: driver.id, tag: 1, .at(0))])
     scene.egress.runToEnd()
     member.read(scene.egress)
     let before = member.received.count
     try #require(before > 0)
-    scene.shard.take([
+    scene.shard.carryOut([
       frames(1), change("ann", red), frames(2), change("", red), frames(3, color: "blue"), frames(4, color: "red"),
       change("", nil), frames(5),
     ])
     scene.egress.runToEnd()
     member.read(scene.egress)
     try #require(Array(member.received[before...]) == [1, 2, 4, 5])
-    scene.shard.take([change("", nil, .refused), frames(6)])
+    scene.shard.carryOut([change("", nil, .refused), frames(6)])
     scene.egress.runToEnd()
     member.read(scene.egress)
     let end = ClientCodec.frame(for: [.push(.unsubscribe(channel: "b", .server))], format: .json)
@@ -105,12 +106,12 @@ struct ShardTests {
       let driver = scene.shard.open(transport)
       scene.shard.request(request, tag: 1, filter: nil, from: driver)
       #expect(!transport.isPaused)
-      scene.shard.take([.holdClients(true)])
+      scene.shard.carryOut([.holdClients(true)])
       scene.shard.request(ending, tag: 2, filter: nil, from: driver)
       #expect(!transport.isPaused)
       scene.shard.request(request, tag: 3, filter: nil, from: driver)
       #expect(transport.isPaused, "\(request)")
-      scene.shard.take([.holdClients(false)])
+      scene.shard.carryOut([.holdClients(false)])
       #expect(!transport.isPaused)
     }
   }
@@ -129,7 +130,7 @@ struct ShardTests {
     scene.shard.request(ending, tag: 90, filter: nil, from: driver)
     scene.shard.request(.publish(.init(channel: Fixed.channel, data: [1])), tag: 91, filter: nil, from: driver)
     func answer(_ tag: UInt64, _ response: BrokerResponse) {
-      scene.shard.take([.answer(connection: driver.id, tag: tag, response)])
+      scene.shard.carryOut([.answer(connection: driver.id, tag: tag, response)])
     }
     let page = BrokerResponse.history(.init(position: .init(epoch: "e", offset: 0)))
     answer(1, page)
@@ -153,7 +154,7 @@ struct ShardTests {
     #expect(under.count == (2 << 20) / ReadAdmission.Limits().small)
     driver.closed()
     for tag in under {
-      scene.shard.take([.answer(connection: driver.id, tag: tag, tag % 2 == 0 ? .presence([]) : .tooLarge)])
+      scene.shard.carryOut([.answer(connection: driver.id, tag: tag, tag % 2 == 0 ? .presence([]) : .tooLarge)])
     }
     #expect(scene.posted() == [])
   }
@@ -172,12 +173,12 @@ struct ShardTests {
     publish()
     #expect(transport.isPaused)
     // Its mark stands behind the third request: three others are still to be taken.
-    scene.shard.take([.requestsTaken])
+    scene.shard.carryOut([.requestsTaken])
     #expect(transport.isPaused)
     publish()
-    scene.shard.take([.holdClients(true), .requestsTaken])
+    scene.shard.carryOut([.holdClients(true), .requestsTaken])
     #expect(transport.isPaused, "the link holds too")
-    scene.shard.take([.holdClients(false)])
+    scene.shard.carryOut([.holdClients(false)])
     #expect(!transport.isPaused)
   }
 
@@ -192,7 +193,7 @@ struct ShardTests {
       #expect(transport.frames.isEmpty, "no error")
     }
     #expect(transports.map(\.isPaused) == [false, false, false, true])
-    scene.shard.take([.requestsTaken])
+    scene.shard.carryOut([.requestsTaken])
     #expect(transports.map(\.isPaused) == [false, false, false, false])
   }
 
@@ -221,11 +222,11 @@ struct ShardTests {
     #expect(!ask(1, "blue").contains("error"))
     #expect(ask(2, "green").contains(#""code":106"#))
     #expect(!ask(3, "red").contains("error"))
-    for index in [0, 3] { scene.shard.take([.answer(connection: drivers[index].id, tag: 1, .at(0))]) }
+    for index in [0, 3] { scene.shard.carryOut([.answer(connection: drivers[index].id, tag: 1, .at(0))]) }
     #expect(ask(4, "black").contains(#""code":106"#))
     #expect(scene.refusals.count(.channelFilters) == 2)
     // One that fails leaves its place, and so does one that ends.
-    scene.shard.take([.answer(connection: drivers[1].id, tag: 1, .failed(.internalError))])
+    scene.shard.carryOut([.answer(connection: drivers[1].id, tag: 1, .failed(.internalError))])
     #expect(errors(ask(2, "green")) == 1, "the one of before")
     #expect(errors(ask(4, "black")) == 2)
     for index in [0, 3] { drivers[index].closed() }
@@ -286,7 +287,7 @@ private final class ShardScene {
     shard = Shard(
       loopIndex: 0, verifier: FixedVerifier(user: ""), refusals: refusals,
       rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
-      windowBytes: windowBytes, load: load, fanOut: egress.fanOut,
+      windowBytes: windowBytes, reads: .init(), requestTimeout: 10_000, load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })
     members = (0..<count).map { [egress] _ in egress.member() }
     for member in members { shard.attach(member.driver, to: Fixed.channel, [], HubFilters()) }
@@ -301,7 +302,7 @@ private final class ShardScene {
   }
 
   func take(_ frame: [UInt8]) {
-    shard.take([.frames(Fixed.channel, EncodedFrames(json: frame, protobuf: nil))])
+    shard.carryOut([.frames(Fixed.channel, EncodedFrames(json: frame, protobuf: nil))])
   }
 
   func publish() {
@@ -323,4 +324,8 @@ private final class ShardScene {
 
 private final class TurnEnds {
   var works: [() -> Void] = []
+}
+
+extension ReadAdmission.Limits {
+  init() { self.init(connection: 2 << 20, loop: 16 << 20) }
 }

@@ -59,15 +59,15 @@ private final class LoopScene: Sendable {
   var discarded: [String] { state.withLock { $0.discarded } }
   var failures: [String] { state.withLock { $0.failures } }
 
-  func start(at endpoint: String) throws -> LoopThread {
-    try LoopThread.start(
+  func start(at endpoint: String) throws -> BackboneThread {
+    try BackboneThread.start(
       onFailure: { [self] error in state.withLock { $0.failures.append("\(error)") } },
       build: { [self] loop in
         var configuration = GatewayLinkConfiguration(gateway: 7, loops: 1)
         configuration.heartbeatInterval = 20
         configuration.brokerTimeout = 600_000
         return [
-          try GatewayLoop(
+          try GatewayBackbone(
             link: GatewayLink(configuration: configuration),
             pipe: .socket(GatewayEndpoint(endpoint), Context()),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],

@@ -169,14 +169,14 @@ struct PictureRequestTests {
       try client.send(PictureScene.head("GET", "/state/pictures/" + Self.id))
       #expect(try slow.harness.wait { scene.broker.keysAsked == 1 })
       // The answer with the key comes behind what asked for it, and gives the disk the first chunk.
-      for _ in 0..<2 { try slow.settleLoops() }
+      for _ in 0..<2 { try slow.runLoops() }
       let beforeSecond = slow.occupyDisk()
       defer { beforeSecond.signal() }
       beforeFirst.signal()
       #expect(try client.readHead().hasPrefix("HTTP/1.1 200 "))
       let first = try #require(try client.read(PictureFile.chunkBytes))
       // Twice the time after which a reader that stalls is let go.
-      try slow.settleLoops(afterMilliseconds: 2 * idle)
+      try slow.runLoops(afterMilliseconds: 2 * idle)
       beforeSecond.signal()
       let isWhole = try first + client.readToEnd() == picture
       #expect(isWhole)

@@ -152,7 +152,7 @@ final class PictureScene {
   }
 
   /// Returns when the event loops have done what they were given before, and what was due within the time.
-  func settleLoops(afterMilliseconds time: Int64 = 0) throws {
+  func runLoops(afterMilliseconds time: Int64 = 0) throws {
     for loop in Array(harness.group.makeIterator()) {
       try loop.scheduleTask(in: .milliseconds(time)) {}.futureResult.wait()
       try loop.submit {}.wait()

@@ -1,4 +1,5 @@
 import Auth
+import TestSupport
 import Wire
 
 @testable import Gateway

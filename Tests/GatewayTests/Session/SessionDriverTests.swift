@@ -2,6 +2,7 @@ import Auth
 import NIOCore
 import NIOEmbedded
 import NIOPosix
+import TestSupport
 import Testing
 import Wire
 

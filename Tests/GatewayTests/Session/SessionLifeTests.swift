@@ -220,7 +220,7 @@ struct SessionLifeTests {
   @Test("a session is small")
   func size() {
     #expect(MemoryLayout<Session>.size <= 320)
-    #expect(MemoryLayout<Subscription>.size <= 40)
+    #expect(MemoryLayout<SessionSubscription>.size <= 40)
   }
 
   @Test("a client that goes away while it subscribes leaves no subscriber behind")

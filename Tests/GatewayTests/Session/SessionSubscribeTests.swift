@@ -179,7 +179,7 @@ struct SessionSubscribeTests {
     let claims = SubscriptionClaims(user: "u", channel: "a", expiresAt: bench.wall + 60, grant: grant)
     let asked = bench.feed(.subscriptionTokenChecked(tag: tag, .success(claims)))
     let member = ClientInfo(user: "u", client: "c1", channelInfo: [2])
-    #expect(asked.requests == [.subscribe(.init(channel: channel("a"), member: member))])
+    #expect(asked.requests == [.subscribe(.init(channel: channel("a"), recoveryLimit: 300, member: member))])
     let result = try #require(bench.answer(asked, .at(0)).subscribeResult)
     #expect(result.data == [1])
     #expect(result.expires && result.ttl == 60)

@@ -82,11 +82,11 @@ struct SessionWalk {
     for _ in 0..<steps where broken == nil { step() }
     feed(.inputHeld(false))
     feed(.outputFull(false))
-    settle()
+    runUntilQuiet()
     if broken == nil && transportIsOpen { checkQuiet() }
     feed(.transportClosed)
     transportIsOpen = false
-    settle()
+    runUntilQuiet()
     guard broken == nil else { return }
     if !bench.isDrained { broken = "not drained at the end" }
     if let left = subscribers.first(where: { $0.value != 0 }) { broken = "the broker keeps \(left)" }
@@ -96,7 +96,7 @@ struct SessionWalk {
   }
 
   /// Everything that is under way arrives.
-  private mutating func settle() {
+  private mutating func runUntilQuiet() {
     while broken == nil && !(asked.isEmpty && answered.isEmpty && checks.isEmpty) {
       serveBroker()
       deliverAnswer()

@@ -17,7 +17,7 @@ struct ProxyHeaderTests {
   private func read(_ bytes: [UInt8]) throws(ProxyHeader.Malformed) -> (client: IPAddress?, taken: Int)? {
     var header = ProxyHeader()
     for (index, byte) in bytes.enumerated() {
-      if case .whole(let client) = try header.take(byte) { return (client, index + 1) }
+      if case .whole(let client) = try header.read(byte) { return (client, index + 1) }
     }
     return nil
   }
@@ -94,7 +94,7 @@ struct ProxyHeaderTests {
       var isOver = false
       while !isOver {
         do throws(ProxyHeader.Malformed) {
-          if case .whole = try header.take(all[taken]) { isOver = true }
+          if case .whole = try header.read(all[taken]) { isOver = true }
         } catch {
           isOver = true
         }

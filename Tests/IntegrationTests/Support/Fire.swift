@@ -109,14 +109,14 @@ final class FireRecord: Sendable {
       if await eventually(within: .milliseconds(100), { underWay.contains { service.answer($0.id) != nil } }) {
         lastAnswer = clock.now
       }
-      underWay.removeAll { settle(name, $0.number, service.answer($0.id)) }
+      underWay.removeAll { note(name, $0.number, service.answer($0.id)) }
     }
     _ = await eventually(within: .seconds(5)) { underWay.allSatisfy { service.answer($0.id) != nil } }
     // An answer that came after a crash counts too.
-    for entry in all { _ = settle(name, entry.number, service.answer(entry.id)) }
+    for entry in all { _ = note(name, entry.number, service.answer(entry.id)) }
   }
 
-  private func settle(_ name: String, _ number: Int, _ answer: Service.Answer?) -> Bool {
+  private func note(_ name: String, _ number: Int, _ answer: Service.Answer?) -> Bool {
     guard let answer else { return false }
     if answer.isError {
       refuse(name, number, answer.message ?? "")
@@ -137,7 +137,7 @@ final class FireRecord: Sendable {
         ids.append(service.sendPublish(Self.data(name, number), to: channel, key: Self.data(name, number)))
         let limit = Duration.milliseconds(isOver ? 5000 : 300)
         _ = await eventually(within: limit) { ids.contains { service.answer($0) != nil } }
-        isDone = settle(name, number, ids.lazy.compactMap { service.answer($0) }.first) || isOver
+        isDone = note(name, number, ids.lazy.compactMap { service.answer($0) }.first) || isOver
       }
     }
   }
@@ -151,14 +151,14 @@ final class FireRecord: Sendable {
         underWay.append((number, peer.sendPublish(Self.data(name, number), to: channel)))
       }
       _ = await eventually(within: .milliseconds(100)) { underWay.contains { peer.reply($0.id) != nil } }
-      underWay.removeAll { settle(name, $0.number, peer.reply($0.id)) }
+      underWay.removeAll { note(name, $0.number, peer.reply($0.id)) }
     }
     _ = await eventually(within: .seconds(120)) { underWay.allSatisfy { peer.reply($0.id) != nil } }
-    underWay.removeAll { settle(name, $0.number, peer.reply($0.id)) }
+    underWay.removeAll { note(name, $0.number, peer.reply($0.id)) }
     for entry in underWay { refuse(name, entry.number, "no answer") }
   }
 
-  private func settle(_ name: String, _ number: Int, _ reply: Peer.Reply?) -> Bool {
+  private func note(_ name: String, _ number: Int, _ reply: Peer.Reply?) -> Bool {
     guard let reply else { return false }
     if let error = reply.error {
       refuse(name, number, error.message)

@@ -1,4 +1,5 @@
 import CFaultyVFS
+import TestSupport
 
 @testable import Log
 

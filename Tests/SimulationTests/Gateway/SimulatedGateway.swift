@@ -129,7 +129,7 @@ final class SimulatedGateway {
     var hasHanded = false
     for index in loops.indices {
       guard let handed = loops[index].handOver() else { continue }
-      account.hand(bytes: handed.bytes, share: handed.share, to: index)
+      account.note(bytes: handed.bytes, share: handed.share, to: index)
       hasHanded = true
     }
     let queued = queuedBytes

@@ -1,0 +1,365 @@
+import Apps
+public import Log
+import Logging
+public import Wire
+public import ZeroMQ
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Where the broker listens.
+public struct BrokerEndpoints: Sendable {
+  /// Where gateways connect: `ipc://…` or `tcp://…` (with CURVE) for the command `broker`, `inproc://…` where `serve`
+  /// is configured so; nil: the only gateway is in this process, at the other end of a ``MemoryPipe``.
+  public var backbone: String?
+  /// The broker's side of CURVE on the backbone; nil on inproc and ipc.
+  public var curve: Curve.Role?
+  /// Where services send commands (ROUTER), and where they listen to publications (XPUB). Nil where services are off.
+  public var commands: String?
+  public var tap: String?
+  public var commandsAccess = ServiceAccess.everything
+  public var tapAccess = ServiceAccess.everything
+  /// Largest frame that a service may send, in bytes.
+  public var maximumServiceMessageBytes: Int64
+
+  public init(backbone: String?, maximumServiceMessageBytes: Int64) {
+    self.backbone = backbone
+    self.maximumServiceMessageBytes = maximumServiceMessageBytes
+  }
+}
+
+/// The broker's input and output, as a participant of the loop: gives ``BrokerCore`` what comes in from pipes, sockets
+/// and mailboxes, and performs its effects. It decides nothing. Everything here runs in the loop's turn; sockets are
+/// touched on the loop's thread alone.
+public final class BrokerBackbone: BackboneParticipant {
+  private let core: BrokerCore
+  private unowned let loop: BackboneLoop
+  /// Nil where the only gateway is in this process.
+  private let backbone: BackboneRouter?
+  private let pipe: MemoryPipe?
+  private let services: ServiceEndpoint?
+  private let finder: (any MessageFinder)?
+  private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
+  private let logger: Logger
+  private var turn: Turn
+  /// Effects that are being performed; empty at all other times.
+  private var performing: [BrokerEffect] = []
+  /// Effects for sockets that were decided while another thread had the turn than the sockets' own.
+  private var outbox: [BrokerEffect] = []
+  private var registration: Poller.Registration?
+  private var isPaused = false
+  private var nextTick: UInt64 = 0
+  private var reported = BrokerCounters()
+  private let metrics = BrokerMetrics()
+  private let clock: @Sendable () -> BrokerTime
+  /// Called once a minute with the time in milliseconds since 1970, for upkeep outside the core.
+  public var everyMinute: ((Int64) -> Void)?
+  private var lastMinute: Int64 = 0
+
+  /// Builds the sockets; call it on the loop's thread.
+  ///
+  /// - Parameters:
+  ///   - pipe: to the gateway of this process; nil: there is none, or it connects to the endpoint as others do.
+  ///   - completions: mailbox into which the log's writer thread posts what became of entries.
+  ///   - news: mailbox into which a store posts that it has something to tell.
+  ///   - resumptions: mailbox into which whoever provides what an app's commands wait for posts that it is there.
+  ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
+  ///   - clock: what time it is.
+  public init(
+    core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
+    completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
+    resumptions: Mailbox<AppResumption>? = nil, finder: (any MessageFinder)? = nil,
+    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
+  ) throws {
+    self.core = core
+    self.clock = clock
+    turn = Turn(at: clock())
+    self.finder = finder
+    self.loop = loop
+    self.logger = logger
+    self.pipe = pipe
+    backbone = try BackboneRouter(endpoints, in: context)
+    services = try ServiceEndpoint(
+      endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger,
+      noteRefusal: { core.tally.refusedService($0, from: $1) })
+    if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
+    if let services { watch(services) }
+    loop.receive(from: completions, for: self, anywhere: { _, _ in true }) { broker, completions in
+      broker.complete(completions)
+    }
+    loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
+    loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
+    if let resumptions { loop.receive(from: resumptions, for: self) { broker, news in broker.resume(news) } }
+    pauseOrResume()
+  }
+
+  /// Where services reach the broker, with the port that the system chose where port 0 was configured.
+  public var serviceEndpoints: (commands: String, tap: String)? {
+    services.map { ($0.commandsEndpoint, $0.tapEndpoint) }
+  }
+
+  /// Where gateways reach the broker, with the port that the system chose; nil where the only one is in this process.
+  public var backboneEndpoint: String? { backbone?.endpoint }
+
+  // MARK: In
+
+  private func watch(_ services: ServiceEndpoint) {
+    services.registration = loop.watch(services.commands, for: self) { broker, _ in broker.readCommands() }
+    loop.watch(services.tap, for: self) { broker, _ in
+      services.readSubscriptions(limit: broker.loop.messagesPerRound)
+    }
+  }
+
+  /// Reads what the gateway of this process has sent over the pipe.
+  ///
+  /// - Returns: true where anything was read.
+  public func exchange() -> Bool {
+    guard let pipe, !isPaused, !pipe.toBroker.isEmpty else { return false }
+    turn.time = clock()
+    var room = core.stores.bytesOfRoom
+    var left = loop.messagesPerRound
+    while left > 0, room > 0, let message = pipe.takeForBroker() {
+      left -= 1
+      room -= BackboneInbox.messageCost + message.cost
+      core.receive(message, from: pipe.gateway, in: &turn)
+    }
+    perform()
+    return left < loop.messagesPerRound
+  }
+
+  private func readBackbone() {
+    guard let backbone else { return }
+    turn.time = clock()
+    do {
+      try backbone.read(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { message, gateway in
+        core.receive(message, from: gateway, in: &turn)
+      }
+    } catch {
+      loop.fail(error)
+    }
+    perform()
+  }
+
+  private func readCommands() {
+    guard let services else { return }
+    turn.time = clock()
+    do {
+      try services.readCommands(limit: loop.messagesPerRound, bytes: core.stores.bytesOfRoom) { request, tag in
+        core.serve(request, for: tag, in: &turn)
+      }
+    } catch {
+      loop.fail(error)
+    }
+    perform()
+  }
+
+  private func complete(_ completions: [LogCompletion]) {
+    turn.time = clock()
+    core.complete(completions, in: &turn)
+    perform()
+  }
+
+  private func searched(_ answer: SearchAnswer) {
+    turn.time = clock()
+    core.searched(answer.found, of: answer.user, for: answer.requester, in: &turn)
+    perform()
+  }
+
+  private func resume(_ news: AppResumption) {
+    turn.time = clock()
+    core.resume(news.app, error: news.error, in: &turn)
+    perform()
+  }
+
+  private func takeNews() {
+    turn.time = clock()
+    core.takeNews(in: &turn)
+    if let reason = core.startFailure { loop.fail(LogError.failed(reason)) }
+    perform()
+  }
+
+  // MARK: Out
+
+  private func perform() {
+    while !turn.effects.isEmpty {
+      // The two arrays are swapped and keep their memory: a round has some thousand effects, and asking for memory for
+      // them each time costs too much.
+      swap(&turn.effects, &performing)
+      for index in performing.indices { perform(performing[index]) }
+      performing.removeAll(keepingCapacity: performing.count <= Self.effectsKept)
+      for gateway in backbone?.takeFailed() ?? [] { core.sendFailed(to: gateway, in: &turn) }
+    }
+    pauseOrResume()
+  }
+
+  /// While reading is paused, nanoseconds between two looks whether it may go on.
+  private static let pauseLook: UInt64 = 5_000_000
+
+  /// Effects for which the arrays keep room after a round that had more.
+  private static let effectsKept = 16_384
+
+  private func perform(_ effect: BrokerEffect) {
+    switch effect {
+    case .send(let gateway, let message):
+      if let pipe, pipe.gateway == gateway { return pipe.sendToGateway(message) }
+      performOnThread(effect)
+    case .search(let search, let requester): self.search(search, for: requester)
+    case .tap: if services?.isTapped ?? false { performOnThread(effect) }
+    case .broadcast, .answer: performOnThread(effect)
+    }
+  }
+
+  /// Sockets may be used on the loop's thread alone. On another thread the effect is put aside until the loop's thread
+  /// has the turn; effects that were put aside go first, so that all keep their order.
+  private func performOnThread(_ effect: BrokerEffect) {
+    guard loop.isOnThread else {
+      outbox.append(effect)
+      return loop.wake()
+    }
+    if !outbox.isEmpty { emptyOutbox() }
+    send(effect)
+  }
+
+  private func emptyOutbox() {
+    for effect in outbox { send(effect) }
+    outbox.removeAll(keepingCapacity: outbox.count <= Self.effectsKept)
+  }
+
+  private func send(_ effect: BrokerEffect) {
+    switch effect {
+    case .send(let gateway, let message): backbone?.send(message, to: gateway)
+    case .broadcast(let targets, let body):
+      do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
+    case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
+    case .answer(let tag, let response): services?.answer(tag, response)
+    case .search: break  // Goes to no socket.
+    }
+  }
+
+  private func search(_ search: MessageSearch, for requester: Requester) {
+    let searches = searches
+    guard let finder else {
+      _ = searches.post(SearchAnswer(found: nil, user: search.user, requester: requester))
+      return
+    }
+    finder.search(search) { found in
+      _ = searches.post(SearchAnswer(found: found, user: search.user, requester: requester))
+    }
+  }
+
+  /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
+  /// piles up here.
+  private func pauseOrResume() {
+    let shouldPause = isPaused ? !core.mayResumeIngress : core.shouldPauseIngress
+    guard shouldPause != isPaused else { return }
+    isPaused = shouldPause
+    let events: Poller.Events = shouldPause ? [] : .input
+    if let registration { loop.setEvents(events, for: registration) }
+    if let registration = services?.registration { loop.setEvents(events, for: registration) }
+  }
+
+  public func tick(now: UInt64) -> UInt64? {
+    let time = clock()
+    // For relaxed publications the store reports no completion, so the broker looks whether they are on disk.
+    if isPaused { pauseOrResume() }
+    let deadline = core.nextDeadline(at: time) ?? .max
+    // The effects of a tick are for sockets too, so only the loop's thread ticks the core.
+    guard loop.isOnThread else { return wakeUp(by: deadline) }
+    if !outbox.isEmpty { emptyOutbox() }
+    guard now >= nextTick || time.monotonic >= deadline else { return wakeUp(by: deadline) }
+    if now >= nextTick {
+      nextTick = now + UInt64(max(50, core.configuration.heartbeatInterval / 2)) * 1_000_000
+    }
+    turn.time = time
+    core.tick(ingressPaused: isPaused, in: &turn)
+    perform()
+    report()
+    let isMinuteOver = time.monotonic - lastMinute >= 60_000
+    if isMinuteOver {
+      lastMinute = time.monotonic
+      everyMinute?(time.wall)
+    }
+    for line in core.tally.takeRefusals(isMinuteOver: isMinuteOver) { tell(line) }
+    return wakeUp(by: core.nextDeadline(at: time) ?? .max)
+  }
+
+  private func wakeUp(by deadline: Int64) -> UInt64 {
+    if isPaused { return min(nextTick, MonotonicClock.now() + Self.pauseLook) }
+    return deadline < Int64(nextTick / 1_000_000) ? UInt64(max(0, deadline)) * 1_000_000 : nextTick
+  }
+
+  private func tell(_ line: RefusalLedger.Line) {
+    logger.info(
+      "\(line.cause.sentence)",
+      metadata: [
+        "cause": "\(line.cause.name)", "count": "\(line.count)", "most": "\(line.source)",
+        "of_these": "\(line.sourceCount)",
+      ])
+  }
+
+  /// Updates the metrics, and logs what an operator should hear of when it happens and not only find in a metric.
+  private func report() {
+    let counters = core.counters
+    metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
+    metrics.update(
+      memoryBytes: core.channels.memoryUse, channels: core.channels.count, orders: core.orders.count,
+      revocations: core.revocations?.table.count ?? 0)
+    if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
+      logger.notice(
+        "links to gateways changed",
+        metadata: [
+          "resets": "\(counters.linkResets)", "gaps": "\(counters.linkGaps)",
+          "forgotten": "\(counters.gatewaysForgotten)", "refilled": "\(counters.channelsRefilled)",
+          "lost": "\(counters.channelsLost)",
+        ])
+    }
+    if counters.unreadableHellos > reported.unreadableHellos {
+      logger.warning("a gateway of another version asked to be taken in; run one version of Fanfare on both sides")
+    }
+    reported = counters
+  }
+
+  /// Ends the broker. When this returns, all that the log took is on disk.
+  public func close() {
+    finder?.close()
+    core.close()
+  }
+}
+
+/// A store has something to tell (``BrokerCore/takeNews(in:)``).
+public struct StoreHasNews: Sendable {
+  public init() {}
+}
+
+/// The result of a search, as the finder's thread posts it.
+private struct SearchAnswer: Sendable {
+  /// Nil: this broker has no finder.
+  var found: Result<[FoundMessage], LogError>?
+  /// Who searched.
+  var user: String
+  var requester: Requester
+}
+
+/// Says that what an app's commands were put aside for is there, or will not come.
+public struct AppResumption: Sendable {
+  public var app: String
+  /// The error with which the commands are answered; nil: they are run again.
+  public var error: ClientError?
+
+  public init(app: String, error: ClientError? = nil) {
+    self.app = app
+    self.error = error
+  }
+}
+
+extension BrokerTime {
+  /// The time as the machine's clocks tell it.
+  public static func ofMachine() -> BrokerTime {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    return BrokerTime(
+      monotonic: Int64(MonotonicClock.now() / 1_000_000),
+      wall: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
+  }
+}

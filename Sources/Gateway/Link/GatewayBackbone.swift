@@ -1,0 +1,289 @@
+import Logging
+import NIOCore
+import Wire
+public import ZeroMQ
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// How the gateway reaches its broker.
+public struct GatewayEndpoint: Sendable {
+  public var address: String
+  /// The gateway's side of CURVE; nil on inproc and ipc.
+  public var curve: Curve.Role?
+
+  public init(_ address: String, curve: Curve.Role? = nil) {
+    self.address = address
+    self.curve = curve
+  }
+}
+
+/// What lies between the gateway and its broker.
+public enum BackbonePipe {
+  /// The broker is in this process, in the same turn.
+  case memory(MemoryPipe)
+  case socket(GatewayEndpoint, Context)
+}
+
+/// What event loops post to the backbone.
+enum UplinkMessage: Sendable {
+  case request(GatewayRequest)
+  /// A loop has worked off so much that the broker should hear of it soon.
+  case workedOff
+  /// A loop has carried an order out.
+  case obeyed(UInt64)
+  /// A loop wants to hear that everything it posted before was taken.
+  case mark(loop: Int)
+}
+
+/// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
+final class GatewayBackbone: BackboneParticipant {
+  private let link: GatewayLink
+  /// Either `dealer` or `pipe` is set, and is the way to the broker.
+  private let dealer: BackboneDealer?
+  private let pipe: MemoryPipe?
+  private let shards: [ShardMailbox]
+  private let discardPictures: ([String]) -> Void
+  private let linkOpened: () -> Void
+  private let logger: Logger
+  private unowned let loop: BackboneLoop
+  private var effects: [GatewayLinkEffect] = []
+  private var encoder: FrameEncoder
+  private var batches: [[Handover]]
+  private var batchBytes: [Int]
+  /// For each event loop, its share of the bytes: what goes to several loops is divided by their number
+  /// (``HandoverAccount``).
+  private var batchShares: [Int]
+  private var account: HandoverAccount
+  /// What the reply at hand counts for in the link's window; 0 where the message at hand is none.
+  private var replyBytes = 0
+  private var reported = GatewayLinkCounters()
+  private let metrics = LinkMetrics()
+  private var nextTick: UInt64 = 0
+  private let revocations: Revocations
+  /// Event loops that have still to carry an order out, by its number.
+  private var obeying: [UInt64: Int] = [:]
+  private var lastForgotten: UInt64 = 0
+
+  init(
+    link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
+    uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
+    linkOpened: @escaping () -> Void, logger: Logger
+  ) throws {
+    self.link = link
+    self.revocations = revocations
+    encoder = FrameEncoder(namespaces: rules.namespaces)
+    self.shards = shards
+    self.loop = loop
+    self.discardPictures = discardPictures
+    self.linkOpened = linkOpened
+    self.logger = logger
+    batches = Array(repeating: [], count: shards.count)
+    batchBytes = Array(repeating: 0, count: shards.count)
+    batchShares = batchBytes
+    account = HandoverAccount(loops: shards.count)
+    switch pipe {
+    case .memory(let pipe): (self.pipe, dealer) = (pipe, nil)
+    case .socket(let endpoint, let context):
+      (self.pipe, dealer) = (nil, try BackboneDealer(of: link.configuration.gateway, to: endpoint, in: context))
+    }
+    if let dealer { loop.watch(dealer.socket, for: self) { gateway, _ in gateway.readDealer() } }
+    // The dealer's socket belongs to the loop's thread: with a dealer, requests are handled there as well.
+    loop.receive(from: uplink, for: self, anywhere: { gateway, _ in gateway.dealer == nil }) { gateway, message in
+      gateway.receive(message)
+    }
+    link.start(at: Self.now(), into: &effects)
+    perform()
+  }
+
+  // MARK: In
+
+  /// Takes what the broker of this process has sent.
+  func exchange() -> Bool {
+    guard let pipe, !pipe.toGateway.isEmpty else { return false }
+    let now = Self.now()
+    while let message = pipe.takeForGateway() { receive(message, at: now) }
+    return true
+  }
+
+  private func receive(_ message: LinkMessage, at now: Int64) {
+    if case .reply = message.body { replyBytes = message.cost }
+    link.receive(message, at: now, into: &effects)
+    perform()
+    replyBytes = 0
+  }
+
+  private func readDealer() {
+    let now = Self.now()
+    do {
+      try dealer?.read(limit: loop.messagesPerRound) { message in receive(message, at: now) }
+    } catch {
+      loop.fail(error)
+    }
+  }
+
+  private func receive(_ message: UplinkMessage) {
+    switch message {
+    case .request(let request):
+      link.submit(request, at: Self.now(), into: &effects)
+      perform()
+    case .workedOff: break  // The round's tick looks at the account.
+    case .obeyed(let id): obeyed(id)
+    case .mark(let loop): add(.requestsTaken, bytes: 0, to: loop)
+    }
+  }
+
+  // MARK: Out
+
+  private func perform() {
+    for effect in effects {
+      switch effect {
+      case .send(let message): send(message)
+      case .answer(let source, let response):
+        add(
+          .answer(connection: source.connection, tag: source.tag, response), bytes: max(64, replyBytes), to: source.loop
+        )
+      case .refusal(let source, let cause, let error):
+        add(.refusal(connection: source.connection, tag: source.tag, cause, error), bytes: 64, to: source.loop)
+      case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
+      case .filteredPublication(let channel, let publication, let audience):
+        encode(publication, on: channel, filteredFor: audience)
+      case .joined(let channel, let info, let audience):
+        addPresence(.join(channel: channel.string, info), channel, info, audience)
+      case .left(let channel, let info, let audience):
+        addPresence(.leave(channel: channel.string, info), channel, info, audience)
+      case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
+      case .discard(let pictures): discardPictures(pictures)
+      case .sessionOrder(let id, let order): addToAll(.sessionOrder(id, order), id)
+      case .revoked(let id, let news, let all):
+        // Before the event loops hear of it, so that no sign-in slips through in between (`Revocations`).
+        revocations.replace(with: all)
+        addToAll(.revoked(id, news), id)
+      case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
+      case .holdClients(let hold):
+        for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
+      }
+    }
+    effects.removeAll(keepingCapacity: true)
+  }
+
+  private func send(_ message: LinkMessage) {
+    if let pipe { pipe.sendToBroker(message) } else { dealer?.send(message) }
+  }
+
+  private func encode(_ publication: Publication, on channel: ChannelName, for audience: Audience) {
+    guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
+    add(.frames(channel, frames), bytes: frames.byteCount, to: audience)
+  }
+
+  /// Encodes a publication once, also where all filters may turn out not to let it through: encoding it costs less than
+  /// asking all of them here, in the turn that everything passes through.
+  private func encode(_ publication: Publication, on channel: ChannelName, filteredFor audience: Audience) {
+    guard let frames = encoder.frames(of: publication, on: channel, for: audience) else { return }
+    add(.filteredFrames(channel, frames, of: publication), bytes: frames.byteCount, to: audience)
+  }
+
+  private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
+    var frames = EncodedFrames(.push(push), for: audience)
+    frames.lane = .lowest
+    frames.key = ConflationKey(presenceOf: info)
+    add(.presenceFrames(channel, frames, of: info), bytes: frames.byteCount, to: audience)
+  }
+
+  /// Hands something to every event loop, and counts how many have to confirm it. An order that is repeated in a new
+  /// session counts again: it is carried out when the last of all loops says so.
+  private func addToAll(_ handover: Handover, _ order: UInt64) {
+    if order != 0 { obeying[order, default: 0] += shards.count }
+    for shard in shards.indices { add(handover, bytes: 64, to: shard) }
+  }
+
+  private func obeyed(_ order: UInt64) {
+    guard let left = obeying[order] else { return }
+    obeying[order] = left > 1 ? left - 1 : nil
+    guard left == 1 else { return }
+    link.obeyed(order, at: Self.now(), into: &effects)
+    perform()
+  }
+
+  private func add(_ handover: Handover, bytes: Int, to audience: Audience) {
+    if audience.loops == 0 { return }
+    let share = bytes / audience.loops.nonzeroBitCount
+    for shard in shards.indices where audience.includes(loop: shard) {
+      add(handover, bytes: bytes, share: share, to: shard)
+    }
+  }
+
+  private func add(_ handover: Handover, bytes: Int, to shard: Int) {
+    add(handover, bytes: bytes, share: bytes, to: shard)
+  }
+
+  private func add(_ handover: Handover, bytes: Int, share: Int, to shard: Int) {
+    batches[shard].append(handover)
+    batchBytes[shard] += bytes
+    batchShares[shard] += share
+  }
+
+  // MARK: Time
+
+  func tick(now: UInt64) -> UInt64? {
+    for shard in shards.indices where !batches[shard].isEmpty {
+      account.note(bytes: batchBytes[shard], share: batchShares[shard], to: shard)
+      shards[shard].hand(over: batches[shard], bytes: batchBytes[shard])
+      batches[shard].removeAll(keepingCapacity: true)
+      batchBytes[shard] = 0
+      batchShares[shard] = 0
+    }
+    let milliseconds = Int64(now / 1_000_000)
+    let queued = account.heldBytes { shards[$0].queuedBytes }
+    link.acknowledge(queuedBytes: queued, at: milliseconds, into: &effects)
+    // Timeouts and heartbeats are due by time alone, so the loop's thread looks after them.
+    if loop.isOnThread && now >= nextTick {
+      nextTick = now + UInt64(max(20, link.configuration.heartbeatInterval / 4)) * 1_000_000
+      link.tick(at: milliseconds, queuedBytes: queued, into: &effects)
+      if now - lastForgotten >= 60_000_000_000 {
+        lastForgotten = now
+        link.forgetRevocations(expiredBy: Self.wall())
+        revocations.replace(with: link.revocations)
+      }
+      report()
+    }
+    perform()
+    // What a tick produces for event loops, a timeout for example, goes out with the next round at once.
+    return batches.allSatisfy { $0.isEmpty } ? nextTick : now
+  }
+
+  private func report() {
+    let counters = link.counters
+    metrics.update(from: reported, to: counters)
+    if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
+      logger.notice(
+        "the link to the broker is open",
+        metadata: [
+          "sessions": "\(counters.sessions)", "gaps": "\(counters.gaps)", "resets": "\(counters.resets)",
+          "refilled": "\(counters.channelsRefilled)", "lost": "\(counters.channelsLost)",
+        ])
+    }
+    if counters.sessions > reported.sessions { linkOpened() }
+    if counters.requestsTimedOut > reported.requestsTimedOut {
+      logger.warning(
+        "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",
+        metadata: ["requests": "\(counters.requestsTimedOut - reported.requestsTimedOut)"])
+    }
+    reported = counters
+  }
+
+  func close() {
+    link.stop(at: Self.now(), into: &effects)
+    perform()
+  }
+
+  /// Seconds since 1970.
+  private static func wall() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec)
+  }
+
+  private static func now() -> Int64 { Int64(MonotonicClock.now() / 1_000_000) }
+}

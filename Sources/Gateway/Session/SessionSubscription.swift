@@ -1,0 +1,214 @@
+import Auth
+import Wire
+
+/// What a session keeps of one channel.
+struct SessionSubscription {
+  enum Phase {
+    /// The client's subscription token is being checked.
+    /// Can transition to: subscribing, gone.
+    case checkingToken(tag: UInt64)
+    /// The broker was asked.
+    /// Can transition to: live, abandoned, gone.
+    case subscribing(tag: UInt64)
+    /// Ended before the broker answered. The answer is awaited, because only it tells whether there is anything to
+    /// unsubscribe; whoever subscribes again meanwhile waits for it too, else the late unsubscribe would end the
+    /// presence of the new subscription.
+    /// Can transition to: gone, and from there on with `next` as if it came now.
+    indirect case abandoned(next: QueuedSubscribe?)
+    /// The hub delivers.
+    /// Can transition to: gone.
+    case live
+  }
+
+  struct Traits: OptionSet {
+    let rawValue: UInt8
+    static let serverSide = Traits(rawValue: 1)
+    /// The subscriber is told where publications are lost.
+    static let toldOfLoss = Traits(rawValue: 2)
+    /// The broker knows who subscribed, so the unsubscribe names them again.
+    static let member = Traits(rawValue: 4)
+  }
+
+  var phase: Phase
+  var traits: Traits = []
+  /// What a token said of the subscription; nil: nothing, as of most subscriptions.
+  var grant: Grant?
+  /// Seconds since 1970; `Int64.max`: never.
+  var expiresAt = Int64.max
+  /// What the client wants to see of the channel; nil: everything.
+  var filter: TagFilter?
+
+  /// What a token said of a subscription. A class, so that a subscription without it pays one pointer.
+  final class Grant {
+    /// Raw JSON, the subscriber's `chan_info`.
+    let info: [UInt8]?
+    /// Identity of the newest subscription token that the subscription is held by; nil: it needed none.
+    let token: TokenIdentity?
+
+    init?(info: [UInt8]?, token: TokenIdentity?) {
+      if info == nil && token == nil { return nil }
+      self.info = info
+      self.token = token
+    }
+  }
+
+  var isLive: Bool { if case .live = phase { true } else { false } }
+}
+
+/// A subscribe command that waits for the end of the subscription before it.
+struct QueuedSubscribe {
+  var id: UInt32
+  var ask: ClientCommand.Subscribe
+}
+
+/// A subscription that is allowed: what the broker is asked, and what its answer is made into.
+struct SubscribeOrder {
+  /// The command to answer; 0 for a server-side subscription, which has none of its own.
+  var id: UInt32
+  var channel: ChannelName
+  var serverSide: Bool
+  var recoverable: Bool
+  var positioned: Bool
+  /// The subscriber hears of publications that are lost on the way to this gateway, with a position or without. In a
+  /// low lane gaps are meant, and only a subscriber to a map is told: it would keep for ever what was removed
+  /// meanwhile.
+  var toldOfLoss: Bool
+  var sendsMember: Bool
+  var pushesJoinLeave: Bool
+  /// Where the client wants to go on; nil where it does not, or nothing is kept to recover from.
+  var since: StreamPosition?
+  /// The client asked to recover; the stream of a map is read from a position in any case.
+  var asksToRecover: Bool
+  var rejectsUnrecovered: Bool
+  var binaryData: Bool
+  var grant: SubscriptionGrant
+  /// Seconds since 1970; nil: never.
+  var expiresAt: Int64?
+  /// Identity of the subscription token that the subscription is granted by.
+  var token: TokenIdentity?
+  /// What the client wants to see of the channel; nil: everything.
+  var filter: TagFilter?
+  /// What of a map is read along with the subscribe; nil: the channel is taken as a stream.
+  var map: MapRead?
+  var isApps: Bool
+
+  /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
+  init(
+    id: UInt32, channel: ChannelName, options: ChannelOptions, ask: ClientCommand.Subscribe,
+    grant: SubscriptionGrant, expiresAt: Int64? = nil, token: TokenIdentity? = nil, serverSide: Bool = false
+  ) {
+    self.token = token
+    self.id = id
+    self.channel = channel
+    self.serverSide = serverSide
+    self.grant = grant
+    self.expiresAt = expiresAt
+    binaryData = options.dataFormat == .binary
+    let forcesRecovery = grant.forceRecovery ?? options.forceRecovery
+    let forcesPositioning = grant.forcePositioning ?? options.forcePositioning
+    // Gaps are meant in a low lane: nobody may count offsets there, whatever a token or the client says.
+    let hasNoGaps = !options.lane.isConflated
+    recoverable = hasNoGaps && options.keepsHistory && (forcesRecovery || ask.recoverable || ask.recover)
+    // Whoever holds a map must hear when changes of it are missing, also where there is no stream to recover from.
+    let holdsMap = options.kind == .map && ask.type != 0
+    positioned = recoverable || hasNoGaps && (forcesPositioning || ask.positioned || holdsMap || options.app != nil)
+    toldOfLoss = hasNoGaps || options.kind == .map
+    filter = ask.filter
+    isApps = options.app != nil
+    map = holdsMap ? MapRead(ask) : nil
+    let joinLeave = grant.joinLeave ?? options.joinLeave
+    sendsMember = joinLeave || (grant.presence ?? options.presence)
+    pushesJoinLeave = joinLeave && (ask.joinLeave || (grant.forcePushJoinLeave ?? options.forcePushJoinLeave))
+    let readsStream = map?.phase == .stream || map?.cursor.isEmpty == false
+    since =
+      (ask.recover || readsStream) && (recoverable || readsStream)
+      ? StreamPosition(epoch: ask.epoch, offset: ask.offset) : nil
+    asksToRecover = ask.recover
+    rejectsUnrecovered =
+      !serverSide && ask.recover && ask.flag & ClientCommand.Subscribe.rejectUnrecovered != 0
+  }
+
+  var hubFlags: HubFlags {
+    var flags: HubFlags = []
+    if pushesJoinLeave { flags.insert(.joinLeave) }
+    if toldOfLoss { flags.insert(.toldOfLoss) }
+    if serverSide { flags.insert(.held) }
+    return flags
+  }
+
+  func subscription(_ phase: SessionSubscription.Phase) -> SessionSubscription {
+    var traits: SessionSubscription.Traits = []
+    if serverSide { traits.insert(.serverSide) }
+    if toldOfLoss { traits.insert(.toldOfLoss) }
+    if sendsMember { traits.insert(.member) }
+    return SessionSubscription(
+      phase: phase, traits: traits, grant: SessionSubscription.Grant(info: grant.info, token: token),
+      expiresAt: expiresAt ?? Int64.max, filter: filter)
+  }
+
+  /// Whether a publication in the broker's answer reaches the client.
+  func passes(_ publication: Publication, _ audience: TagFilter?) -> Bool {
+    (audience?.matches(publication) ?? true) && (filter?.matches(publication) ?? true)
+  }
+
+  /// The result that the client is told. A recovery that is not whole gives no publications at all.
+  func result(_ answer: BrokerResponse.Subscribed, at time: SessionTime) -> ClientReply.SubscribeResult {
+    var result = ClientReply.SubscribeResult()
+    result.recoverable = recoverable
+    result.positioned = positioned
+    if positioned {
+      result.epoch = answer.position.epoch
+      result.offset = answer.position.offset
+    }
+    if since != nil {
+      result.wasRecovering = true
+      result.recovered = answer.recovered
+      result.publications = answer.recovered ? answer.publications.filter { passes($0, answer.audience) } : []
+    }
+    if map != nil {
+      result.type = 1
+      // The stream after a snapshot completes it; it is a recovery only where the client said so.
+      if !asksToRecover { (result.wasRecovering, result.recovered) = (false, false) }
+      result.state = answer.entries.filter { passes($0, answer.audience) }
+    }
+    if let expiresAt {
+      result.expires = true
+      result.ttl = secondsLeft(until: expiresAt, at: time)
+    }
+    result.data = grant.data ?? []
+    result.binaryData = binaryData
+    return result
+  }
+}
+
+extension SubscribeOrder {
+  /// The result that the client is told with a part of a map, before it is subscribed.
+  func result(_ page: MapPage) -> ClientReply.SubscribeResult {
+    var result = ClientReply.SubscribeResult()
+    result.type = 1
+    result.phase = Int32(page.phase.rawValue)
+    result.recoverable = recoverable
+    result.epoch = page.position.epoch
+    result.offset = page.position.offset
+    result.cursor = page.cursor
+    result.state = page.entries.filter { passes($0, nil) }
+    result.publications = page.changes.filter { passes($0, nil) }
+    result.binaryData = binaryData
+    return result
+  }
+}
+
+extension MapRead {
+  /// A client that asks for a map as it comes live has read none of it yet: it gets the first page along.
+  init(_ ask: ClientCommand.Subscribe) {
+    self.init(
+      phase: ask.phase == 1 || ask.phase == 0 && ask.recover ? .stream : .state, cursor: ask.cursor,
+      limit: UInt32(clamping: ask.limit), isReversed: ask.asc)
+  }
+}
+
+/// Seconds until an expiry, never 0: an SDK would take that for "ask for a new token at once", over and over.
+func secondsLeft(until expiry: Int64, at time: SessionTime) -> UInt32 {
+  let (left, overflow) = expiry.subtractingReportingOverflow(time.wall)
+  return overflow ? UInt32.max : UInt32(clamping: max(left, 1))
+}

@@ -1,0 +1,62 @@
+extension Settings {
+  public struct Data: Sendable, Equatable {
+    @Setting public var directory: String
+    @Setting public var minimumFreeBytes: Int
+    /// Bytes that the log may hold; 0: no limit.
+    @Setting public var maximumBytes: Int
+
+    init(_ declare: inout SettingDeclarations) {
+      _directory = declare.text("directory", "data", "Folder for the log and the secret; made where it is missing.")
+      _minimumFreeBytes = declare.bytes(
+        "minimum_free_bytes", mebibytes(64), in: 0...mebibytes(1024 * 1024),
+        "Room on the disk that stays free: with less, publications are refused with error 100, and ends and removals go on."
+      )
+      _maximumBytes = declare.bytes(
+        "maximum_bytes", 0, in: 0...mebibytes(1024 * 1024 * 1024),
+        "Bytes that the log may hold before publications are refused with error 100; 0: no limit.")
+    }
+  }
+
+  public struct Clock: Sendable, Equatable {
+    public enum AfterRestart: String, Sendable, CaseIterable { case synchronized, always }
+
+    @Setting public var maxStep: Duration
+    @Setting public var afterRestart: AfterRestart
+
+    init(_ declare: inout SettingDeclarations) {
+      _maxStep = declare.duration(
+        "max_step", .minutes(10), in: .seconds(1) ... .hours(24),
+        "By how much the machine's clock may be set within a day; a larger step is not followed before the clock is right "
+          + "again or a person confirms it with `fanfare clock confirm`.")
+      _afterRestart = declare.choice(
+        "after_restart", .synchronized,
+        "When the machine's clock counts after the machine was off for longer: if the kernel says that a time server keeps "
+          + "it, or a person confirms it; or always.")
+    }
+  }
+
+  public struct Shutdown: Sendable, Equatable {
+    @Setting public var deadline: Duration
+
+    init(_ declare: inout SettingDeclarations) {
+      _deadline = declare.duration(
+        "deadline", .seconds(10), in: .milliseconds(100) ... .minutes(10),
+        "Time to finish what is under way when the server is told to stop.")
+    }
+  }
+
+  public struct Log: Sendable, Equatable {
+    public enum Format: String, Sendable, CaseIterable { case text, json }
+
+    /// The least severe level that is logged, by its name in swift-log.
+    @Setting public var level: String
+    @Setting public var format: Format
+
+    init(_ declare: inout SettingDeclarations) {
+      _level = declare.choice(
+        "level", "info", among: ["trace", "debug", "info", "notice", "warning", "error", "critical"], named: \.self,
+        "Least severe message that is logged.")
+      _format = declare.choice("format", .text, "One line of text or one JSON object a message.")
+    }
+  }
+}
