@@ -5,8 +5,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One GET whose answer is given up as soon as it is too long. Redirects are not followed: the operator named an
-/// address, not whatever it points to today.
+/// One GET, given up as soon as its answer is too long. Redirects are not followed: the operator named an address, not
+/// whatever it points to today.
 final class BoundedDownload: NSObject, URLSessionDataDelegate, Sendable {
   private struct State {
     var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ final class BoundedDownload: NSObject, URLSessionDataDelegate, Sendable {
   private let limit: Int
   private let state = Mutex(State())
 
-  /// - Parameter limit: largest answer, in bytes.
+  /// - Parameter limit: bytes that the answer may have.
   init(limit: Int) { self.limit = limit }
 
   func run(_ url: URL, timeout: Duration) async throws -> [UInt8] {

@@ -12,7 +12,7 @@ public struct ConnectionClaims: Sendable, Equatable {
   public var meta: [UInt8]?
   /// Server-side subscriptions from `channels` and `subs`, by channel name.
   public var subscriptions: [String: SubscriptionGrant]
-  /// What it can be revoked by; nil: there was no token.
+  /// What the token can be revoked by; nil: there was no token.
   public var token: TokenIdentity?
 
   public init(
@@ -68,7 +68,7 @@ public struct SubscriptionClaims: Sendable, Equatable {
   }
 }
 
-/// What a place token says: that somebody is in a place, for a short time. A backend signs it that knows.
+/// What a place token says: that somebody is in a place, for a short time. A backend that knows so signs it.
 public struct PlaceClaims: Sendable, Equatable {
   /// The token's `sub`: must be the connection's user. Never empty.
   public var user: String
@@ -79,7 +79,8 @@ public struct PlaceClaims: Sendable, Equatable {
   /// What it can be revoked by.
   public var token: TokenIdentity?
 
-  /// Longest that a place token may hold, in seconds: who has left must not be able to come back from a desk.
+  /// Seconds that a place token may hold at most: somebody who has left the place must not be able to come back from a
+  /// desk.
   public static let longestLifetime: Int64 = 900
 
   public init(user: String, place: String, expiresAt: Int64, token: TokenIdentity? = nil) {
@@ -92,15 +93,16 @@ public struct PlaceClaims: Sendable, Equatable {
 
 /// Why a token was refused.
 public enum TokenError: Error, Sendable, Equatable {
-  /// Well signed and too old: error 109, the SDK asks its application for a new one.
+  /// The token is well signed and too old: error 109, upon which the SDK asks its application for a new one.
   case expired
-  /// Anything else. The reason is for the server's log at debug level; it holds no part of the token.
+  /// The token is wrong in any other way. The reason is for the server's log at debug level, and holds no part of the
+  /// token.
   case invalid(reason: String)
-  /// The keys could not be had now (a JWKS address that does not answer): error 100, temporary.
+  /// The keys could not be read now (a JWKS address that does not answer): error 100, temporary.
   case unavailable(reason: String)
 }
 
-/// Checks tokens. Called from event loops through a task: cold path.
+/// Checks tokens. Event loops call it through a task, since a check may wait for a key set to be read.
 public protocol TokenVerifier: Sendable {
   func verifyConnection(_ token: String) async throws(TokenError) -> ConnectionClaims
   func verifySubscription(_ token: String) async throws(TokenError) -> SubscriptionClaims
@@ -108,7 +110,7 @@ public protocol TokenVerifier: Sendable {
 }
 
 extension TokenVerifier {
-  /// Refused by a verifier that knows nothing of places.
+  /// Refuses every place token: for verifiers that know nothing of places.
   public func verifyPlace(_ token: String) async throws(TokenError) -> PlaceClaims {
     throw .invalid(reason: "place tokens are not checked here")
   }

@@ -2,18 +2,18 @@ import Wire
 
 /// Reads the claims of a token whose signature is checked. Pure: time, audience and issuer are given.
 struct ClaimsReader {
-  /// Nil: not checked.
+  /// What `aud` must name; nil: it is not checked.
   let audience: String?
   let issuer: String?
   /// A token without `exp` is refused.
   var requiresExpiry = false
-  /// Seconds for which a token, and what it grants, may hold at most; nil: for as long as it says.
+  /// Seconds for which a token, and what it grants, may hold at most; nil: for as long as the token says.
   var maximumLifetime: Int64?
   /// Seconds since 1970.
   let now: Int64
 
   func connection(_ claims: JSONObject) throws(TokenError) -> ConnectionClaims {
-    // Whoever was given a token for one channel must not be able to connect with it.
+    // A client that was given a token for one channel must not be able to connect with it.
     guard !claims.has("channel") else { throw .invalid(reason: "this is a subscription token, not a connection token") }
     guard !claims.has("place") else { throw .invalid(reason: "this is a place token, not a connection token") }
     let (token, expiresAt) = try checkedTimes(claims)
@@ -41,7 +41,8 @@ struct ClaimsReader {
     return result
   }
 
-  /// Whoever was given a token to be somewhere must not be able to connect with it, nor the other way about.
+  /// The claims of a place token. A client that was given a token to be somewhere must not be able to connect with it,
+  /// nor enter a place with a token to connect.
   func place(_ claims: JSONObject) throws(TokenError) -> PlaceClaims {
     guard let place = claims["place"]?.string, !place.isEmpty else {
       throw .invalid(reason: "the claim place is missing or not a string")
@@ -59,7 +60,8 @@ struct ClaimsReader {
     return PlaceClaims(user: user, place: place, expiresAt: expiry, token: token)
   }
 
-  /// Checks who the token is for and when it holds. Expiry comes last: what is wrong otherwise is never just "expired".
+  /// Checks whom the token is for and when it holds. Expiry comes last: a token that is wrong otherwise is never
+  /// reported as merely expired.
   private func checkedTimes(_ claims: JSONObject) throws(TokenError) -> (TokenIdentity, expiry: Int64?) {
     try checkAudience(claims)
     if let issuer {
@@ -80,15 +82,16 @@ struct ClaimsReader {
     return (token, expiry)
   }
 
-  /// A `jti` that nobody could name would be a token that cannot be revoked.
+  /// The token's `jti`; nil where it has none. One that is no string is refused, since nobody could revoke the token by
+  /// it.
   private func tokenID(_ claims: JSONObject) throws(TokenError) -> String? {
     guard claims.has("jti") else { return nil }
     guard let id = claims["jti"]?.string else { throw .invalid(reason: "the claim jti is not a string") }
     return id.isEmpty ? nil : id
   }
 
-  /// Counted from `iat`, or from now where there is none. What an issuer whose clock is ahead says of the future is
-  /// believed for no more than the leeway.
+  /// Refuses an end beyond the longest lifetime, which is counted from `iat`, or from now where there is none. An `iat`
+  /// in the future, of an issuer whose clock is ahead, is believed for no more than the leeway.
   private func checkLifetime(until end: Int64?, of token: TokenIdentity, saidBy claim: String) throws(TokenError) {
     guard let maximumLifetime else { return }
     guard let end else {
@@ -134,7 +137,8 @@ struct ClaimsReader {
     return user
   }
 
-  /// `channels` names channels; `subs` says more of each and wins where both name one.
+  /// The subscriptions that the claims grant: `channels` names channels; `subs` says more of each, and wins where both
+  /// name one.
   private func subscriptions(_ claims: JSONObject) throws(TokenError) -> [String: SubscriptionGrant] {
     var grants: [String: SubscriptionGrant] = [:]
     if let channels = claims["channels"] {
@@ -156,7 +160,7 @@ struct ClaimsReader {
     return grants
   }
 
-  /// Refuses two spellings that `String` takes as one key: the one would get the other's grant.
+  /// Adds a grant, and refuses two spellings that `String` takes as one key: one channel would get the other's grant.
   private func insert(
     _ grant: SubscriptionGrant, for name: String, into grants: inout [String: SubscriptionGrant]
   ) throws(TokenError) {
@@ -181,7 +185,7 @@ struct ClaimsReader {
     return grant
   }
 
-  /// Reads `{"value": true}`.
+  /// Reads an override, `{"value": true}`.
   private func flag(_ name: String, of options: JSONObject) throws(TokenError) -> Bool? {
     guard let option = options[name] else { return nil }
     guard let value = option.object?["value"]?.bool else {

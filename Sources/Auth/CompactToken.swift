@@ -1,17 +1,18 @@
 import Wire
 
-/// A token taken apart (RFC 7515, compact serialisation), with its header checked and its signature not yet.
+/// A token taken apart (RFC 7515, compact serialisation): its header is checked, its signature is not yet.
 struct CompactToken {
-  /// Longest token looked at, in bytes.
+  /// Bytes of the longest token that is looked at.
   static let maximumLength = 16 * 1024
-  /// Longest `kid` looked up, in bytes.
+  /// Bytes of the longest `kid` that is looked up.
   static let maximumKeyIDLength = 256
 
   /// Header fields by which a token would bring its own key, or ask for rules we do not know.
   static let refusedHeaders = ["crit", "jku", "jwk", "x5u", "x5c"]
 
   let algorithm: TokenAlgorithm
-  /// Looked up in the configured key sets and used for nothing else: never a path, never an address.
+  /// The token's `kid`, which is looked up in the configured key sets and used for nothing else: never as a path, never
+  /// as an address.
   let keyID: String?
   let signedBytes: ArraySlice<UInt8>
   let signature: [UInt8]

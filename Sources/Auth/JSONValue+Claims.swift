@@ -13,9 +13,8 @@ extension JSONValue {
     return Int64(rounded)
   }
 
-  /// The bytes as they stand in the document, except where the value holds a line break: a break can only stand
-  /// between tokens there, and JSON clients take one as the end of a command, so then all whitespace between tokens is
-  /// left out.
+  /// The value's bytes as they stand in the document. Where they hold a line break, all whitespace between tokens is
+  /// left out: a break can stand nowhere else, and JSON clients take one as the end of a command.
   var singleLine: [UInt8] {
     guard bytes.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return Array(bytes) }
     var line: [UInt8] = []

@@ -3,11 +3,11 @@ import Cryptography
 import Foundation
 public import Logging
 
-/// Checks JSON Web Tokens: header, signature, then claims, in that order. What a token says is not looked at before its
-/// signature holds, and nothing that it says decides which key is used beyond a look-up of its `kid`.
+/// Checks JSON Web Tokens: header, signature, then claims, in that order. A token's claims are not looked at before its
+/// signature holds, and nothing that the token says decides which key is used beyond a look-up of its `kid`.
 ///
-/// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it stands in the token; only where it holds
-/// line breaks is the whitespace between its tokens left out.
+/// Raw JSON in claims (`info`, `meta`, `data`) is given back byte by byte as it stands in the token; where it holds
+/// line breaks, the whitespace between the JSON's own tokens is left out.
 public struct JWTVerifier: TokenVerifier {
   private let keys: [VerificationKey]
   private let caches: [KeySetCache]
@@ -19,7 +19,7 @@ public struct JWTVerifier: TokenVerifier {
   private let logger: Logger
 
   /// - Parameters:
-  ///   - now: seconds since 1970, for what tokens say.
+  ///   - now: the wall clock in seconds since 1970, against which the times in tokens are held.
   ///   - age: seconds of a clock that never goes back, for the age of key sets; nil: `now`.
   public init(
     _ configuration: VerifierConfiguration,
@@ -63,7 +63,7 @@ public struct JWTVerifier: TokenVerifier {
       audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maximumLifetime: maximumLifetime, now: now())
   }
 
-  /// Clients are told no more than a code: why a token was refused stands in the log, without any part of the token.
+  /// Logs why a token was refused, without any part of the token, because clients are told no more than a code.
   private func logged<Claims>(
     _ kind: String, _ check: () async throws(TokenError) -> Claims
   ) async throws(TokenError) -> Claims {
@@ -83,7 +83,7 @@ public struct JWTVerifier: TokenVerifier {
     return try token.claims()
   }
 
-  /// Tries the configured keys of the token's own type first: they cost no reading of a key set.
+  /// Checks the signature, first with the configured keys of the token's own type, which cost no reading of a key set.
   private func checkSignature(_ token: CompactToken) async throws(TokenError) {
     let configured = keys.filter { $0.answers(for: token.algorithm) }
     if configured.contains(where: token.isSigned) { return }
@@ -128,7 +128,7 @@ public struct JWTVerifier: TokenVerifier {
     return keys
   }
 
-  /// Also the minter's way to a secret, so that both refuse the same.
+  /// The bytes of a secret. The minter calls it too, so that both refuse the same secrets.
   static func secret(_ text: String) throws(VerifierConfigurationError) -> [UInt8] {
     if text.contains("-----BEGIN") { throw .secretIsAKey }
     let bytes = Array(text.utf8)

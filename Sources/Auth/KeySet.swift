@@ -3,10 +3,10 @@ import Wire
 
 /// The public keys of a JSON Web Key Set (RFC 7517) that a token may be checked with.
 ///
-/// Keys are taken one by one: a set may hold keys of kinds that we do not use (encryption, other curves) next to ours.
-/// A shared secret (`oct`) in a set is never used, and a private key is used for its public half only.
+/// Keys are read one by one: a set may hold keys of kinds that are not used here (encryption, other curves) next to
+/// those that are. A shared secret (`oct`) in a set is never used, and a private key is used for its public half only.
 struct KeySet: Sendable {
-  /// Keys looked at in one set.
+  /// Keys of one set that are looked at.
   static let maximumKeys = 256
 
   enum Fault: Error {
@@ -33,12 +33,12 @@ struct KeySet: Sendable {
 
   func contains(_ keyID: String) -> Bool { keys.contains { $0.keyID.hasSameBytes(as: keyID) } }
 
-  /// Usually one; a set may use a `kid` again for another kind of key.
+  /// The keys with a `kid`: usually one, but a set may use a `kid` again for another kind of key.
   func keys(_ keyID: String, for algorithm: TokenAlgorithm) -> [VerificationKey] {
     keys.filter { $0.keyID.hasSameBytes(as: keyID) && $0.key.answers(for: algorithm) }.map(\.key)
   }
 
-  /// Nil where the key is not for signatures or not of a kind that is used.
+  /// The key of an entry; nil where it is not for signatures, or not of a kind that is used.
   private static func key(_ entry: JSONObject) -> VerificationKey? {
     if let use = entry["use"], use.string != "sig" { return nil }
     if let operations = entry["key_ops"]?.array, !operations.contains(where: { $0.string == "verify" }) { return nil }

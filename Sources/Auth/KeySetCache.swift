@@ -1,9 +1,10 @@
 import Logging
 
-/// Keeps the key set of one source. A `kid` is only ever looked up here, so two sources never share one.
+/// Keeps the key set of one source. A `kid` is looked up in the cache of its source alone, so a `kid` never leads to a
+/// key of another source.
 ///
-/// Every reading is asked for by a token that is not checked yet. So what a flood of made-up tokens can cause is
-/// bounded: one reading at a time, and one per ``KeySetSource/minimumRefreshInterval``.
+/// The source is read because of tokens that are not checked yet. So the readings that a flood of made-up tokens can
+/// cause are bounded: one at a time, and one per ``KeySetSource/minimumRefreshInterval``.
 actor KeySetCache {
   private let source: KeySetSource
   private let load: @Sendable () async throws -> [UInt8]
@@ -32,8 +33,8 @@ actor KeySetCache {
   func keys(for keyID: String) async throws(TokenError) -> KeySet {
     if age(atMost: source.timeToLive), let keys, keys.contains(keyID) { return keys }
     await refresh()
-    // What failed to be renewed holds until it is too old: an identity provider's short outage locks nobody out, and a
-    // key that was withdrawn does not live for ever.
+    // A set that could not be renewed is used until it is too old: an identity provider's short outage locks nobody
+    // out, and a key that was withdrawn does not live for ever.
     guard let keys, age(atMost: source.maximumAge) else {
       throw .unavailable(reason: "the key set could not be read; see the warning in the log")
     }
@@ -52,7 +53,7 @@ actor KeySetCache {
     let time = now()
     if let attemptedAt, time >= attemptedAt, time < attemptedAt &+ source.minimumRefreshInterval { return }
     attemptedAt = time
-    // A task of its own: the caller that happened to be first may be cancelled, the others still wait.
+    // A task of its own: the caller that came first may be cancelled while others still wait for the same reading.
     let task = Task { await self.read(startedAt: time) }
     underway = task
     await task.value

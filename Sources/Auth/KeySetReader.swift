@@ -42,7 +42,8 @@ enum KeySetReader {
     let download = BoundedDownload(limit: KeySetSource.maximumBytes)
     return try await withThrowingTaskGroup(of: [UInt8].self) { group in
       group.addTask { try await download.run(url, timeout: timeout) }
-      // URLSession's own timeouts count from the last byte: a source that sends one byte at a time would hold us.
+      // URLSession's own timeouts count from the last byte: a source that sends one byte at a time would never reach
+      // them.
       group.addTask {
         try await Task.sleep(for: timeout)
         throw Fault.timedOut

@@ -6,13 +6,14 @@ import Cryptography
   import Darwin
 #endif
 
-/// The secret that tokens are signed with, where none is configured: made on the first start, kept in the data folder.
+/// The file with the secret that tokens are signed with, where none is configured: made on the first start, in the data
+/// folder.
 public enum SecretFile {
   /// Name within the data folder.
   public static let name = "secret.key"
-  /// Random bytes in a new secret. The file holds them as twice as many hexadecimal digits.
+  /// Random bytes of a new secret. The file holds them as twice as many hexadecimal digits.
   public static let newSecretBytes = 32
-  /// Largest file read, in bytes.
+  /// Bytes of the largest file that is read.
   static let maximumLength = 4096
 
   /// Why there is no secret. The description is a sentence for the operator.
@@ -47,7 +48,7 @@ public enum SecretFile {
   /// Loads `secret.key` from the data folder, or makes it. Of several processes that start at once, one makes the
   /// file and the others load that one.
   ///
-  /// - Parameter folder: must exist.
+  /// - Parameter folder: the data folder, which must exist.
   public static func loadOrCreate(in folder: String) throws(Fault) -> String {
     let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
     do throws(Fault) {
@@ -58,7 +59,7 @@ public enum SecretFile {
     }
   }
 
-  /// Refuses a file with a key that others than its owner may read or change: of TLS, of CURVE.
+  /// Refuses a file with a secret key, of TLS or of CURVE, that others than its owner may read or change.
   public static func requirePrivate(_ path: String) throws(Fault) { close(try openPrivate(path)) }
 
   /// Refuses a folder that others than its owner may enter.
@@ -79,7 +80,7 @@ public enum SecretFile {
       throw failure(path, "opening")
     }
     do throws(Fault) {
-      // Of the open file, not of the path: between two calls on a path somebody could swap the file.
+      // The rights of the open file, not those of the path: between two calls on a path somebody could swap the file.
       var status = stat()
       guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, "looking at") }
       guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }

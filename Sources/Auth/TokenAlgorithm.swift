@@ -22,7 +22,7 @@ enum TokenAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// EdDSA has one of its own.
+  /// The digest that is signed; EdDSA has one of its own.
   var digest: Digest {
     switch self {
     case .hs256, .rs256, .es256: .sha256
@@ -31,7 +31,7 @@ enum TokenAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// Which setting gives the key, for reasons.
+  /// The setting that gives the key, as the reason of a refusal names it.
   var keyName: String {
     switch self {
     case .hs256, .hs384, .hs512: "HMAC secret"

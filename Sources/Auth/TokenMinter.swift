@@ -3,7 +3,7 @@ import Cryptography
 import Foundation
 
 /// Makes tokens signed with HS256: for `fanfare token`, for tests and for trying things out. An application makes its
-/// own, in its own backend.
+/// tokens itself, in its own backend.
 public struct TokenMinter: Sendable {
   /// `info`, `meta` or `data` was given something that is not JSON.
   public struct NotJSON: Error, Equatable, CustomStringConvertible {
@@ -21,11 +21,11 @@ public struct TokenMinter: Sendable {
   private let newID: @Sendable () -> String
 
   /// - Parameters:
-  ///   - hmacSecret: the verifier's, at least 32 bytes.
+  ///   - hmacSecret: the verifier's secret, at least 32 bytes.
   ///   - audience: written as `aud`; must be what the verifier asks for.
   ///   - issuer: written as `iss`.
-  ///   - now: seconds since 1970.
-  ///   - newID: a `jti` that no other token has.
+  ///   - now: the wall clock, in seconds since 1970.
+  ///   - newID: makes a `jti` that no other token has.
   public init(
     hmacSecret: String, audience: String? = nil, issuer: String? = nil,
     now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) },

@@ -19,7 +19,7 @@ struct VerificationKey: Sendable {
   /// True where the key can be used at all.
   var isUsable: Bool { !algorithms.isEmpty }
 
-  /// A copy that answers for one algorithm only: a key set may say so of its key.
+  /// A copy of the key for one algorithm only, for a key set that names the algorithm of its key.
   func restricted(to algorithm: TokenAlgorithm) -> VerificationKey {
     var copy = self
     copy.algorithms = algorithms.intersection([algorithm])

@@ -2,17 +2,17 @@
 public struct VerifierConfiguration: Sendable, Equatable {
   /// Shared secret for HS256, and for HS384 and HS512 where it is long enough: at least 32, 48 and 64 bytes of UTF-8.
   public var hmacSecret: String?
-  /// PEM, 2048 bits or more; for RS256, RS384 and RS512.
+  /// A PEM of 2048 bits or more, for RS256, RS384 and RS512.
   public var rsaPublicKey: String?
-  /// PEM; its curve decides between ES256, ES384 and ES512.
+  /// A PEM whose curve decides between ES256, ES384 and ES512.
   public var ecdsaPublicKey: String?
-  /// PEM, or the 32 bytes in base64url; for EdDSA.
+  /// A PEM, or the 32 bytes of the key in base64url, for EdDSA.
   public var ed25519PublicKey: String?
   /// Key sets, looked up by the token's `kid`, after the keys above.
   public var keySets: [KeySetSource]
-  /// What `aud` must name; nil: not checked.
+  /// What `aud` must name; nil: it is not checked.
   public var audience: String?
-  /// What `iss` must be; nil: not checked.
+  /// What `iss` must be; nil: it is not checked.
   public var issuer: String?
   /// Whether a token without `exp` is refused.
   public var requiresExpiry: Bool
@@ -42,12 +42,12 @@ public struct VerifierConfiguration: Sendable, Equatable {
 /// Why the verifier cannot start. The description is a sentence for the operator; it holds no part of a key.
 public enum VerifierConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   case secretTooShort(bytes: Int)
-  /// A PEM in the place of the shared secret: everybody knows a public key, so everybody could sign.
+  /// A PEM stands in the place of the shared secret: everybody may know a public key, so everybody could sign.
   case secretIsAKey
   case unusableKey(name: String)
   case unacceptableKeySetAddress
 
-  /// Shortest shared secret, in bytes (RFC 7518, section 3.2, for HS256).
+  /// Bytes of the shortest shared secret (RFC 7518, section 3.2, for HS256).
   public static let minimumSecretLength = 32
 
   public var description: String {

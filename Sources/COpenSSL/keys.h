@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// NULL where these are not the parts of such a key.
+/// A key from its parts; NULL where these are not the parts of such a key.
 static inline EVP_PKEY *copenssl_key(const char *kind, int selection, OSSL_PARAM_BLD *build) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(build);
@@ -25,6 +25,7 @@ static inline EVP_PKEY *copenssl_key(const char *kind, int selection, OSSL_PARAM
   return key;
 }
 
+/// An RSA key from its numbers; NULL where they make none.
 /// - private_exponent: NULL for a public key.
 static inline EVP_PKEY *copenssl_rsa_key(
     const uint8_t *modulus, size_t modulus_count, const uint8_t *exponent, size_t exponent_count,
@@ -44,8 +45,9 @@ static inline EVP_PKEY *copenssl_rsa_key(
   return key;
 }
 
-/// - group: "P-256" or the like.
-/// - point: 4, x and y, of the group's length.
+/// A public key on an elliptic curve; NULL where the point is not on the curve.
+/// - group: the curve, such as "P-256".
+/// - point: the byte 4, then x and y, each of the curve's length.
 static inline EVP_PKEY *copenssl_ec_public_key(const char *group, const uint8_t *point, size_t count) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
@@ -77,7 +79,7 @@ static inline EVP_PKEY *copenssl_pem_public_key(const uint8_t *text, size_t coun
   return key;
 }
 
-/// Bytes of the text, or -1.
+/// Writes a public key as PEM. Returns the bytes of the text, or -1.
 static inline long copenssl_write_public_pem(EVP_PKEY *key, uint8_t *text, size_t room) {
   BIO *bio = BIO_new(BIO_s_mem());
   long count = -1;
@@ -87,7 +89,7 @@ static inline long copenssl_write_public_pem(EVP_PKEY *key, uint8_t *text, size_
   return count;
 }
 
-/// What a key set writes of an elliptic curve's point: 4, x and y. Bytes, or 0.
+/// Writes the point of a public key as key sets have it: the byte 4, then x and y. Returns the number of bytes, or 0.
 static inline size_t copenssl_ec_point(EVP_PKEY *key, uint8_t *point, size_t room) {
   size_t count = 0;
   if (EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT, "uncompressed") != 1) return 0;
@@ -96,7 +98,7 @@ static inline size_t copenssl_ec_point(EVP_PKEY *key, uint8_t *point, size_t roo
 
 // Tokens write an ECDSA signature as two numbers of the curve's length, one after the other; OpenSSL as DER.
 
-/// Bytes of the DER, which the caller frees; or -1.
+/// Turns two numbers into DER. Returns the bytes of the DER, which the caller frees; or -1.
 static inline int copenssl_ecdsa_der(const uint8_t *raw, size_t count, uint8_t **der) {
   int length = -1;
   ECDSA_SIG *signature = ECDSA_SIG_new();
@@ -111,7 +113,7 @@ static inline int copenssl_ecdsa_der(const uint8_t *raw, size_t count, uint8_t *
   return length;
 }
 
-/// 1 where `raw` holds the two numbers.
+/// Turns DER into two numbers. Returns 1 where `raw` holds them, or 0.
 static inline int copenssl_ecdsa_raw(const uint8_t *der, size_t count, uint8_t *raw, size_t raw_count) {
   const uint8_t *next = der;
   ECDSA_SIG *signature = d2i_ECDSA_SIG(NULL, &next, (long)count);

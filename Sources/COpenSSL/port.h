@@ -1,22 +1,22 @@
 #pragma once
 // A BIO between OpenSSL and memory that belongs to somebody else: it reads from bytes that a caller has in hand, and
-// writes into a buffer that many connections share. A connection at rest has none of its own.
+// writes into a buffer that many connections share. So a connection at rest has no buffer of its own.
 #include <openssl/bio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct copenssl_port {
-  /// What may be read now; moved forward by what was read.
+  /// The bytes that may be read now; reading moves the start forward.
   const uint8_t *input;
   size_t input_count;
-  /// What was written since it was last emptied.
+  /// The bytes that were written since the buffer was last emptied.
   uint8_t *output;
   size_t output_count;
   size_t output_capacity;
 };
 
-/// Room for so many bytes behind what was written; NULL where memory is out.
+/// Room for `count` bytes behind those that were written; NULL where memory is out.
 static inline uint8_t *copenssl_port_room(struct copenssl_port *port, size_t count) {
   if (port->output_capacity - port->output_count < count) {
     size_t capacity = port->output_capacity == 0 ? 4096 : port->output_capacity;
@@ -29,7 +29,7 @@ static inline uint8_t *copenssl_port_room(struct copenssl_port *port, size_t cou
   return port->output + port->output_count;
 }
 
-/// Gives the buffer back, and what is in it.
+/// Frees the buffer, with what is in it.
 static inline void copenssl_port_release(struct copenssl_port *port) {
   free(port->output);
   port->output = NULL;
@@ -52,7 +52,7 @@ static inline int copenssl_port_read(BIO *bio, char *bytes, size_t count, size_t
   BIO_clear_retry_flags(bio);
   *taken = 0;
   if (port == NULL || port->input_count == 0) {
-    // Nothing in hand means "later", not the end.
+    // No bytes in hand mean "later", not the end.
     BIO_set_retry_read(bio);
     return 0;
   }
@@ -73,7 +73,7 @@ static inline int copenssl_port_create(BIO *bio) {
   return 1;
 }
 
-/// What all of these BIOs share; never freed. NULL where memory is out.
+/// The methods that all of these BIOs share, which are never freed; NULL where memory is out.
 static inline BIO_METHOD *copenssl_port_method(void) {
   BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "port");
   if (method == NULL) return NULL;

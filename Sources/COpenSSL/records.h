@@ -16,7 +16,7 @@ enum { COPENSSL_HEADER = 5, COPENSSL_TAG = 16, COPENSSL_LARGEST_TEXT = 16384, CO
 
 /// The keys of one direction.
 struct copenssl_traffic {
-  /// Of the next record. Never twice the same under one key.
+  /// The number of the next record: never twice the same under one key, since the nonce is made of it.
   uint64_t sequence;
   uint8_t secret[48];
   uint8_t key[32];
@@ -25,7 +25,8 @@ struct copenssl_traffic {
   uint8_t key_bytes;
 };
 
-/// HKDF-Expand-Label with an empty context. `count` is at most the digest's length, so one block is enough.
+/// HKDF-Expand-Label with an empty context. `count` is at most the digest's length, so one block is enough. Returns 1,
+/// or 0.
 static inline int copenssl_expand(
     const struct copenssl_traffic *traffic, const char *label, uint8_t *out, size_t count) {
   uint8_t info[64], digest[EVP_MAX_MD_SIZE];
@@ -46,14 +47,14 @@ static inline int copenssl_expand(
   return works;
 }
 
-/// Key and nonce of the secret that stands there. 1, or 0.
+/// Derives key and nonce from the secret that `traffic` holds. Returns 1, or 0.
 static inline int copenssl_begin_traffic(struct copenssl_traffic *traffic) {
   traffic->sequence = 0;
   return copenssl_expand(traffic, "key", traffic->key, traffic->key_bytes) &&
          copenssl_expand(traffic, "iv", traffic->iv, sizeof traffic->iv);
 }
 
-/// After a key update: the next secret, and what follows from it. 1, or 0.
+/// Derives the next secret after a key update, and key and nonce from it. Returns 1, or 0.
 static inline int copenssl_update_traffic(struct copenssl_traffic *traffic) {
   uint8_t next[48];
   if (!copenssl_expand(traffic, "traffic upd", next, traffic->secret_bytes)) return 0;
@@ -73,7 +74,7 @@ static inline void copenssl_nonce(const struct copenssl_traffic *traffic, uint8_
 
 /// Makes a record in `out`, which has room for `count` bytes and 22 more. `aead` is keyed anew each time: a context
 /// that serves all connections of a thread stays in the processor's cache, one for each of them does not.
-/// Its bytes, or 0 where OpenSSL fails; nothing may be sealed with these keys any more then.
+/// Returns the bytes of the record, or 0 where OpenSSL fails; nothing may be sealed with these keys any more then.
 static inline size_t copenssl_seal(
     EVP_CIPHER_CTX *aead, struct copenssl_traffic *traffic, uint8_t type, const void *text, size_t count,
     uint8_t *out) {
@@ -94,8 +95,8 @@ static inline size_t copenssl_seal(
   return COPENSSL_HEADER + (size_t)length + COPENSSL_TAG;
 }
 
-/// Opens a whole record of `count` bytes, header and all, into `out`, which has room for as many. What is in it without
-/// its padding, and its type; -1 where it is not what the peer sealed, or has no type.
+/// Opens a whole record of `count` bytes, header and all, into `out`, which has room for as many. Returns the bytes of
+/// its content without padding, and sets `type`; -1 where it is not what the peer sealed, or has no type.
 static inline long copenssl_open(
     EVP_CIPHER_CTX *aead, struct copenssl_traffic *traffic, const uint8_t *record, size_t count, uint8_t *out,
     uint8_t *type) {
@@ -124,7 +125,7 @@ static inline int copenssl_hex(char character) {
 }
 
 /// Takes the secret out of a line of OpenSSL's key log, which is "LABEL RANDOM SECRET", the last two in hexadecimal
-/// digits. 0 where the line has another label or another form.
+/// digits. Returns 0 where the line has another label or another form.
 static inline int copenssl_take_secret(struct copenssl_traffic *traffic, const char *line, const char *label) {
   size_t label_bytes = strlen(label);
   if (strncmp(line, label, label_bytes) != 0 || line[label_bytes] != ' ') return 0;

@@ -14,7 +14,7 @@ static inline int copenssl_set_minimum_tls12(SSL_CTX *context) {
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }
 
-/// Buffers of an idle connection are given back, and a write may be tried again from other memory.
+/// Has OpenSSL give back the buffers of an idle connection, and lets a write be tried again from other memory.
 static inline void copenssl_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
@@ -25,7 +25,7 @@ static inline void copenssl_set_options(SSL_CTX *context) {
 
 static inline int copenssl_set_server_name(SSL *ssl, const char *name) { return SSL_set_tlsext_host_name(ssl, name); }
 
-/// No sessions are kept here: tickets, which clients keep, serve to resume them.
+/// Has OpenSSL keep no sessions: clients resume them with tickets, which they keep themselves.
 static inline void copenssl_keep_no_sessions(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }

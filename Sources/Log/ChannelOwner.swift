@@ -1,12 +1,12 @@
 import Wire
 
-/// Whose channels are kept in memory: how many, and how much stands in them.
+/// A user who owns channels that are kept in memory: how many, and how much stands in them.
 ///
-/// An object that the owner's channels share, so that counting what a publication adds needs no look-up.
+/// An object that the user's channels share, so that counting what a publication adds needs no look-up.
 public final class ChannelOwner {
   public let user: String
   public internal(set) var channels = 0
-  /// Bytes of the publications that are kept, whoever published them.
+  /// Bytes of the publications that are kept in the user's channels, whoever published them.
   public internal(set) var bytes = 0
 
   init(user: String) { self.user = user }

@@ -15,13 +15,13 @@ public enum Epoch {
   }
 
   /// The epoch of a channel of which nothing is stored: the same whenever it is asked for, so that a channel on which
-  /// nothing was published yet keeps its epoch over restarts without a row of its own. It goes into the row with the
-  /// first publication.
+  /// nothing was published yet keeps its epoch over restarts without a row of its own. The first publication writes the
+  /// epoch into the channel's row.
   ///
   /// - Parameters:
-  ///   - seed: drawn when the database was made.
-  ///   - generation: rises when a row like this one's is deleted. What was handed out under the epoch of that row is
-  ///     forgotten then, and must not be handed out again under the same one.
+  ///   - seed: random text, drawn when the store was made.
+  ///   - generation: rises when a channel is forgotten that may have had this name. Offsets that were given out in its
+  ///     epoch are forgotten then, and must not be given out again in the same epoch.
   static func derived(from seed: String, generation: Int64, durability: Durability, name: ChannelName) -> String {
     // FNV-1a, then the finish of SplitMix64, so that names that differ little differ in every character.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -30,7 +30,7 @@ public enum Epoch {
         hash ^= UInt64(byte)
         hash &*= 0x0000_0100_0000_01b3
       }
-      hash ^= 0xFF  // No byte of UTF-8: where a part ends.
+      hash ^= 0xFF  // Ends a part: no byte of UTF-8 is 0xFF.
       hash &*= 0x0000_0100_0000_01b3
     }
     hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -3,7 +3,7 @@ import Wire
 /// A publication in memory.
 struct KeptPublication {
   var publication: Publication
-  /// Whose append it was. After a failed write the same offset comes again with another ticket.
+  /// The ticket of the entry that brought it. After a failed write the same offset comes again with another ticket.
   var ticket: UInt64
   var cost: Int
 }
@@ -11,14 +11,14 @@ struct KeptPublication {
 /// The newest publications of a channel in memory. Offsets are contiguous, so an offset is found by subtraction.
 struct KeptPublications {
   private var ring = Ring<KeptPublication>()
-  /// Sum of the costs.
+  /// Sum of the publications' costs (``Publication/cost``).
   private(set) var bytes = 0
-  /// Where quotas count what is kept.
+  /// Counts what comes and goes for the namespace's quota; nil where it has none.
   var tally: QuotaTally?
 
   var count: Int { ring.count }
   var isEmpty: Bool { ring.isEmpty }
-  /// Of the first one. Kept apart, so that looking at an offset copies no publication.
+  /// The offset of the first publication, in a property of its own so that looking at an offset copies no publication.
   private var low: UInt64 = 0
   var firstOffset: UInt64? { isEmpty ? nil : low }
   var lastOffset: UInt64? { isEmpty ? nil : low &+ UInt64(count) &- 1 }
@@ -63,8 +63,11 @@ struct KeptPublications {
     }
   }
 
-  /// Drops the oldest for as long as they are too old, and says which was the last to go. Only a prefix goes: after a
-  /// clock that stepped back, an old time in the middle must not leave a hole.
+  /// Drops the oldest publications up to the first that is not too old. Only a prefix goes: after a clock that stepped
+  /// back, an old time in the middle must not leave a hole.
+  ///
+  /// - Parameter cutoff: publications with an earlier time are too old. Milliseconds since 1970.
+  /// - Returns: the offset of the last one that was dropped.
   mutating func drop(before cutoff: Int64) -> UInt64? {
     var dropped: UInt64?
     while let first = ring.first, first.publication.time < cutoff {
@@ -74,7 +77,7 @@ struct KeptPublications {
     return dropped
   }
 
-  /// Puts another publication in the place of the one with its offset, where that is kept.
+  /// Puts a publication in the place of the one that has its offset, if that one is kept.
   mutating func replace(with publication: Publication) {
     guard let first = firstOffset, let last = lastOffset, publication.offset >= first, publication.offset <= last else {
       return
@@ -116,7 +119,7 @@ struct KeptPublications {
   }
 }
 
-/// What a read has found so far.
+/// The publications that a read has found so far.
 struct FoundPublications {
   let range: LogRange
   private(set) var publications: [Publication] = []
@@ -156,7 +159,7 @@ extension LogRange {
 }
 
 extension LogEntry {
-  /// Both limits must be set for anything to be kept (as ``ChannelOptions/keepsHistory``).
+  /// Whether the history keeps the publication: both limits must be set (as for ``ChannelOptions/keepsHistory``).
   var isKept: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
 
   /// The highest offset that this entry pushes out of the history.
@@ -166,7 +169,7 @@ extension LogEntry {
     return publication.offset > size ? publication.offset - size : 0
   }
 
-  /// Memory that the entry takes while it waits.
+  /// Bytes of memory that the entry takes while it waits for the disk.
   var cost: Int { publication.cost + 64 + (idempotency?.key.utf8.count ?? 0) + (edit?.replacement.cost ?? 0) }
 }
 

@@ -1,16 +1,18 @@
 public import Wire
 
-/// The log as those read it who are not its broker, the index of messages for example: what is committed, on any thread.
+/// Reads the log for somebody other than its broker, the index of messages for example: what is committed, on any
+/// thread.
 ///
-/// A call may wait for the disk, and none lasts for longer than what it was asked for: the log's WAL cannot be cut
-/// meanwhile. Publications that the broker has handed out and not committed yet are not there.
+/// A call may wait for the disk. It reads no longer than its answer needs, because the log's WAL cannot be cut while
+/// somebody reads. Publications that the broker has handed out and not committed yet are not found.
 public protocol LogScan: Sendable {
   /// Where a channel stands; nil where the log holds nothing of it.
   ///
   /// - Parameter now: milliseconds since 1970.
   func channel(_ name: ChannelName, at now: Int64) throws(LogError) -> ScannedChannel?
 
-  /// Calls `body` for the publications of the span, the oldest first, until it returns false or was called `limit` times.
+  /// Calls `body` for the publications of the span, the oldest first, until it returns false or was called `limit`
+  /// times.
   ///
   /// - Parameters:
   ///   - id: ``ScannedChannel/id``.
@@ -22,17 +24,19 @@ public protocol LogScan: Sendable {
   /// The offset of the oldest publication that is kept; nil where none is.
   func oldest(of id: Int64) throws(LogError) -> UInt64?
 
-  /// Nothing is asked afterwards. To be called before the log closes, which cannot tidy up while somebody reads it.
+  /// Closes the connection; no call may follow. To be called before the log closes, which cannot tidy up while somebody
+  /// reads it.
   func close() throws(LogError)
 }
 
 /// What ``LogScan/channel(_:at:)`` tells of a channel.
 public struct ScannedChannel: Sendable, Equatable {
-  /// By which its publications are asked for. Another one after the channel was dropped and came again.
+  /// The number by which the channel's publications are asked for: another one after the channel was dropped and came
+  /// again.
   public var id: Int64
-  /// Publications of the same offset in another epoch are other ones.
+  /// The channel's epoch: publications of the same offset in another epoch are other ones.
   public var epoch: String
-  /// The offset of its newest publication.
+  /// The offset of the channel's newest publication.
   public var top: UInt64
   /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
   public var notBefore: Int64

@@ -2,57 +2,58 @@ public import Wire
 
 /// Where channels' publications and the entries of maps are kept: the seam behind which a store stands.
 ///
-/// **The broker never waits for a store.** It asks (``ask(_:)``) and appends (``append(_:)``), and goes on. What a store
-/// has in memory it answers at once; what it has to wait for comes as news (``takeNews()``), and what became of an entry
-/// as a ``LogCompletion``. So an embedded database, one in another building and one that hangs are the same to the broker.
+/// **The broker never waits for a store.** It asks (``ask(_:)``) and appends (``append(_:)``), and goes on. What a
+/// store has in memory it answers at once; what it has to wait for comes as news (``takeNews()``), and what became of
+/// an entry as a ``LogCompletion``. So an embedded database, one in another building and one that hangs are the same to
+/// the broker.
 ///
 /// Whoever has the broker's turn is the only caller of every method, and none of them waits for a disk or a network,
-/// except ``close()``. One behaviour suite (`Tests/LogTests`) runs against each store, and against one that delays, fences
-/// and fails.
+/// except ``close()``. One behaviour suite (`Tests/LogTests`) runs against each store, and against one that delays,
+/// fences and fails.
 public protocol LogStore: AnyObject {
   /// Asks for something that is kept.
   ///
-  /// - Returns: nil where the answer comes later, as ``LogNews/answered(_:_:)``, exactly once for each such question. The
-  ///   same question must not be asked again before that.
+  /// - Returns: nil where the answer comes later, as ``LogNews/answered(_:_:)``, exactly once for each such question.
+  ///   The same question must not be asked again before that.
   func ask(_ question: LogQuestion) -> LogAnswer?
 
-  /// What has come since this was asked last, in order. A store says through its handler that there is something.
+  /// News since the last call, in order. A store says through its handler that there is some.
   func takeNews() -> [LogNews]
 
-  /// Takes what is to be kept: all of it or nothing. Offsets must be contiguous in each channel, which must be open: one
-  /// more than the last that was not refused.
+  /// Takes a batch of entries to be kept: all of them or none. Offsets must be contiguous in each channel, which must
+  /// be open: one more than the last that was not refused.
   ///
-  /// - Returns: `.kept` where it may be delivered and acknowledged now; `.pending` where the store calls its completion
-  ///   handler later, in the order of the calls, exactly once for each entry.
+  /// - Returns: `.kept` where the batch may be delivered and acknowledged now; `.pending` where the store calls its
+  ///   completion handler later, in the order of the calls, exactly once for each entry.
   func append(_ batch: LogBatch) -> AppendOutcome
 
-  /// The broker has forgotten the channel: nothing of it is under way, and it is opened again before it is used again.
-  /// What nobody will ask for can go now.
+  /// Tells the store that the broker has forgotten the channel: nothing of it is under way, and it is opened again
+  /// before it is used again. The store may drop what nobody will ask for.
   func release(_ channel: ChannelName)
 
-  /// Drops what is too old. Called every few seconds.
+  /// Drops publications, idempotency keys and origins that are too old. Called every few seconds.
   ///
   /// - Parameter now: milliseconds since 1970.
   func sweep(now: Int64)
 
-  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment and
-  /// nobody reads from them.
+  /// Overwrites what the files still hold of entries that were replaced or removed, as soon as the disk has a moment
+  /// and nobody reads from them.
   func scrub()
 
-  /// Bytes of what was taken and is not on disk yet. Whoever reads requests stops doing so while it is much.
+  /// Bytes of entries that were taken and are not on disk yet. While they are many, the broker stops reading requests.
   var bytesWaiting: Int { get }
 
-  /// The disk takes nothing now, so that waiting for it may last until somebody looks after it.
+  /// The disk takes nothing now, so that a wait for it may last until an operator looks after it.
   var isRefusing: Bool { get }
 
-  /// Writes what waits, and marks the shutdown as clean. No call may follow.
+  /// Writes the entries that wait, and marks the shutdown as clean. No call may follow.
   func close()
 }
 
-/// What a broker asks of a store. Each has one kind of ``LogAnswer``, or ``LogAnswer/failed(_:)``.
+/// What a broker asks of a store. Each question has one kind of ``LogAnswer``, or ``LogAnswer/failed(_:)``.
 public enum LogQuestion: Sendable, Hashable {
-  /// Loads the channel; answered with ``LogAnswer/opened(_:)``. The channel is open then, until it is released: it is not
-  /// asked for again before that.
+  /// Loads the channel; answered with ``LogAnswer/opened(_:)``. The channel is open then, until it is released: it is
+  /// not asked for again before that.
   ///
   /// - withEntries: it is a map whose entries the store keeps.
   /// - ifExists: a channel on which nothing was ever published is not opened, and nothing of the question stays.
@@ -60,23 +61,24 @@ public enum LogQuestion: Sendable, Hashable {
   /// Publications that are kept of an open channel. Entries whose completion is still to come are never part of the
   /// answer beyond ``LogRange/through``.
   case page(ChannelName, LogRange)
-  /// The entry of a map; what waits for the disk is not there yet.
+  /// The map's entry of a key. A publication that still waits for the disk does not show in it.
   case entry(ChannelName, IdentifierKey)
-  /// The keys of a map's entries of one ``KeyChange/score`` that end first, however many of other scores there are: what
-  /// waits for its time in one lane never waits behind another's.
+  /// The keys of a map's entries of one ``KeyChange/score`` whose time is over first, however many entries of other
+  /// scores there are. An app gives each kind of record that waits for its time a score of its own, and none waits
+  /// behind those of another kind.
   case ending(ChannelName, score: Int64, limit: Int)
-  /// What a user keeps in a namespace that has a quota, with what is on its way to the disk.
+  /// How much a user keeps in a namespace that has a quota, with what is on its way to the disk.
   case kept(QuotaAccount)
-  /// Deletes what is kept of an open channel, of which `through` is the newest publication. Epoch and top stay: offsets
-  /// are never given out twice.
+  /// Deletes the history of an open channel, of which `through` is the newest publication. The channel's epoch and top
+  /// stay, so that offsets are never given out twice.
   case removeHistory(ChannelName, through: UInt64)
 }
 
 public enum LogAnswer: Sendable, Equatable {
   case opened(OpenedChannel)
   case page([Publication])
-  /// - at: where the channel stands, as ``open(_:_:withEntries:ifExists:)`` would say of a durable one; nil: it has to be
-  ///   opened for that.
+  /// - at: where the channel stands, as ``open(_:_:withEntries:ifExists:)`` would say of a durable one; nil: only
+  ///   opening the channel tells.
   case entry(Publication?, at: StreamPosition?)
   case ending([ExpiringKey])
   case kept(KeptAmount)
@@ -86,49 +88,50 @@ public enum LogAnswer: Sendable, Equatable {
   public var isFailure: Bool { if case .failed = self { true } else { false } }
 }
 
-/// What a store tells by itself.
+/// What a store tells through ``LogStore/takeNews()``.
 public enum LogNews: Sendable, Equatable {
   case answered(LogQuestion, LogAnswer)
-  /// Channels of which an entry's time is over, and which nobody has opened.
+  /// Maps that the broker has not opened, and in which an entry's time is over.
   case due([ChannelName])
-  /// Somebody else keeps the channels from now on: what is under way fails, and nothing that is held of any channel is
-  /// true any more. What is asked is answered with ``LogError/fenced`` until they are kept here again.
+  /// Another broker keeps the channels from now on: entries under way fail, and nothing that this broker holds of any
+  /// channel is true any more. Questions are answered with ``LogError/fenced`` until ``regained``.
   case lost
-  /// They are kept here again, and may be opened.
+  /// This store keeps the channels again, and they may be opened.
   case regained
 }
 
-/// What is written together: all of it or nothing.
+/// Entries that are written together: all of them or none.
 public enum LogBatch: Sendable {
   case one(LogEntry)
-  /// Of channels of durability `durable` alone. If one of them is not contiguous because an entry before it failed, all
-  /// of them fail. Each is completed by itself, one after another.
+  /// Entries of channels of durability `durable` alone. If one of them is not contiguous because an entry before it
+  /// failed, all of them fail. Each is completed by itself, one after another.
   case together([LogEntry])
 }
 
-/// What a store keeps in memory, so that the broker can refuse publications before the process is killed for it.
+/// Tells how much a store keeps in memory, so that the broker can refuse publications before the process is killed for
+/// it.
 public protocol MemoryAccounts: AnyObject {
-  /// Memory that publications and channels take, roughly.
+  /// Bytes of memory that publications and channels take, roughly.
   var memoryBytes: Int { get }
 
-  /// Nil where the user owns no channel.
+  /// A user's count of channels and bytes; nil where the user owns no channel.
   func owner(_ user: String) -> ChannelOwner?
 
-  /// Whose an open channel is; nil: nobody's in particular.
+  /// The owner of an open channel; nil: it has none.
   func owner(of channel: ChannelName) -> ChannelOwner?
 
-  /// The channel, which is open and new, is this user's from now on.
+  /// Makes the user the owner of a channel, which is open and new.
   func own(_ channel: ChannelName, by user: String)
 
   /// Counts an entry of a map that the broker alone keeps, where its namespace has a quota.
   ///
   /// - Parameters:
   ///   - before: the entry that `now` takes the place of; nil: there was none.
-  ///   - now: nil: it is removed.
+  ///   - now: the entry from now on; nil: it is removed.
   func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope)
 }
 
-/// An entry of a map channel, and when it goes.
+/// The key of an entry of a map, and when the entry ends by itself.
 public struct ExpiringKey: Sendable, Equatable {
   public var key: String
   /// Milliseconds since 1970.
@@ -142,7 +145,7 @@ public struct ExpiringKey: Sendable, Equatable {
 
 /// A publication that takes the place of one that is kept.
 public final class LogEdit: Sendable, Equatable {
-  /// With the offset, time and sender of the one that it replaces.
+  /// Has the offset, time and sender of the publication that it replaces.
   public let replacement: Publication
 
   public init(replacement: Publication) { self.replacement = replacement }
@@ -152,17 +155,18 @@ public final class LogEdit: Sendable, Equatable {
 
 /// What the store knows of a channel when the broker opens it.
 public struct OpenedChannel: Sendable, Equatable {
-  /// Where it does not exist: offset 0 of the epoch that the channel gets. Whoever holds that position missed nothing if
-  /// the epoch is still this one when the channel comes to be, and is told so if it is not.
+  /// Where the channel stands. One that does not exist stands at offset 0 of the epoch that it would get now. A client
+  /// that holds that position has missed nothing if the channel comes to be in this epoch; if in another one, the epoch
+  /// tells the client that it may have.
   public var position: StreamPosition
-  /// Something was published there, and the channel's epoch and top are kept.
+  /// Something was published on the channel, and its epoch and top are kept.
   public var exists: Bool
-  /// Of a map, where they were asked for, in no particular order: of each key the publication that wrote it last. What
-  /// waits for the disk is not among them.
+  /// A map's entries, where they were asked for, in no particular order: for each key the publication that wrote it
+  /// last. Publications that wait for the disk are not among them.
   public var entries: [Publication] = []
   /// Idempotency keys that are still held, so that a retry after a restart publishes nothing twice.
   public var idempotencyKeys: [IdempotencyRecord]
-  /// Who asked for the publications of the last minute (see ``RequestOrigin``).
+  /// The requests that the publications of the last minute came from, each with the offset of its publication.
   public var recentOrigins: [RequestOrigin: UInt64]
 
   public init(
@@ -176,7 +180,7 @@ public struct OpenedChannel: Sendable, Equatable {
   }
 }
 
-/// A publisher's key, held for five minutes in the transaction of its publication.
+/// A publisher's idempotency key: written in the transaction of its publication, and held for five minutes.
 public struct IdempotencyRecord: Sendable, Equatable {
   public var key: String
   public var offset: UInt64
@@ -196,9 +200,9 @@ public struct IdempotencyRecord: Sendable, Equatable {
 /// The request that a publication came from. A gateway whose broker died with a request under way cannot know whether
 /// it was done; it asks again with the same origin, and the broker finds the publication instead of making a second.
 public struct RequestOrigin: Sendable, Hashable {
-  /// The gateway process, drawn at its start.
+  /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64
-  /// The gateway's request.
+  /// Identifies the request among those of the gateway process.
   public var request: UInt64
 
   public init(gateway: UInt64, request: UInt64) {
@@ -208,10 +212,10 @@ public struct RequestOrigin: Sendable, Hashable {
 }
 
 public struct LogEntry: Sendable, Equatable {
-  /// Given back in the completion.
+  /// The caller's number for the entry, given back in its completion.
   public var ticket: UInt64
   public var channel: ChannelName
-  /// Epoch in which the offset was given out.
+  /// The epoch in which the publication's offset was given out.
   public var epoch: String
   public var publication: Publication
   public var durability: Durability
@@ -225,9 +229,10 @@ public struct LogEntry: Sendable, Equatable {
   public var writesMap: Bool
   /// Changes an earlier publication of the channel along with this one.
   public var edit: LogEdit?
-  /// It makes room, or must be written whatever room there is: removals, and what the server itself ends.
+  /// The entry may be written into the room that ``DiskLimits`` leaves free, because it makes room, or must be written
+  /// whatever room there is: removals, and ends of entries by the server itself.
   public var mayUseReserve: Bool
-  /// What it adds to its user's account, where the namespace has a quota.
+  /// What the entry adds to its user's account, where the namespace has a quota.
   public var claim: QuotaClaim?
 
   @inlinable
@@ -252,7 +257,7 @@ public struct LogEntry: Sendable, Equatable {
     self.claim = claim
   }
 
-  /// As the log is to keep it.
+  /// The entry as the log is to keep it: with ``KeyChange/kept`` in place of the data, where a change says so.
   public var asKept: LogEntry {
     guard let change = publication.change, let kept = change.kept else { return self }
     var entry = self
@@ -273,7 +278,7 @@ public enum AppendOutcome: Sendable, Equatable {
 /// The fate of one pending entry.
 public struct LogCompletion: Sendable, Equatable {
   public var ticket: UInt64
-  /// Nil: on disk.
+  /// Nil: the entry is on disk.
   public var error: LogError?
 
   public init(ticket: UInt64, error: LogError? = nil) {
@@ -284,17 +289,17 @@ public struct LogCompletion: Sendable, Equatable {
 
 /// Which part of a channel to read.
 public struct LogRange: Sendable, Hashable {
-  /// Exclusive end on the side where reading starts: publications after it, or before it where `reverse`. Nil starts
-  /// at the oldest, or at the newest where `reverse`.
+  /// Exclusive end on the side where reading starts: publications after this offset, or before it where `reverse`. Nil
+  /// starts at the oldest, or at the newest where `reverse`.
   public var since: UInt64?
-  /// Inclusive upper bound: the top that the broker has delivered.
+  /// Inclusive upper bound of the offsets: the top that the broker has delivered.
   public var through: UInt64
   public var limit: Int
   public var reverse: Bool
   /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
   public var notBefore: Int64
-  /// Reading ends with the publication with which they weigh more than this (``Publication/cost``): the reader sees from
-  /// it that there was no room for all, and no store holds more than this and one publication at a time.
+  /// Bytes (``Publication/cost``) after which reading ends, with the publication that goes beyond them: whoever asked
+  /// sees from it that there was no room for all, and no store holds more than this and one publication at a time.
   public var bytes: Int
 
   public init(
@@ -311,19 +316,19 @@ public struct LogRange: Sendable, Hashable {
 
 /// Why the log refused. The description is for the operator; clients get no paths.
 public enum LogError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// No room. Heals by itself when there is room again.
+  /// There is no room on the disk. The log takes entries again when there is.
   case full(String)
-  /// The data folder or file cannot be written. Heals by itself.
+  /// The data folder or file cannot be written. The log takes entries again when it can be.
   case readOnly(String)
-  /// Too much waits for the disk.
+  /// Too many bytes wait for the disk.
   case backlog(bytes: Int)
-  /// The database takes this publication never, and others as ever.
+  /// The database will never take this publication, and takes others as ever.
   case rejected(String)
   /// An entry before this one failed, so its offset would leave a hole.
   case notContiguous
   /// The disk failed in a way after which nothing may be trusted (fsync failed, file corrupt). Final until a restart.
   case failed(String)
-  /// Somebody else keeps the channel now.
+  /// Another broker keeps the channel now.
   case fenced
   case closed
 

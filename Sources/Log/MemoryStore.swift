@@ -3,14 +3,15 @@ public import Wire
 /// Keeps channels in memory only: whatever the durability asked for, it is all gone, with its epochs, when the process
 /// ends. Every append is `.kept`.
 ///
-/// A channel is here while the broker holds it or something of it is kept; then, where it keeps history, for a while
-/// longer. Its epoch is worked out from its name and a generation, which rises whenever a channel is forgotten on which
-/// something was published: so a channel that comes to be again, at offset 0, never does so in its former epoch, and one
-/// of which nothing is known has an epoch that anybody may be told.
+/// The store knows a channel while the broker holds it or something of it is kept; then, where it keeps history, for a
+/// while longer. A channel's epoch is worked out from its name and a generation, which rises whenever a channel is
+/// forgotten on which something was published: so a channel that comes to be again, at offset 0, never does so in its
+/// former epoch, and one of which nothing is known has an epoch that anybody may be told.
 public final class MemoryStore: LogStore, MemoryAccounts {
   private var channels: [ChannelName: MemoryChannel] = [:]
-  /// The same channels in no particular order, so that a sweep can look at some and go on later.
+  /// The channels once more, in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
+  /// The index in `order` at which the next sweep goes on.
   private var cursor = 0
   private let seed: String
   private var generation: Int64 = 0
@@ -24,7 +25,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
   private var owners = ChannelOwners()
   let ledger = QuotaLedger()
   private let quotaNamespaces: Set<String>
-  /// Channels that have an epoch.
+  /// Channels that the store knows.
   public var channelCount: Int { channels.count }
 
   /// A sweep looks at this many channels that stay, so that it never holds up the broker for long.
@@ -34,9 +35,10 @@ public final class MemoryStore: LogStore, MemoryAccounts {
 
   /// - Parameters:
   ///   - randomness: where epochs come from.
-  ///   - metaTTLMilliseconds: how long epoch and top of a channel with history outlive its last publication, once nothing
-  ///     is kept.
-  ///   - quotaNamespaces: those in which what each user keeps is counted; the empty name: channels without a namespace.
+  ///   - metaTTLMilliseconds: how long epoch and top of a channel with history outlive its last publication, once
+  ///     nothing is kept.
+  ///   - quotaNamespaces: namespaces in which what each user keeps is counted; the empty name: channels without a
+  ///     namespace.
   public init(
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(), metaTTLMilliseconds: Int64,
     quotaNamespaces: Set<String> = []
@@ -62,7 +64,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
     }
   }
 
-  /// Everything is answered at once.
+  /// Always empty: each question is answered at once.
   public func takeNews() -> [LogNews] { [] }
 
   private func open(_ name: ChannelName, withEntries: Bool, ifExists: Bool) -> OpenedChannel {
@@ -90,7 +92,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
 
   // MARK: Memory
 
-  /// What a channel takes beside what is kept of it: its object, its epoch, places in two tables.
+  /// Bytes that a channel takes beside what is kept of it: its object, its epoch, places in two tables.
   static let channelOverhead = 512
 
   public var memoryBytes: Int { bytesKept + channels.count * Self.channelOverhead }
@@ -108,7 +110,7 @@ public final class MemoryStore: LogStore, MemoryAccounts {
     QuotaTally(scope: scope, ledger: ledger).replaced(before, by: now)
   }
 
-  /// Changes what is kept of a channel.
+  /// Runs `body`, which changes what is kept of a channel, and counts the bytes that this adds or frees.
   private func account(_ channel: MemoryChannel, _ body: () -> Void) {
     let before = channel.kept.bytes
     body()
@@ -215,8 +217,8 @@ public final class MemoryStore: LogStore, MemoryAccounts {
     ledger.giveBackMemory()
   }
 
-  /// Nobody will ask for the channel's epoch and top. Where it keeps no history there is nothing to recover, so nobody who
-  /// comes back later is told more than that.
+  /// Whether nobody will ask for the channel's epoch and top any more. Where the channel keeps no history there is
+  /// nothing to recover: a client that comes back later is told so, whether the channel was forgotten or not.
   private func isDone(_ channel: MemoryChannel, at now: Int64) -> Bool {
     guard !channel.isHeld, channel.kept.isEmpty, channel.traces.isEmpty, channel.entries.isEmpty else { return false }
     return channel.top == 0 || !channel.keepsHistory || channel.lastUse < now.minus(ttl: metaTTLMilliseconds)
@@ -257,11 +259,11 @@ private final class MemoryChannel {
   var ttl: Int64 = 0
   var keepsHistory = false
   var lastUse: Int64 = 0
-  /// Who made it, and pays for what is kept of it.
+  /// The user who made the channel, and pays for what is kept of it.
   var owner: ChannelOwner?
   /// The broker has it open.
   var isHeld = false
-  /// In ``MemoryStore/order``.
+  /// The channel's index in ``MemoryStore/order``.
   var place = 0
   var kept = KeptPublications()
   var traces = RequestTraces()

@@ -1,10 +1,12 @@
 public import Wire
 
-/// Whose quota counts what is kept: one user's, in one namespace. Told apart by their bytes, as all identifiers are.
+/// The account of one user in one namespace that has a quota. Names are told apart by their bytes, as all identifiers
+/// are.
 public struct QuotaAccount: Sendable, Hashable {
-  /// Empty: that of channels without a namespace.
+  /// Empty: channels without a namespace.
   public let namespace: String
-  /// Empty: everybody without a user id, together. By the connection each would come back with an empty account.
+  /// Empty: everybody without a user id, together. With an account for each connection, a client would only have to
+  /// reconnect to get an empty one.
   public let user: String
 
   public init(namespace: String, user: String) {
@@ -22,16 +24,16 @@ public struct QuotaAccount: Sendable, Hashable {
   }
 }
 
-/// How much is kept, or how much more: as a quota counts it.
+/// How much is kept, or by how much that changes, as a quota counts it.
 public struct KeptAmount: Sendable, Equatable {
-  /// Of payload, sender, tags and key, and ``overhead`` for each row.
+  /// Bytes of payload, sender, tags and key, and ``overhead`` for each row.
   public var bytes: Int
   /// Publications in histories of streams, and entries of maps.
   public var entries: Int
 
-  /// A row's place in the database, with what stands in indexes and beside the values.
+  /// Bytes that count for a row's place in the database, with what stands in indexes and beside the values.
   static let overhead = 128
-  /// What stands in a map's history for a key that was removed. Less than any entry, so that removing makes room.
+  /// Bytes that count for a removal in a map's history: fewer than for any entry, so that removing makes room.
   static let removal = 64
 
   public init(bytes: Int = 0, entries: Int = 0) {
@@ -49,8 +51,8 @@ public struct KeptAmount: Sendable, Equatable {
     KeptAmount(bytes: a.bytes - b.bytes, entries: a.entries - b.entries)
   }
 
-  /// Of a publication in a history, from what its columns hold. A map's history of changes counts in bytes alone: what an
-  /// operator counts there are the keys.
+  /// Counts a publication in a history, from the sizes of its columns. A map's history of changes counts in bytes
+  /// alone, because the entries that an operator limits there are the keys.
   init(ofHistory data: Int, info: Int, tags: Int, change: KeyChange?) {
     let isRemoval = change?.removed == true
     let changeBytes = change.map { RowCodec.size(ofKey: $0.key) } ?? 0
@@ -59,21 +61,21 @@ public struct KeptAmount: Sendable, Equatable {
       entries: change == nil ? 1 : 0)
   }
 
-  /// Of an entry of a map.
+  /// Counts an entry of a map, from the sizes of its columns.
   init(ofEntry data: Int, info: Int, tags: Int, key: String) {
     self.init(bytes: Self.overhead + data + info + tags + RowCodec.size(ofKey: key), entries: 1)
   }
 }
 
 extension Publication {
-  /// What it counts in a history.
+  /// What the publication counts in a history.
   public var keptInHistory: KeptAmount {
     KeptAmount(
       ofHistory: data.count, info: info.map { RowCodec.size(of: $0) } ?? 0, tags: RowCodec.size(of: tags),
       change: change)
   }
 
-  /// What it counts as the entry of a map.
+  /// What the publication counts as the entry of a map.
   public var keptAsEntry: KeptAmount {
     KeptAmount(
       ofEntry: data.count, info: info.map { RowCodec.size(of: $0) } ?? 0, tags: RowCodec.size(of: tags),
@@ -83,12 +85,13 @@ extension Publication {
 
 /// Who pays for what is kept of a channel.
 ///
-/// It follows from the channel's name and the row's sender alone. So nothing more is kept with a row, and an account can
-/// be worked out anew from the rows: when a namespace gets a quota, or a data folder comes from a version without them.
+/// Who pays follows from the channel's name and the row's sender alone. So nothing more is kept with a row, and an
+/// account can be worked out anew from the rows: when a namespace gets a quota, or a data folder comes from a version
+/// without quotas.
 public enum QuotaScope: Sendable, Equatable {
   /// A channel of one user's own, such as `journal:#ada`: that user pays, whoever wrote there.
   case owner(QuotaAccount)
-  /// Any other: whoever wrote it. What services write there is nobody's.
+  /// Any other channel: whoever wrote a row pays for it. Nobody pays for what services write there.
   case publishers(namespace: String)
 
   public init(of name: ChannelName) {
@@ -106,7 +109,7 @@ public enum QuotaScope: Sendable, Equatable {
     self.init(of: name)
   }
 
-  /// Nil where nobody pays.
+  /// The account that pays for a row of this sender; nil where nobody does.
   public func account(of info: ClientInfo?) -> QuotaAccount? {
     switch self {
     case .owner(let account): account
@@ -115,8 +118,8 @@ public enum QuotaScope: Sendable, Equatable {
   }
 }
 
-/// What an entry on its way to the disk will add to an account, at most. It counts until the log has told what became of
-/// the entry: a user who publishes faster than the disk writes goes no further over the quota than one who waits.
+/// What an entry on its way to the disk will add to an account, at most. It counts until the log has told what became
+/// of the entry: a user who publishes faster than the disk writes goes no further over the quota than one who waits.
 public final class QuotaClaim: Sendable, Equatable {
   public let account: QuotaAccount
   public let amount: KeptAmount
@@ -129,7 +132,8 @@ public final class QuotaClaim: Sendable, Equatable {
   public static func == (a: QuotaClaim, b: QuotaClaim) -> Bool { a.account == b.account && a.amount == b.amount }
 }
 
-/// What users keep in memory. An account that keeps nothing is not here: what stands here is bounded by what is kept.
+/// How much each account keeps in memory. An account that keeps nothing has no place in the ledger, which is so bounded
+/// by what is kept.
 final class QuotaLedger {
   private var amounts: [QuotaAccount: KeptAmount] = [:]
 
@@ -146,7 +150,7 @@ final class QuotaLedger {
   func giveBackMemory() { amounts.giveBackMemory() }
 }
 
-/// Counts what comes into one channel's memory, and what leaves it.
+/// Counts in the ledger what comes into one channel's memory, and what leaves it.
 struct QuotaTally {
   let scope: QuotaScope
   let ledger: QuotaLedger
@@ -162,8 +166,8 @@ struct QuotaTally {
   }
 
   /// - Parameters:
-  ///   - before: the entry that `now` takes the place of.
-  ///   - now: nil: it is removed.
+  ///   - before: the entry that `now` takes the place of; nil: there was none.
+  ///   - now: the entry from now on; nil: it is removed.
   func replaced(_ before: Publication?, by now: Publication?) {
     if let before, let account = scope.account(of: before.info) {
       ledger.add(KeptAmount() - before.keptAsEntry, to: account)

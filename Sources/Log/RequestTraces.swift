@@ -1,7 +1,7 @@
 import Wire
 
-/// By what a retry of a publish is recognised, for publications that the broker may have forgotten: idempotency keys
-/// until they expire, and origins for a minute.
+/// The traces by which a retry of a publish is recognised, also of publications that the broker may have forgotten:
+/// idempotency keys until they expire, and origins for a minute.
 struct RequestTraces {
   struct Origin {
     var origin: RequestOrigin
@@ -11,9 +11,9 @@ struct RequestTraces {
 
   /// How long the origin of a publication is held, in milliseconds: a gateway asks again within seconds.
   static let originLifetime: Int64 = 60_000
-  /// The newest keys of a channel in memory: 200 a second over five minutes.
+  /// Keys of a channel in memory, the newest ones: enough for 200 a second over five minutes.
   static let keyLimit = 65_536
-  /// The newest origins of a channel in memory. A gateway has far fewer requests under way for one channel.
+  /// Origins of a channel in memory, the newest ones. A gateway has far fewer requests under way for one channel.
   static let originLimit = 4096
 
   private var keys = Ring<IdempotencyRecord>()
@@ -37,13 +37,13 @@ struct RequestTraces {
     while let first = recent.first, first.time < now.minus(ttl: Self.originLifetime) { recent.popFirst() }
   }
 
-  /// Drops what belongs to publications up to and including the offset.
+  /// Drops the traces of publications up to and including the offset.
   mutating func drop(through offset: UInt64) {
     while let first = keys.first, first.offset <= offset { keys.popFirst() }
     while let first = recent.first, first.offset <= offset { recent.popFirst() }
   }
 
-  /// Keys that have not expired; the newer record of one key only.
+  /// Keys that have not expired; where a key was used twice, its newer record alone.
   func keys(at now: Int64) -> [IdempotencyRecord] {
     (0..<keys.count).map { keys[$0] }.filter { $0.expires > now }.newestPerKey()
   }

@@ -2,7 +2,7 @@
 ///
 /// An array would move everything on each trim of the oldest publication.
 struct Ring<Element> {
-  /// Room that an empty ring may keep. One that held 65,536 elements once gives the rest back.
+  /// Slots that an empty ring may keep. One that held 65,536 elements once gives its buffer back.
   private static var emptyRoom: Int { 64 }
 
   private var slots: [Element?] = []
@@ -57,7 +57,7 @@ struct Ring<Element> {
     return element
   }
 
-  /// Gives the buffer back too.
+  /// Empties the ring, and gives its buffer back.
   mutating func removeAll() { self = Ring() }
 
   private func slot(of index: Int) -> Int { (head + index) & (slots.count - 1) }

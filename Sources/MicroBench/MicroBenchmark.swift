@@ -3,11 +3,11 @@ import Foundation
 /// One operation of the hot path, to be counted rather than timed.
 public struct MicroBenchmark: Sendable {
   public let name: String
-  /// What one iteration is, for the reader of a threshold.
+  /// A sentence that says what one iteration does, for the reader of a threshold.
   public let about: String
-  /// How many iterations a count takes: enough for what happens once in many of them to show.
+  /// How many iterations a count takes: enough to show the cost of work that is done once in many of them.
   public let iterations: Int
-  /// Sets up, and returns what runs so many iterations.
+  /// Sets the benchmark up, and returns the function that runs a number of iterations.
   public let prepare: @Sendable () throws -> (_ iterations: Int) -> Void
 
   public init(
@@ -20,11 +20,11 @@ public struct MicroBenchmark: Sendable {
     self.prepare = prepare
   }
 
-  /// In the order of the route that a message takes.
+  /// All benchmarks, in the order of the route that a message takes.
   public static let all: [MicroBenchmark] =
     commandDecoding + session + link + broker + log + publicationEncoding + hub
 
-  /// False in debug builds, whose counts say nothing about what is shipped.
+  /// Whether this is a release build: counts of a debug build say nothing about what is shipped.
   public static var isOptimised: Bool {
     #if DEBUG
       false
@@ -33,7 +33,7 @@ public struct MicroBenchmark: Sendable {
     #endif
   }
 
-  /// What made the instructions that are counted, and what they run on as far as they differ by it.
+  /// The compiler that made the instructions that are counted, and the kind of processor on which these differ.
   public static var toolchain: String {
     #if arch(x86_64)
       let processor = processor(described: FileManager.default.contents(atPath: "/proc/cpuinfo") ?? Data())
@@ -49,9 +49,10 @@ public struct MicroBenchmark: Sendable {
     #endif
   }
 
-  /// The C library copies and compares memory with other instructions where there is no AVX2.
+  /// The kind of processor: the C library copies and compares memory with other instructions where there is no AVX2.
   ///
-  /// - Parameter description: Linux's, with a line of flags for each processor; a Mac has none, and no valgrind.
+  /// - Parameter description: the one that Linux gives, with a line of flags for each processor; a Mac has none, and no
+  ///   valgrind.
   static func processor(described description: Data) -> String {
     let words = description.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
     return words.contains(Data("avx2".utf8)) ? "x86_64" : "x86_64 without AVX2"

@@ -2,8 +2,8 @@ import CSQLite
 
 /// An open database, as whoever has its connection's turn sees it (``DatabaseConnection/inDatabase(_:)``).
 ///
-/// Not Sendable: it and its statements belong to one thread at a time, which the connection sees to. Safe: the handle stands
-/// from `init` to ``close()``, after which the connection gives nobody the database again.
+/// Not Sendable: it and its statements belong to one thread at a time, which the connection sees to. Safe: the handle
+/// stands from `init` to ``close()``, after which the connection gives nobody the database again.
 @safe
 public final class Database {
   private let handle: OpaquePointer
@@ -14,7 +14,7 @@ public final class Database {
   ///   - isReadOnly: the file must exist, and is not written.
   ///   - busyTimeoutMilliseconds: how long a statement waits for another connection's lock.
   init(path: String, isReadOnly: Bool, busyTimeoutMilliseconds: CInt) throws(DatabaseError) {
-    // The connection's lock stands for SQLite's own.
+    // NOMUTEX: the connection's lock takes the place of SQLite's own.
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
@@ -29,7 +29,7 @@ public final class Database {
     setBusyTimeout(milliseconds: busyTimeoutMilliseconds)
   }
 
-  /// Of the system's library, such as 3040001 for 3.40.1.
+  /// The version of the system's SQLite, such as 3040001 for 3.40.1.
   public static let libraryVersion = Int(sqlite3_libversion_number())
 
   /// How long a statement waits for another connection's lock from now on.
@@ -37,7 +37,8 @@ public final class Database {
 
   // MARK: Statements
 
-  /// The statement of that text, prepared once. It must have been run to its end, or reset, since it was last asked for.
+  /// The statement of that text, prepared once. A statement that is asked for again must have been run to its end, or
+  /// reset, since the last time.
   public func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
@@ -49,7 +50,7 @@ public final class Database {
     return statement
   }
 
-  /// Runs statements that bind nothing, one after another, and leaves out their rows.
+  /// Runs statements that bind nothing, one after another, and ignores their rows.
   public func execute(_ script: String) throws(DatabaseError) {
     let code = unsafe sqlite3_exec(handle, script, nil, nil, nil)
     if code != SQLITE_OK { throw error(code) }
@@ -79,15 +80,15 @@ public final class Database {
   // MARK: Transactions
 
   public enum TransactionKind: String, Sendable {
-    /// Takes no lock before the first statement, and only that statement's.
+    /// Takes no lock before the first statement, and then the lock that this one needs.
     case deferred = "BEGIN DEFERRED"
-    /// Takes the lock to write at once, so that nothing in it is refused for another's.
+    /// Takes the lock to write at once, so that no later statement is refused because another connection has it.
     case immediate = "BEGIN IMMEDIATE"
   }
 
   public var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-  /// Runs `body` and commits; takes back everything where it throws, or where the commit fails.
+  /// Runs `body` and commits; takes back everything where `body` throws, or where the commit fails.
   public func inTransaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
@@ -102,7 +103,8 @@ public final class Database {
     }
   }
 
-  /// Takes back what the transaction did, if there is one. SQLite may have done so by itself, after a full disk for example.
+  /// Takes back what the transaction did, if there is one. SQLite may have done so by itself, after a full disk for
+  /// example.
   public func rollBack() {
     // A statement that another error left within its rows would refuse the rollback.
     for statement in statements.values { statement.reset() }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A connection to a database that threads may share: one has its turn at a time.
+/// A connection to a database that threads may share: one of them has its turn at a time.
 ///
 /// Unchecked: `database` is used by nobody but within `turn`.
 public final class DatabaseConnection: @unchecked Sendable {
   private let turn = Mutex(())
-  /// Nil: closed.
+  /// Nil: the connection is closed.
   private var database: Database?
 
   public init(path: String, isReadOnly: Bool = false, busyTimeoutMilliseconds: CInt = 5000) throws(DatabaseError) {

@@ -1,5 +1,5 @@
-/// The steps by which a schema came to be what it is. Each is done once per file, in a transaction of its own, and is known
-/// by its name ever after: a step that shipped is never changed.
+/// The steps by which a schema came to be what it is. Each is done once per file, in a transaction of its own, and is
+/// known by its name ever after: a step that shipped is never changed.
 public struct Migrations: Sendable {
   public struct Step: Sendable {
     public let name: String

@@ -38,7 +38,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
   public static let readOnlyMoved = ResultCode(rawValue: 8 | 4 << 8)
 }
 
-/// An error of SQLite, with what it says about it.
+/// An error of SQLite, with SQLite's message about it.
 public struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
   public let code: ResultCode
   public let message: String

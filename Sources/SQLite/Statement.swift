@@ -1,7 +1,7 @@
 import CSQLite
 
-/// A prepared statement, whose values are bound and read without a box or an array per row: the log's writer binds eight
-/// values per publication, a hundred thousand times a second.
+/// A prepared statement, whose values are bound and read without a box or an array per row: the log's writer binds
+/// eight values per publication, a hundred thousand times a second.
 ///
 /// Parameters count from 1 (`?1`), columns from 0. What is bound stays bound until it is bound anew. Reading coerces as
 /// SQLite does and never traps, whatever a damaged file holds.
@@ -49,12 +49,12 @@ public struct Statement {
     }
   }
 
-  /// Runs a statement whose rows nobody wants.
+  /// Runs the statement to its end, and ignores its rows.
   public func run() throws(DatabaseError) {
     while try next() {}
   }
 
-  /// Steps to the next row. After the last one the statement can be bound and run again.
+  /// Steps to the next row, and returns false after the last one; the statement can be bound and run again then.
   public func next() throws(DatabaseError) -> Bool {
     switch unsafe sqlite3_step(raw) {
     case SQLITE_ROW: return true
@@ -68,7 +68,7 @@ public struct Statement {
     }
   }
 
-  /// Ends a statement before its last row.
+  /// Ends the statement before its last row.
   public func reset() { unsafe _ = sqlite3_reset(raw) }
 
   func finalize() { unsafe _ = sqlite3_finalize(raw) }

@@ -2,15 +2,16 @@ import Foundation
 import SQLite
 import Glibc
 
-/// `search.sqlite`: made anew where it is missing, damaged or of another version.
+/// The file `search.sqlite`, which is made anew where it is missing, damaged or of another version.
 struct IndexFile {
   static let name = "search.sqlite"
-  /// Changes with the tables and with what is indexed.
+  /// The version of the file: it changes with the tables and with what is indexed.
   static let version = 2
-  /// In characters. One too: a search begins with the first letter that is typed, which half of all messages hold.
+  /// Characters of the longest prefix that has an index. Prefixes of one character have one too: a search begins with
+  /// the first letter that is typed, which half of all messages hold.
   static let longestPrefix = 3
-  /// From 3.42 on, FTS5 takes words out of its lists when their row is deleted. Before, they stay there, struck out,
-  /// until the lists are merged.
+  /// Whether FTS5 takes words out of its lists when their row is deleted, as it does from SQLite 3.42 on. Before, words
+  /// stay there, struck out, until the lists are merged.
   static let forgetsWords = Database.libraryVersion >= 3_042_000
 
   let path: String
@@ -61,13 +62,14 @@ struct IndexFile {
       default: throw DatabaseError(.format, "the index is of another version")
       }
       if Self.forgetsWords { try db.execute("INSERT INTO words (words, rank) VALUES ('secure-delete', 1)") }
-      // A process that was killed may have left what it had removed in the journal.
+      // A process that was killed may have left words that it had removed in SQLite's write-ahead log.
       try db.checkpointAndTruncate()
     }
     return connection
   }
 
-  /// A message's row in `words` is its channel's id and its offset (``MessagePlace``).
+  /// Makes the tables. The number of a message's row in `words` is made of its channel's id and its offset
+  /// (``MessagePlace``).
   private static func create(_ db: Database) throws {
     try db.inTransaction {
       try db.execute(
@@ -105,7 +107,8 @@ struct MessagePlace {
 
   init(row: Int64) { self.row = row }
 
-  /// Nil where the numbers are larger than any channel gets.
+  /// - Parameter channel: the channel's id in the index.
+  /// - Returns: nil where one of the numbers is larger than any channel gets.
   init?(_ channel: Int64, _ offset: UInt64) {
     guard channel > 0, channel <= Self.largestID, offset <= Self.largestOffset else { return nil }
     row = channel << Self.offsetBits | Int64(offset)

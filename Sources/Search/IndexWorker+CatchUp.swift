@@ -2,25 +2,29 @@ import SQLite
 import Log
 import Wire
 
-/// A channel as the index knows it, beside what the log says of it now.
+/// A channel as the index knows it, with what the log says of the channel now.
 struct IndexedChannel {
+  /// The channel's id in the index.
   let id: Int64
   let name: ChannelName
+  /// The channel's id in the log (``ScannedChannel/id``).
   let logID: Int64
-  /// With what its life in the log ends with: publications of the same offset in another epoch are other ones.
+  /// The epoch that the log names for the channel: publications of the same offset in another epoch are other ones.
   let epoch: String
-  /// Up to here everything that can be found is in the index.
+  /// Publications up to this offset are in the index, where anything of them can be found.
   var through: UInt64
+  /// The offset of the newest publication in the log.
   var top: UInt64
-  /// Publications with an earlier time are expired, swept or not.
+  /// Publications with an earlier time are expired, swept or not. Milliseconds since 1970.
   var notBefore: Int64
 }
 
-/// Reads what the log got since.
+/// Brings the index up to date: reads publications that the log got since, and removes those that it dropped.
 extension IndexWorker {
-  /// Brings a channel up to date as far as the budget goes; what is left follows later.
+  /// Brings a channel up to date as far as the budget goes; the rest follows later.
   ///
-  /// - Returns: nil where the log holds nothing of it.
+  /// - Parameter budget: publications that may still be read.
+  /// - Returns: nil where the log holds nothing of the channel.
   func catchUp(_ name: ChannelName, budget: inout Int) throws -> IndexedChannel? {
     guard var channel = try meet(name) else { return nil }
     while channel.through < channel.top, budget > 0 {
@@ -31,7 +35,10 @@ extension IndexWorker {
     return channel
   }
 
-  /// Looks at the channel on both sides: forgets what is of a former epoch or was dropped.
+  /// Looks at the channel in the index and in the log, and forgets messages of a former epoch and those that the log
+  /// has dropped.
+  ///
+  /// - Returns: nil where the log holds nothing of the channel.
   func meet(_ name: ChannelName) throws -> IndexedChannel? {
     let known = try indexed(name)
     guard let now = try log.channel(name, at: options.now()) else {
@@ -74,7 +81,7 @@ extension IndexWorker {
     }
   }
 
-  /// Its messages go with the next sweeps.
+  /// Takes the channel's name away; its messages are deleted with the next sweeps.
   private func forget(_ channel: IndexedChannel) throws {
     try write { db in
       let statement = try db.statement("UPDATE channels SET name = NULL WHERE id = ?1")
@@ -110,12 +117,12 @@ extension IndexWorker {
     budget -= max(1, publications.count)
   }
 
-  /// What the index gets for publications that it did not know.
+  /// The changes of the index that publications bring that it did not know.
   private func writes(for publications: [Publication], of channel: IndexedChannel) throws -> [IndexWrite] {
     var writes: [IndexWrite] = []
     for publication in publications {
       if let target = MessageText.target(of: publication) {
-        // Those that come after are read as they are now anyway.
+        // A target after `through` is still to be read, and is read as it is now anyway.
         guard target <= channel.through, let place = MessagePlace(channel.id, target) else { continue }
         let text = try reread(target, of: channel).flatMap { MessageText.text(of: $0) }
         writes.append(IndexWrite(place: place, text: text, removes: true))
@@ -128,7 +135,7 @@ extension IndexWorker {
     return writes
   }
 
-  /// As the log holds it now; nil where it is gone.
+  /// A publication as the log holds it now; nil where it is gone.
   func reread(_ offset: UInt64, of channel: IndexedChannel) throws -> Publication? {
     var found: Publication?
     try log.publications(of: channel.logID, in: offset...offset, limit: 1, notBefore: channel.notBefore) {
@@ -140,14 +147,17 @@ extension IndexWorker {
 
   // MARK: Out
 
-  /// Removes what the log dropped from the channel's beginning, a bounded amount at a time.
+  /// Removes messages that the log has dropped from the channel's beginning, a bounded number at a time.
   private func trim(_ channel: IndexedChannel) throws {
     let oldest = try log.oldest(of: channel.logID) ?? channel.through &+ 1
     guard oldest > 1, let last = MessagePlace(channel.id, oldest - 1) else { return }
     if try remove(MessagePlace.first(of: channel.id)...last.row) == Self.chunk { noteBehind(channel.name) }
   }
 
-  /// - Returns: whether nothing is left of it.
+  /// Removes a bounded number of messages of a channel that was forgotten, and the channel's row after the last of
+  /// them.
+  ///
+  /// - Returns: whether nothing is left of the channel.
   func removeFormer(_ id: Int64) throws -> Bool {
     if try remove(MessagePlace.first(of: id)...MessagePlace.last(of: id)) == Self.chunk { return false }
     try write { db in
@@ -179,7 +189,8 @@ extension IndexWorker {
     }
   }
 
-  /// In the transaction that removes: a process that is killed knows when it starts again.
+  /// Notes that words were removed, in the same transaction: after a crash the next process knows that the file still
+  /// holds some.
   private func soil(_ db: Database) throws {
     isSoiled = true
     if IndexFile.forgetsWords { return }
@@ -198,7 +209,7 @@ extension IndexWorker {
   }
 }
 
-/// What becomes of one row.
+/// What becomes of one row of the index.
 struct IndexWrite {
   let place: MessagePlace
   /// Nil: the row goes.

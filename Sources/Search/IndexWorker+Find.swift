@@ -2,9 +2,10 @@ import SQLite
 import Log
 import Wire
 
-/// Asks the index, and then the log whether it is still so.
+/// Searches: asks the index, and then the log whether each message still is as the index says.
 extension IndexWorker {
-  /// Rows that one search looks at. Somebody who is hidden from nearly everything must not hold up the others.
+  /// Rows that one search looks at. The search of a user from whom nearly everything is hidden must not hold up the
+  /// others.
   static let rowsPerSearch = 50_000
 
   func find(_ query: MessageSearch) throws -> [FoundMessage] {
@@ -31,12 +32,13 @@ extension IndexWorker {
         }
       }
       try change(search.outdated)
-      // What was changed in the log meanwhile may hold the words, or not any more.
+      // A message that was changed in the log meanwhile may hold the words now, or not any more: the second pass tells.
       guard search.outdated.contains(where: { $0.text != nil }) else { break }
     }
     return search.newest
   }
 
+  /// How often a search looks through the index: once more after rows were brought up to date.
   private static let passes = 2
 
   private func look(
@@ -71,14 +73,14 @@ extension IndexWorker {
   }
 }
 
-/// What a search has found so far.
+/// A search under way, with what it has found so far.
 private struct RunningSearch {
   let query: MessageSearch
   let words: SearchWords
   let channels: [Int64: IndexedChannel]
   let limit: Int
   private(set) var rowsLeft = 0
-  /// Rows that say something else than the log.
+  /// Changes for rows that do not say what the log says.
   private(set) var outdated: [IndexWrite] = []
   private var found: [FoundMessage] = []
   private var counts: [Int64: Int] = [:]
@@ -99,7 +101,8 @@ private struct RunningSearch {
     counts = [:]
   }
 
-  /// Nil for other people's channels, and for those of which there is enough: within a channel the newest come first.
+  /// The channel of a row; nil where the search does not ask for it, or has enough of it: within a channel the newest
+  /// messages come first.
   func wants(_ place: MessagePlace) -> IndexedChannel? {
     counts[place.channel, default: 0] < limit ? channels[place.channel] : nil
   }

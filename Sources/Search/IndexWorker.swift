@@ -5,25 +5,25 @@ import Log
 import Logging
 import Wire
 
-/// The index's thread: searches, and between them what can wait.
+/// The index's thread: searches, and between searches does the work that can wait.
 ///
-/// Unchecked: after `init` the thread alone touches it, but for the queue.
+/// Unchecked: after `init` the thread alone touches the worker, except for the queue.
 final class IndexWorker: @unchecked Sendable {
   let options: MessageIndex.Options
   let logger: Logger
   let queue: SearchQueue
-  /// No read lasts for longer than one chunk of publications.
+  /// The log, of which no read takes in more than one chunk of publications.
   let log: any LogScan
   private let file: IndexFile
   private var opened: DatabaseConnection?
 
-  /// Channels of which something is still to be read, the one that was asked for first at the front.
+  /// Channels of which publications are still to be read, the one that was asked for first at the front.
   private var behind: [ChannelName] = []
   private var isBehind: Set<ChannelName> = []
   /// Channels up to this id were looked through in the sweep under way; nil where none is.
   private var sweptID: Int64?
   private var nextSweep: DispatchTime
-  /// Something was removed: what the file still holds of it is to be overwritten.
+  /// Words were removed: what the file still holds of them is to be overwritten.
   var isSoiled = true
   var scrub: Scrub?
   private var nextScrub: DispatchTime
@@ -42,7 +42,7 @@ final class IndexWorker: @unchecked Sendable {
   }
 
   func work() {
-    // The lowest that still gets a share: what is published goes first.
+    // A low priority that still gets a share of the processor: publications go first.
     setpriority(__priority_which_t(bitPattern: PRIO_PROCESS.rawValue), 0, 10)
     while true {
       switch queue.next(until: deadline) {
@@ -72,7 +72,7 @@ final class IndexWorker: @unchecked Sendable {
     return queue
   }
 
-  /// The file is damaged, or somebody deleted it: it is made anew, and filled as searches ask for it.
+  /// Removes a file that is damaged or was deleted: it is made anew, and filled as searches ask for it.
   private func startAnew(because reason: String) {
     logger.notice("the index of messages is built again: \(reason)")
     try? opened?.close()
@@ -114,13 +114,13 @@ final class IndexWorker: @unchecked Sendable {
 
   // MARK: Other work
 
-  /// Until when nothing but searches is to be done.
+  /// The time until which nothing but searches is to be done.
   private var deadline: DispatchTime? {
     if !behind.isEmpty || sweptID != nil || scrub != nil { return .now() }
     return isSoiled ? min(nextSweep, nextScrub) : nextSweep
   }
 
-  /// One step of what can wait, short enough for a search that comes meanwhile.
+  /// Does one step of the work that can wait, short enough for a search that comes meanwhile.
   private func idle() {
     startAnewIfGone()
     do {
@@ -137,7 +137,7 @@ final class IndexWorker: @unchecked Sendable {
     } catch let error as DatabaseError where IndexFile.isUseless(error) {
       startAnew(because: "\(error.message)")
     } catch {
-      // The disk is full, for example: what was left undone is done when somebody searches, or with the next sweep.
+      // The disk is full, for example: the work left undone is done when somebody searches, or with the next sweep.
       logger.warning("the index of messages was not brought up to date: \(StoreFault.logError(for: error))")
       forgetWork()
       nextSweep = .now() + .milliseconds(options.sweepMilliseconds)
@@ -149,7 +149,8 @@ final class IndexWorker: @unchecked Sendable {
     if isBehind.insert(name).inserted { behind.append(name) }
   }
 
-  /// Looks through a few channels: nobody may search for weeks in one where a message was removed.
+  /// Looks through a few channels without a search, because nobody may search for weeks in one where a message was
+  /// removed.
   private func sweep() throws {
     let after = sweptID ?? 0
     let channels = try index().inDatabase { db in
@@ -163,7 +164,7 @@ final class IndexWorker: @unchecked Sendable {
     for channel in channels {
       sweptID = channel.id
       guard let name = channel.name.flatMap({ try? ChannelName($0) }) else {
-        // More of it than one step removes: it is looked at again before the next one.
+        // The channel has more messages than one step removes: it is looked at again before the next channel.
         if try !removeFormer(channel.id) { sweptID = channel.id - 1 }
         return
       }
@@ -186,14 +187,15 @@ final class IndexWorker: @unchecked Sendable {
     }
     self.scrub = nil
     isSoiled = scrub.leavesSomething
-    // Merging a large index takes a while: a twentieth of the time at most.
+    // Merging a large index takes a while: with this pause it takes a twentieth of the time at most.
     let pause = max(UInt64(clamping: options.scrubMilliseconds) * 1_000_000, scrub.nanoseconds * 20)
     nextScrub = .now() + .nanoseconds(Int(clamping: pause))
   }
 
-  /// Publications that are read, and written, as one.
+  /// Publications that are read together, and written in one transaction.
   static let chunk = 512
-  /// Bytes of their data, after which no more are read.
+  /// Bytes of publications' data after which a chunk ends.
   static let chunkBytes = 1 << 20
+  /// Channels that one step of a sweep looks at.
   static let channelsPerSweep = 64
 }

@@ -1,9 +1,10 @@
 import Wire
 
-/// What of a publication can be found.
+/// The text by which a publication can be found.
 enum MessageText {
-  /// The `text` of its data, folded as queries are; nil where it has none, was removed, or says itself that another one was
-  /// changed. Where somebody reads something else, that follows on a line of its own.
+  /// The `text` of the publication's data, folded as queries are; nil where it has none, was removed, or only says that
+  /// another publication was changed. Where some readers are shown a former version (``FormerVersions``), the text of
+  /// each version is a line of its own.
   static func text(of publication: Publication) -> String? {
     if publication.tags[FormerVersions.tag] == nil { return own(publication) }
     let texts = publication.versions.compactMap { own($0) }

@@ -1,22 +1,24 @@
 import SQLite
 
-/// Overwrites what the file still holds of words that were removed.
+/// Overwrites what the index's file still holds of words that were removed.
 ///
 /// A row's text goes from its page at once (`secure_delete`). The words stay in lists that FTS5 never changes but only
-/// merges, where its version takes them out no sooner: so all lists are merged into one, a few pages at a time. The
-/// journal, which holds pages as they were, is cut to nothing at the end.
+/// merges, unless its version takes them out sooner (``IndexFile/forgetsWords``): so all lists are merged into one, a
+/// few pages at a time. SQLite's write-ahead log, which holds pages as they were, is cut to nothing at the end.
 struct Scrub {
   /// Pages that one step writes.
   static let pagesPerStep: Int64 = 64
 
-  /// What it took so far.
+  /// Time that the scrub took so far.
   var nanoseconds: UInt64 = 0
-  /// More was removed meanwhile.
+  /// More words were removed meanwhile.
   private(set) var leavesSomething = false
-  /// How much had been removed when it began; nil: not begun.
+  /// How many removals there had been when the scrub began; nil: it has not begun.
   private var removals: Int64?
 
-  /// - Returns: whether that was the last step.
+  /// Does the next step.
+  ///
+  /// - Returns: whether that was the last one.
   mutating func step(_ index: DatabaseConnection) throws -> Bool {
     try index.inDatabase { db in
       let now = try Self.removals(db)
@@ -24,7 +26,8 @@ struct Scrub {
       let isFirst = removals == nil
       if isFirst { removals = now }
       if try Self.merge(db, isFirst: isFirst) { return false }
-      // Nothing is left to merge. What was removed after the beginning may be in a list that came after it.
+      // Nothing is left to merge. Words that were removed after the scrub began may be in a list that is newer than
+      // that.
       leavesSomething = now != removals
       if !leavesSomething { try db.execute("UPDATE meta SET value = 0 WHERE key = 'removals'") }
       return try cut(db)

@@ -3,9 +3,9 @@ import Foundation
 /// Text as it is searched for: case and accents make no difference.
 ///
 /// The tokenizer of FTS5 makes letters small one by one, so that `STRASSE` and `Straße` would be two words. This is the
-/// full case folding of Unicode, as far as `uppercased` and then `lowercased` give it (`ß` is `ss`, `ﬁ` is `fi`, both forms
-/// of sigma are one), on letters that were taken apart from their accents. Marks of other scripts are letters of their
-/// words and stay.
+/// full case folding of Unicode, as far as `uppercased` and then `lowercased` give it (`ß` is `ss`, `ﬁ` is `fi`, both
+/// forms of sigma are one), on letters that were taken apart from their accents. Marks of other scripts are letters of
+/// their words and stay.
 enum SearchFolding {
   static func folded(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
@@ -15,7 +15,7 @@ enum SearchFolding {
         append(upper.properties.lowercaseMapping, to: &folded)
       }
     }
-    // What the marks were taken from may be one letter again with others, as in Hangul.
+    // Letters that were taken apart only to drop accents are put together again, such as the syllables of Hangul.
     return String(folded).precomposedStringWithCanonicalMapping
   }
 

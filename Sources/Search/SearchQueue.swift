@@ -19,7 +19,7 @@ final class SearchQueue: Sendable {
 
   private struct State {
     var searches: [Search] = []
-    /// How many of them are whose: no user is in it with none.
+    /// How many of the searches each user has; a user without any has no place in it.
     var countByUser: [[UInt8]: Int] = [:]
     var isClosed = false
 
@@ -37,8 +37,8 @@ final class SearchQueue: Sendable {
   private let wake = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - limit: searches that wait.
-  ///   - userLimit: those among them of one user, so that nobody keeps all others from searching.
+  ///   - limit: searches that may wait.
+  ///   - userLimit: searches of one user that may wait, so that nobody keeps all others from searching.
   init(limit: Int, userLimit: Int) {
     self.limit = limit
     self.userLimit = userLimit
@@ -63,7 +63,9 @@ final class SearchQueue: Sendable {
     return error
   }
 
-  /// - Returns: false where it was closed before.
+  /// Refuses searches from now on, and ends the index's thread.
+  ///
+  /// - Returns: false where the queue was closed before.
   func close() -> Bool {
     let isFirst = state.withLock { state in
       defer { state.isClosed = true }
@@ -73,7 +75,7 @@ final class SearchQueue: Sendable {
     return isFirst
   }
 
-  /// The index's thread: what to do next.
+  /// What the index's thread, which is the only caller, is to do next.
   ///
   /// - Parameter deadline: until when to wait for a search; nil: for ever.
   func next(until deadline: DispatchTime?) -> Turn {
@@ -91,7 +93,7 @@ final class SearchQueue: Sendable {
     }
   }
 
-  /// What waited when the queue was closed.
+  /// Takes the searches that waited when the queue was closed.
   func takeRest() -> [Search] {
     state.withLock { state in
       defer { (state.searches, state.countByUser) = ([], [:]) }

@@ -4,7 +4,7 @@
 /// dropped here as the tokenizer does it (`unicode61`: all but letters, marks, numbers and private use); where the two
 /// disagree about a rare character, FTS5 takes what stands in quotes for words next to each other.
 struct SearchWords {
-  /// More say nothing: those after them are left out.
+  /// Words that are searched for; those after them are left out, since more would hardly narrow a search.
   static let limit = 32
 
   private(set) var words: [String] = []
@@ -26,14 +26,14 @@ struct SearchWords {
     if !word.isEmpty { words.append(String(word)) }
   }
 
-  /// Nil where there is no word.
+  /// The expression for FTS5, in which the last word is a prefix; nil where there is no word.
   var expression: String? {
     guard !words.isEmpty else { return nil }
     return words.map { "\"\($0)\"" }.joined(separator: " ") + " *"
   }
 
-  /// Whether a text has all the words, the last as a beginning: what the index says of a message with several versions, of
-  /// one of them.
+  /// Whether a text has all the words, the last of them as a prefix. The index says so of all versions of a message
+  /// together; this says it of one version.
   ///
   /// - Parameter text: folded (``MessageText``).
   func match(_ text: String) -> Bool {

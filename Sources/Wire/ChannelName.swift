@@ -27,10 +27,11 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Usual limit of a name, in bytes of UTF-8 (protocol facts, "Usual limits").
+  /// The usual limit of a name, in bytes of UTF-8 (protocol facts, "Usual limits").
   public static let defaultMaximumLength = 255
 
-  /// The byte that ends a topic on the tap. No name can hold it, so that a tap of `news` never matches `newsroom`.
+  /// The byte that ends a topic on the tap, where services listen to channels. No name can hold it, so that a tap of
+  /// `news` never matches `newsroom`.
   public static let topicTerminator: UInt8 = 0
 
   public let string: String
@@ -47,9 +48,9 @@ public struct ChannelName: Sendable, CustomStringConvertible {
     self.string = string
   }
 
-  /// A name of two parts.
+  /// A name put together of two parts.
   ///
-  /// - Parameter start: usually a namespace with its colon.
+  /// - Parameter start: the first part, usually a namespace with its colon.
   public init(_ start: StaticString, _ rest: String) throws(Invalid) {
     let length = start.utf8CodeUnitCount + rest.utf8.count
     if length > Self.defaultMaximumLength { throw .tooLong(bytes: length, limit: Self.defaultMaximumLength) }
@@ -61,14 +62,14 @@ public struct ChannelName: Sendable, CustomStringConvertible {
 
   public var description: String { string }
 
-  /// What stands before the first `:`, without a leading `$`; nil where the name has no namespace.
+  /// The part before the first `:`, without a leading `$`; nil where the name has no namespace.
   public var namespace: Substring? {
     let body = isPrivate ? string.dropFirst() : string[...]
     guard let colon = body.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     return body[..<colon]
   }
 
-  /// What stands after the namespace and its `:`; the whole name where it has none.
+  /// The part after the namespace and its `:`; the whole name where it has none.
   public var rest: String {
     namespace.map { String(string.utf8.dropFirst($0.utf8.count + 1 + (isPrivate ? 1 : 0))) ?? "" } ?? string
   }
@@ -78,7 +79,7 @@ public struct ChannelName: Sendable, CustomStringConvertible {
 
   /// The users after the last `#`, or nil where the name has no `#`: `dm:x#42,43` → `["42", "43"]`.
   public var limitedToUsers: [Substring]? {
-    // Most names have none, and each publish asks.
+    // Most names have no `#`, and each publish asks.
     guard holds(UInt8(ascii: "#")), let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
     return string[string.utf8.index(after: hash)...]
       .split(separator: ",", omittingEmptySubsequences: false)
@@ -91,7 +92,7 @@ extension ChannelName {
     return holds ?? string.utf8.contains(byte)
   }
 
-  /// Hands on the bytes of ``namespace`` where they are; nil where the name has none.
+  /// Calls `body` with the bytes of ``namespace`` in place; with nil where the name has none.
   func withNamespace<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
     var copy = string  // Contiguous since `init`, so `withUTF8` copies nothing.
     return copy.withUTF8 { name in
@@ -123,7 +124,7 @@ extension StringProtocol {
 }
 
 extension String {
-  /// Two parts, put together in one piece of memory.
+  /// A text of two parts, in one piece of memory.
   public init(joining start: StaticString, _ rest: String) {
     let length = start.utf8CodeUnitCount + rest.utf8.count
     self = unsafe String(unsafeUninitializedCapacity: length) { buffer in
@@ -144,9 +145,9 @@ extension String {
     copy.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 
-  /// The same for two whole strings, as channels are looked up for every message: without a step per byte.
+  /// As the generic one, for two whole strings, without a step per byte: channels are looked up for every message.
   public func hasSameBytes(as other: String) -> Bool {
-    // The same value, or the same short text, which stands in the value itself.
+    // Equal values are the same storage, or the same short text, which stands in the value itself.
     let (value, otherValue) = unsafe (
       unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self)
     )
@@ -166,13 +167,13 @@ extension String {
 extension UnsafeRawBufferPointer {
   func holds(_ byte: UInt8) -> Bool { unsafe place(of: byte) != nil }
 
-  /// Where the byte stands first.
+  /// The index at which the byte stands first; nil where it does not.
   func place(of byte: UInt8) -> Int? {
     guard let start = baseAddress, let found = unsafe memchr(start, Int32(byte), count) else { return nil }
     return unsafe UnsafeRawPointer(found) - start
   }
 
-  /// A byte below 0x20, or 0x7F.
+  /// Whether a byte is below 0x20, or 0x7F.
   var holdsControl: Bool {
     if count < 8 { return unsafe contains { $0 < 0x20 || $0 == 0x7F } }
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,14 +1,14 @@
 /// How well a channel's publications are kept.
 public enum Durability: String, Sendable, CaseIterable {
-  /// In the broker's memory only. Gone, with its epoch, when the broker ends.
+  /// Publications are in the broker's memory only, and gone, with the epoch, when the broker ends.
   case memory
-  /// Delivered and acknowledged at once, on disk within 10 ms.
+  /// Publications are delivered and acknowledged at once, and on disk within 10 ms.
   case relaxed
-  /// Delivered and acknowledged only after the group commit: acknowledged means on disk.
+  /// Publications are delivered and acknowledged only after the group commit: acknowledged means on disk.
   case durable
 }
 
-/// What `data` may hold.
+/// What the `data` of a channel's publications may hold.
 public enum DataFormat: String, Sendable, CaseIterable {
   /// Any JSON value; anything else is refused with error 107.
   case json
@@ -26,11 +26,11 @@ public enum ChannelKind: String, Sendable, CaseIterable {
 
 /// How well a map channel's entries are kept.
 public enum MapMode: String, Sendable, CaseIterable {
-  /// In memory, without a stream: who was away reads the whole map again.
+  /// Entries are in memory, without a stream: a client that was away reads the whole map again.
   case ephemeral
-  /// In memory, with a stream of changes from which subscribers recover.
+  /// Entries are in memory, with a stream of changes from which subscribers recover.
   case recoverable
-  /// The same on disk: acknowledged means that it survives the broker.
+  /// Entries and stream are on disk: acknowledged means that a change survives the broker.
   case persistent
 }
 
@@ -45,7 +45,7 @@ public enum MapOrder: String, Sendable, CaseIterable {
 
 /// Where the score of an entry comes from that a client writes.
 public enum MapScore: String, Sendable, CaseIterable {
-  /// From the client.
+  /// The client gives the score.
   case client
   /// The time at which the key was first written, in milliseconds since 1970.
   case created
@@ -53,8 +53,8 @@ public enum MapScore: String, Sendable, CaseIterable {
   case updated
 }
 
-/// The name of an app, in place: the options of channels are copied for each publish, and a string would have its
-/// references counted each time.
+/// The name of an app, stored in place: the options of channels are copied for each publish, and a string would have
+/// its references counted each time.
 public struct AppName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
   private let bytes: UInt64
 
@@ -86,9 +86,9 @@ public struct ChannelOptions: Sendable, Equatable {
   public var historySize = 0
   /// How long a publication is kept, in milliseconds; 0 keeps none.
   public var historyTTLMilliseconds: Int64 = 0
-  /// Every subscriber recovers, asked or not.
+  /// Every subscriber recovers, whether it asked for that or not.
   public var forceRecovery = false
-  /// Every subscriber is told its position and of a lost one, asked or not.
+  /// Every subscriber is told its position, and when it has lost it, whether it asked for that or not.
   public var forcePositioning = false
   public var allowSubscribeForClient = false
   public var allowSubscribeForAnonymous = false
@@ -104,11 +104,11 @@ public struct ChannelOptions: Sendable, Equatable {
   public var allowUserLimitedChannels = false
   public var durability = Durability.memory
   public var dataFormat = DataFormat.json
-  /// Of publications. Only ``Lane/publications`` goes with history and positions: what is left out in the others
-  /// would look like loss.
+  /// The lane of the channel's publications. Only ``Lane/publications`` goes with history and positions: publications
+  /// that are left out in the others would look like loss.
   public var lane = Lane.publications
-  /// Of what one client publishes sooner than this after its last publication, the last is published when the interval
-  /// is over, and the others are left out; 0: nothing is.
+  /// Milliseconds after a client's publication in which its further ones wait: the last of them is published when the
+  /// interval is over, and the others are left out; 0: none waits.
   public var publishIntervalMilliseconds: Int64 = 0
   public var kind = ChannelKind.stream
   public var mapMode = MapMode.ephemeral
@@ -116,28 +116,28 @@ public struct ChannelOptions: Sendable, Equatable {
   public var mapScore = MapScore.client
   /// How long an entry stays that nobody writes again, in milliseconds; 0: until it is removed.
   public var mapTTLMilliseconds: Int64 = 0
-  /// Entries of a channel; a new key beyond it is refused.
+  /// Entries that a channel may have; a new key beyond them is refused.
   public var mapMaximumEntries = 1000
   /// A client writes the key of its own user id alone.
   public var mapKeyIsUser = false
   /// The author of a publication may replace and remove it.
   public var allowEditForAuthor = false
-  /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Who may
-  /// subscribe there, may subscribe here.
+  /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Whoever
+  /// may subscribe to that one may subscribe to this one.
   public var followsChannel = false
-  /// Bytes that one user may keep in the namespace's channels, on disk or in memory; 0: as many as come.
+  /// Bytes that one user may keep in the namespace's channels, on disk or in memory; 0: no limit.
   public var userQuotaBytes = 0
-  /// Publications in histories, and entries of maps, that one user may keep there; 0: as many as come.
+  /// Publications in histories, and entries of maps, that one user may keep in the namespace's channels; 0: no limit.
   public var userQuotaEntries = 0
   /// The app that alone writes to the channel and says who may see it; nil: none.
   public var app: AppName?
 
   public init() {}
 
-  /// Both limits must be set for anything to be kept.
+  /// Whether publications are kept: both limits must be set.
   public var keepsHistory: Bool { historySize > 0 && historyTTLMilliseconds > 0 }
 
-  /// What each user keeps is counted, and bounded.
+  /// Whether the amount that each user keeps is counted, and bounded.
   public var hasUserQuota: Bool { userQuotaBytes > 0 || userQuotaEntries > 0 }
 }
 
@@ -148,11 +148,12 @@ public struct NamespaceTable: Sendable, Equatable {
     var options: ChannelOptions
   }
 
-  /// In one object, so that whoever looks something up counts one reference and not each of them.
+  /// The tables in one object, so that a look-up counts one reference and not one for each of them.
   private final class Contents: Sendable, Equatable {
     let withoutNamespace: ChannelOptions
     let namespaces: [String: ChannelOptions]
-    /// Those of a table that is small enough to be looked through: quicker than to make a string and hash it.
+    /// The namespaces of a table that is small enough to be looked through, which is quicker than to make a string and
+    /// hash it.
     let entries: [Entry]
     let apps: [String]
 
@@ -176,7 +177,7 @@ public struct NamespaceTable: Sendable, Equatable {
     contents = Contents(withoutNamespace, namespaces, apps: [])
   }
 
-  /// For channels whose name has no namespace.
+  /// The options of channels whose name has no namespace.
   public var withoutNamespace: ChannelOptions {
     get { contents.withoutNamespace }
     set { contents = Contents(newValue, namespaces, apps: apps) }
@@ -187,12 +188,12 @@ public struct NamespaceTable: Sendable, Equatable {
     set { contents = Contents(withoutNamespace, newValue, apps: apps) }
   }
 
-  /// Those in which what each user keeps is bounded; the empty name: channels without a namespace.
+  /// The namespaces in which the amount that each user keeps is bounded; the empty name: channels without a namespace.
   public var namespacesWithQuota: Set<String> {
     Set(namespaces.filter { $0.value.hasUserQuota }.keys).union(withoutNamespace.hasUserQuota ? [""] : [])
   }
 
-  /// Apps that have a namespace here, in order.
+  /// The apps that have a namespace here, in order of their names.
   public var apps: [String] { contents.apps }
 
   /// Adds the namespaces of an app.
@@ -201,7 +202,7 @@ public struct NamespaceTable: Sendable, Equatable {
       withoutNamespace, self.namespaces.merging(namespaces) { _, apps in apps }, apps: apps + [app])
   }
 
-  /// Nil where the channel's namespace is not configured: error 102 for whoever asked.
+  /// The rules of a channel; nil where its namespace is not configured, which is error 102 for whoever asked.
   public func options(for channel: ChannelName) -> ChannelOptions? {
     let contents = contents
     return unsafe channel.withNamespace { namespace in

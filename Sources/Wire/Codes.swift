@@ -5,7 +5,8 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
   public var code: UInt32
   public var message: String
   public var temporary: Bool
-  /// The app's limit that was reached, for the broker to count; it goes over no wire. Nil: none, or one of the server's.
+  /// The app's limit that was reached, for the broker to count; it goes over no wire. Nil: no limit was reached, or one
+  /// of the server itself.
   public private(set) var limit: AppLimit?
 
   public init(code: UInt32, message: String, temporary: Bool = false) {
@@ -30,7 +31,7 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
     return error
   }
 
-  /// As a client sees them: what is counted makes no difference.
+  /// Compares errors as a client sees them: the limit makes no difference.
   public static func == (a: ClientError, b: ClientError) -> Bool {
     a.code == b.code && a.temporary == b.temporary && a.message == b.message
   }
@@ -50,7 +51,7 @@ public struct ClientError: Error, Sendable, Equatable, CustomStringConvertible {
   public static let unrecoverablePosition = ClientError(code: 112, message: "unrecoverable position")
   public static let concurrentPagination = ClientError(code: 113, message: "concurrent pagination", temporary: true)
 
-  // Ours alone (docs/PROTOCOL.md): above the numbers that the protocol reserves for itself.
+  // Codes of Fanfare alone (docs/PROTOCOL.md): above the numbers that the protocol reserves for itself.
   /// The same idempotency key came with another body.
   public static let idempotencyConflict = ClientError(
     code: 400, message: "this idempotency_key was used with other data; use a new key for a new publication")
@@ -66,7 +67,8 @@ public struct DisconnectCode: Sendable, Hashable {
     self.reason = reason
   }
 
-  /// Below 3500, 4000–4499 and from 5000 the client reconnects; the rest is final (protocol facts, "Codes").
+  /// Whether the client reconnects: it does below 3500, from 4000 to 4499 and from 5000; other codes are final
+  /// (protocol facts, "Codes").
   public var clientReconnects: Bool { code < 3500 || (4000...4499).contains(code) || code >= 5000 }
 
   public static let normal = DisconnectCode(code: 3000, reason: "connection closed")

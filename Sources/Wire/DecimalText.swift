@@ -1,16 +1,16 @@
-/// A decimal number where it stands, compared digit by digit: however long it is, nothing is rounded.
+/// A decimal number in the memory of its text, compared digit by digit: however long it is, nothing is rounded.
 ///
 ///     sign? digits ( "." digits )?
 @safe struct DecimalText {
   private let isNegative: Bool
-  /// Without leading zeros.
+  /// The digits before the point, without leading zeros.
   private let whole: UnsafeRawBufferPointer
-  /// Without trailing zeros.
+  /// The digits after the point, without trailing zeros.
   private let fraction: UnsafeRawBufferPointer
 
   /// Nil where the text is no decimal number.
   ///
-  /// - Parameter text: has to outlive this.
+  /// - Parameter text: has to outlive the number.
   init?(_ text: UnsafeRawBufferPointer) {
     var start = 0
     let sign = unsafe text.first
@@ -28,7 +28,7 @@
     while start < point, unsafe text[start] == UInt8(ascii: "0") { start += 1 }
     unsafe whole = UnsafeRawBufferPointer(rebasing: text[start..<point])
     unsafe fraction = UnsafeRawBufferPointer(rebasing: text[min(point + 1, end)..<end])
-    // There is one zero.
+    // `-0` is the same as `0`.
     isNegative = unsafe sign == UInt8(ascii: "-") && !(whole.isEmpty && fraction.isEmpty)
   }
 
@@ -37,7 +37,7 @@
     return text.withUTF8 { unsafe DecimalText(UnsafeRawBufferPointer($0)) != nil }
   }
 
-  /// Below zero where this is the smaller number, zero where both are the same.
+  /// Below zero where this number is the smaller one, zero where both are the same.
   func compared(to other: DecimalText) -> Int {
     if isNegative != other.isNegative { return isNegative ? -1 : 1 }
     let order = magnitudeCompared(to: other)

@@ -1,17 +1,19 @@
-/// What a publication said before it was changed, for those from whom the change is kept.
+/// What a publication said before it was changed, for the users from whom the change is hidden.
 ///
-/// An app's publication is changed where it stands. Somebody whom a block stands before goes on reading what they knew, and
-/// its author reads what it became: if either read otherwise, one of them would learn of the block. So both stand at the
-/// one offset, the publication as it is now and, in a tag that no client sees, what it was and for whom.
+/// An app's publication is changed in place, at its offset. A user who is blocked goes on reading the version that they
+/// knew, and its author reads what it became: if either read otherwise, one of them would learn of the block. So both
+/// versions stand at the one offset: the publication as it is now and, in a tag that no client sees, what it was and
+/// for whom.
 ///
 ///     tag = (users newline edited newline data newline)*      users = (user tab)*
 public struct FormerVersions: Sendable, Equatable {
   public static let tag = "former"
-  /// Whoever would need more is shown the last of them, which they knew once.
+  /// Former versions that a publication keeps. A user who would need one more is shown the last of them.
   static let limit = 8
 
   struct Version: Sendable, Equatable {
-    /// Compared byte for byte. None holds a control character, and no version is without users.
+    /// The users who see this version, compared byte for byte. None holds a control character, and no version is
+    /// without users.
     var users: [String]
     /// The tag `edited` as it was; empty: there was none.
     var edited: String
@@ -22,7 +24,7 @@ public struct FormerVersions: Sendable, Equatable {
 
   public init() {}
 
-  /// - Parameter text: of the tag. What this type did not write is nothing.
+  /// - Parameter text: the tag's value. A text that this type did not write counts as none.
   public init(_ text: String?) {
     guard let text else { return }
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -34,21 +36,21 @@ public struct FormerVersions: Sendable, Equatable {
     }
   }
 
-  /// Of the tag; nil: it needs none.
+  /// The tag's value; nil: the publication needs no tag.
   public var text: String? {
     if versions.isEmpty { return nil }
     var bytes: [UInt8] = []
     for version in versions {
       for user in version.users { bytes += Array(user.utf8) + [UInt8(ascii: "\t")] }
       bytes += [UInt8(ascii: "\n")] + Array(version.edited.utf8) + [UInt8(ascii: "\n")]
-      // In JSON a line break stands between values alone, where a space means the same.
+      // In JSON a line break can only stand between tokens, where a space means the same.
       bytes += version.data.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } + [UInt8(ascii: "\n")]
     }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The publication is about to be changed, and the change is kept from these users alone: whoever knows an older version
-  /// goes on with that, the others with this one.
+  /// Keeps a publication as it is, because it is about to be changed and the change is hidden from these users: those
+  /// who see an older version already go on with that, the others with this one.
   public mutating func keep(_ publication: Publication, for users: [String]) {
     let known = versions.flatMap(\.users)
     for index in versions.indices {
@@ -61,7 +63,7 @@ public struct FormerVersions: Sendable, Equatable {
     versions.append(Version(users: others, edited: publication.tags["edited"] ?? "", data: publication.data))
   }
 
-  /// These users see other data, of something that was never changed: an entry of a map.
+  /// Keeps other data for one user of something that was never changed: an entry of a map.
   public mutating func keep(_ data: [UInt8], for user: String) {
     versions.append(Version(users: [user], edited: "", data: data))
   }
@@ -72,7 +74,7 @@ public struct FormerVersions: Sendable, Equatable {
 }
 
 extension Publication {
-  /// As a user reads it: what it is now, or what it was before changes that are kept from them.
+  /// The publication as a user reads it: as it is now, or as it was before changes that are hidden from them.
   public func shown(to user: String) -> Publication {
     guard let text = tags[FormerVersions.tag] else { return self }
     var shown = self
@@ -80,12 +82,12 @@ extension Publication {
     guard let version = FormerVersions(text).version(for: user) else { return shown }
     shown.data = version.data
     shown.tags["edited"] = version.edited.isEmpty ? nil : version.edited
-    // Not what they read is hidden from them, but what it became.
+    // `hidden` names who may not read what the publication became: it does not hold for the version that is shown.
     if shown.tags["hidden"] != nil { shown.tags["hidden"] = "" }
     return shown
   }
 
-  /// It and all that it was for somebody.
+  /// The publication as it is now, and each former version that somebody still reads.
   public var versions: [Publication] {
     guard let text = tags[FormerVersions.tag] else { return [self] }
     return [self]

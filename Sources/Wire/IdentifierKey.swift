@@ -1,4 +1,5 @@
-/// A peer's identifier as a key: equal where the bytes are, unlike `String` (see ``ChannelName``).
+/// A peer's identifier as a key of a dictionary: two are equal where their bytes are, unlike `String` (see
+/// ``ChannelName``).
 public struct IdentifierKey: Sendable, Hashable {
   public let string: String
 

@@ -4,14 +4,14 @@
 /// way through the broker.
 public final class KeyChange: Sendable, Equatable {
   public let key: String
-  /// The key is gone: `data` says nothing.
+  /// The key is removed: the publication's `data` means nothing.
   public let removed: Bool
   /// Where the key stands in a channel that is ordered by score.
   public let score: Int64
-  /// When the key goes by itself, in milliseconds since 1970; `Int64.max`: never.
+  /// When the key ends by itself, in milliseconds since 1970; `Int64.max`: never.
   public let expires: Int64
-  /// What the log keeps in place of the publication's data, where what subscribers see may stand in no file. It goes no
-  /// further than to the log, and makes no two changes different.
+  /// What the log keeps in place of the publication's data, where the data that subscribers see may stand in no file.
+  /// It goes no further than to the log, and equality leaves it out.
   public let kept: [UInt8]?
 
   public init(key: String, removed: Bool = false, score: Int64 = 0, expires: Int64 = .max, kept: [UInt8]? = nil) {

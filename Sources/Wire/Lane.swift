@@ -1,4 +1,5 @@
-/// In which order what waits for one reader goes out, and what may be left out for a reader that lags.
+/// The lane in which a channel's publications wait for a reader: it says in which order they go out, and whether any
+/// may be left out for a reader that lags.
 ///
 /// A lane matters only while something waits: to a reader that keeps up everything goes at once, in the order in which
 /// it was published. Without lanes, a phone that comes out of a tunnel would be shown a minute of "is typing" before
@@ -11,16 +12,16 @@ public enum Lane: UInt8, CaseIterable, Sendable {
   /// Nothing is dropped for a reader that keeps up within its queue limit (`client.queue_bytes`). A reader that does
   /// not is disconnected with 3008, and recovers where the namespace keeps history.
   case publications
-  /// For delivered, read, position on a map: a reader that lags is kept only the newest of each key, bounded in
-  /// bytes; beyond the bound the oldest is dropped. It is not disconnected for it.
+  /// For delivered, read, position on a map: for a reader that lags only the newest publication of each key is kept,
+  /// bounded in bytes; beyond the bound the oldest is dropped. The reader is not disconnected for it.
   case receipts
-  /// As ``receipts``, and behind them: for what is worth nothing a second later.
+  /// As ``receipts``, and behind them: for publications that are worth nothing a second later.
   case typing
 
-  /// Where joins and leaves travel.
+  /// The lane in which joins and leaves travel.
   public static let lowest = Lane.typing
 
-  /// As the configuration writes it.
+  /// The lane's name in the configuration.
   public var name: String {
     switch self {
     case .publications: "publications"
@@ -35,11 +36,11 @@ public enum Lane: UInt8, CaseIterable, Sendable {
     self = lane
   }
 
-  /// Whether a reader that lags is kept only the newest of each key.
+  /// Whether only the newest publication of each key is kept for a reader that lags.
   public var isConflated: Bool { self != .publications }
 }
 
 extension Lane: Comparable {
-  /// The lesser goes out first.
+  /// The lesser lane goes out first.
   public static func < (a: Lane, b: Lane) -> Bool { a.rawValue < b.rawValue }
 }

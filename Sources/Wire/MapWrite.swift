@@ -1,14 +1,14 @@
-/// What somebody wants to do to one key of a map channel.
+/// What a publish wants to do to one key of a map channel.
 ///
-/// A class, so that publishes on stream channels, which have none, stay small.
+/// A class, so that publishes on stream channels, which want nothing of the kind, stay small.
 public final class MapWrite: Sendable, Equatable {
-  /// Longest key, in bytes of UTF-8.
+  /// Bytes of UTF-8 of the longest key.
   public static let maximumKeyBytes = 255
 
   public let key: String
-  /// The key is to go; there need be no data then.
+  /// The key is to be removed; there need be no data then.
   public let removed: Bool
-  /// Nil where the client names none.
+  /// The score for the entry; nil where the client names none.
   public let score: Int64?
 
   public init(key: String, removed: Bool = false, score: Int64? = nil) {
@@ -25,9 +25,9 @@ public final class MapWrite: Sendable, Equatable {
 /// How much of a map channel a subscriber wants to read now. Source: protocol facts, "Map subscriptions".
 public struct MapRead: Sendable, Equatable {
   public enum Phase: UInt8, Sendable {
-    /// Changes since a position; live when they are few enough.
+    /// Reads changes since a position; the subscription is live when they are few enough.
     case stream = 1
-    /// The entries, a page at a time; live where one page holds them all.
+    /// Reads the entries, a page at a time; the subscription is live where one page holds them all.
     case state = 2
   }
 
@@ -36,7 +36,7 @@ public struct MapRead: Sendable, Equatable {
   public var cursor: String
   /// Entries or changes in a page; 0: as many as the broker allows.
   public var limit: UInt32
-  /// Turns the namespace's order around.
+  /// The page is in the reverse of the namespace's order.
   public var isReversed: Bool
 
   public init(phase: Phase, cursor: String = "", limit: UInt32 = 0, isReversed: Bool = false) {
@@ -47,10 +47,11 @@ public struct MapRead: Sendable, Equatable {
   }
 }
 
-/// A part of a map channel, for somebody who is not subscribed yet.
+/// A part of a map channel, for a client that is not subscribed yet.
 public struct MapPage: Sendable, Equatable {
   public var phase: MapRead.Phase
-  /// Where changes are to be read from after the last page of entries; in the stream, where this page ends.
+  /// The position from which changes are to be read after the last page of entries; in the stream, where this page
+  /// ends.
   public var position: StreamPosition
   public var entries: [Publication]
   public var changes: [Publication]

@@ -1,17 +1,18 @@
 /// Full-text search over some channels.
 public struct MessageSearch: Sendable, Equatable {
-  /// Those that the caller may read.
+  /// The channels to search, all of which the caller may read.
   public var channels: [ChannelName]
-  /// Words, each of which must be there, the last as a prefix. Nothing in it has a meaning beyond that.
+  /// The words of the search: a message must have each of them, the last as a prefix. No character has a meaning beyond
+  /// that.
   public var text: String
-  /// Only what this user published, byte for byte; nil: anybody's.
+  /// Finds only what this user published, whose id is compared byte for byte; nil: what anybody published.
   public var publisher: String?
-  /// Only what passes it may be found.
+  /// The filter that publications must pass to be found; nil: everything passes.
   public var audience: TagFilter?
   /// Finds each publication as this user reads it (``FormerVersions``); nil: as it is.
   public var reader: String?
   public var limit: Int
-  /// Who searches, as the broker knows it: nobody gets more than a share of the searches that wait. Empty: nobody's share.
+  /// The user who searches, who gets no more than a share of the searches that wait. Empty: counts in nobody's share.
   public var user: String
 
   public init(

@@ -1,11 +1,11 @@
 /// One message on a channel, as the broker ordered it.
 ///
-/// A value whose copies share what they hold until one of them is changed: on its way from the log to many readers it is
-/// handed on often and changed hardly ever.
+/// A value whose copies share their contents until one of them is changed: on its way from the log to many readers a
+/// publication is handed on often and changed hardly ever.
 public struct Publication: Sendable, Equatable {
   private var fields: Fields
 
-  /// Changed only while nobody else holds it.
+  /// Unchecked: changed only while no other copy refers to it.
   private final class Fields: @unchecked Sendable {
     var offset: UInt64
     var time: Int64
@@ -39,7 +39,7 @@ public struct Publication: Sendable, Equatable {
     if !isKnownUniquelyReferenced(&fields) { fields = fields.copy() }
   }
 
-  /// Contiguous within an epoch, from 1.
+  /// The publication's number in its channel: contiguous within an epoch, from 1.
   public var offset: UInt64 {
     get { fields.offset }
     set {
@@ -48,7 +48,7 @@ public struct Publication: Sendable, Equatable {
     }
   }
 
-  /// When the broker accepted it, in milliseconds since 1970.
+  /// When the broker accepted the publication, in milliseconds since 1970.
   public var time: Int64 {
     get { fields.time }
     set {
@@ -66,7 +66,7 @@ public struct Publication: Sendable, Equatable {
     }
   }
 
-  /// Who published: set for clients, nil for the server API and services.
+  /// The client that published; nil for the server API and services.
   public var info: ClientInfo? {
     get { fields.info }
     set {
@@ -83,7 +83,7 @@ public struct Publication: Sendable, Equatable {
     }
   }
 
-  /// Set on map channels alone.
+  /// What the publication does to a key; set on map channels alone.
   public var change: KeyChange? {
     get { fields.change }
     set {
@@ -100,8 +100,8 @@ public struct Publication: Sendable, Equatable {
 }
 
 extension Publication {
-  /// Tags by which apps say who may see a publication. Clients never see them: they would tell somebody who was blocked
-  /// that this is so.
+  /// Tags by which apps say who may see a publication. Clients never see these tags, which would tell somebody who is
+  /// blocked that this is so.
   public static let audienceTags = ["only", "hidden"]
 
   public var withoutAudienceTags: Publication {
@@ -115,7 +115,7 @@ extension Publication {
 
 /// Who stands behind a connection, as presence, joins, leaves and publications show it to others.
 ///
-/// A value whose copies share what they hold: every publication of a connection carries it.
+/// A value whose copies share their contents, because every publication of a connection carries one.
 public struct ClientInfo: Sendable, Equatable {
   private let fields: Fields
 
@@ -139,7 +139,7 @@ public struct ClientInfo: Sendable, Equatable {
 
   /// The token's `sub`; empty for an anonymous connection.
   public var user: String { fields.user }
-  /// Identifier of the connection, unique over all gateways.
+  /// The identifier of the connection, unique over all gateways.
   public var client: String { fields.client }
   /// The connection token's `info`, raw JSON; nil where it has none.
   public var connectionInfo: [UInt8]? { fields.connectionInfo }

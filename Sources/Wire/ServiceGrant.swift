@@ -1,10 +1,10 @@
 /// Names of channels or methods that a grant speaks of: one, or all that begin alike.
 public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
-  /// Without the `*`.
+  /// The pattern without its `*`.
   public let text: String
   public let isPrefix: Bool
 
-  /// `news` is that name alone, `chat:*` all that begin with `chat:`, `*` all.
+  /// Reads a pattern: `news` is that name alone, `chat:*` all names that begin with `chat:`, `*` all names.
   public init(_ pattern: String) {
     isPrefix = pattern.hasSuffix("*")
     text = isPrefix ? String(pattern.dropLast()) : pattern
@@ -12,7 +12,7 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { isPrefix ? text + "*" : text }
 
-  /// An app's channels are meant by patterns alone that name the app.
+  /// Whether the pattern names an app: only such patterns mean the app's channels.
   var namesApp: Bool { AppChannels.contains(text) }
 
   func matches(_ name: String) -> Bool {
@@ -22,7 +22,7 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
 
 /// Channels of the built-in apps, by their names alone: private chats, sealed pictures.
 public enum AppChannels {
-  /// How their names begin. Apps have these prefixes to themselves, switched on or not.
+  /// The beginnings of the apps' channel names. They are reserved for the apps, switched on or not.
   public static let prefixes = ["clique.", "state.", "$clique.", "$state."]
 
   public static func contains(_ name: String) -> Bool {
@@ -34,17 +34,17 @@ public enum AppChannels {
 ///
 /// `*` never means the apps' channels: a grant has to name them (`clique.*`).
 public struct ServiceGrant: Sendable, Equatable {
-  /// Write: publish, edit, delete, set and remove a map's keys, remove a history.
+  /// Channels to write to: publish, edit, delete, set and remove a map's keys, remove a history.
   public var publish: [NamePattern] = []
-  /// Ask: history, presence, a map's entries, which channels there are.
+  /// Channels to ask about: history, presence, a map's entries, which channels there are.
   public var read: [NamePattern] = []
-  /// Listen.
+  /// Channels to listen to.
   public var tap: [NamePattern] = []
-  /// Methods of apps, in any user's name.
+  /// Methods of apps to call, in any user's name.
   public var call: [NamePattern] = []
   public var mayDisconnect = false
   public var mayRevoke = false
-  /// Whoever reaches the endpoint is trusted with everything: an `ipc://` file in a folder that nobody else can enter.
+  /// Whoever reaches the endpoint may do everything: it is an `ipc://` file in a folder that nobody else can enter.
   public let isEverything: Bool
 
   public init() { isEverything = false }
@@ -53,7 +53,7 @@ public struct ServiceGrant: Sendable, Equatable {
 
   public static let everything = ServiceGrant(everything: true)
 
-  /// Of an endpoint that every process on the machine reaches, where the operator wants it so.
+  /// The grant for an endpoint that every process on the machine reaches, where the operator wants that.
   public static let everyoneOnThisMachine: ServiceGrant = {
     var grant = ServiceGrant()
     let all = [NamePattern("*")]
@@ -62,7 +62,7 @@ public struct ServiceGrant: Sendable, Equatable {
     return grant
   }()
 
-  /// Nil where the request is allowed; else what the grant would have to say.
+  /// The grant that a request would need, as the configuration writes it; nil where the request is allowed.
   public func refusal(of request: BrokerRequest) -> String? {
     if isEverything { return nil }
     switch request {
@@ -72,7 +72,7 @@ public struct ServiceGrant: Sendable, Equatable {
     case .history(let history): return missing(history.channel, read, "read")
     case .presence(let channel, _, _), .presenceStats(let channel, _): return missing(channel, read, "read")
     case .readMap(let map): return missing(map.channel, read, "read")
-    // What it may not read is left out of the answer.
+    // Channels that the service may not read are left out of the answer.
     case .channels: return read.isEmpty ? "read=*" : nil
     case .call(let call):
       let method = call.command.method
@@ -95,13 +95,14 @@ public struct ServiceGrant: Sendable, Equatable {
   }
 }
 
-/// Which topics a service that taps is given.
+/// The topics of the tap that a service is given.
 extension ServiceGrant {
-  /// What a subscription to all topics that begin with `prefix` is made into: the same where all of them are allowed,
-  /// or as many as it takes to leave the apps' channels out. Nil where not all of the others are allowed.
+  /// The prefixes that take the place of a subscription to all topics that begin with `prefix`: that prefix where all
+  /// of them are allowed, or as many as it takes to leave the apps' channels out. Nil where not all of the others are
+  /// allowed.
   ///
-  /// XPUB knows prefixes only. All that begins with a prefix but not with another is told in prefixes, too: for each
-  /// byte on the way to the other, all the bytes that lead elsewhere.
+  /// XPUB knows prefixes only. Topics that begin with one prefix but not with another are written as prefixes, too: for
+  /// each byte on the way to the other, all the bytes that lead elsewhere.
   public func topics(beginningWith prefix: [UInt8]) -> [[UInt8]]? {
     if isEverything { return [prefix] }
     let covering = tap.filter { $0.covers(prefix) }
@@ -114,9 +115,9 @@ extension ServiceGrant {
     return Self.topics(beginningWith: prefix, butNotWith: within) + granted
   }
 
-  /// Whether the end of a subscription can be passed on. One that was made into several, or that is one of those, stays
-  /// until the service goes: other topics of the same service may rest on it, and its own socket passes over what it does
-  /// not want any more.
+  /// Whether the end of a subscription can be passed on. A subscription that was made into several prefixes, or that is
+  /// one of those, stays until the service goes: other topics of the same service may rest on it, and the service's own
+  /// socket passes over messages that it does not want any more.
   public func mayRelease(_ prefix: [UInt8]) -> Bool {
     if isEverything { return true }
     if tap.contains(where: { $0.namesApp && $0.topic == prefix }) { return false }
@@ -135,7 +136,7 @@ extension ServiceGrant {
 }
 
 extension NamePattern {
-  /// How the topics begin that it means.
+  /// The beginning of the topics that the pattern means.
   fileprivate var topic: [UInt8] { Array(text.utf8) + (isPrefix ? [] : [ChannelName.topicTerminator]) }
 
   fileprivate func covers(_ prefix: [UInt8]) -> Bool { prefix.starts(with: topic) }

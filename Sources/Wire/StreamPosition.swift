@@ -4,9 +4,9 @@
 /// for "everything after 41" would be given a different 42. So every offset goes with the epoch in which it was given
 /// out, and an epoch changes whenever the broker cannot prove that it still holds what it had handed out.
 public struct StreamPosition: Sendable, Hashable {
-  /// Compared byte by byte by the broker; opaque to everybody else.
+  /// The epoch, which the broker compares byte by byte; opaque to everybody else.
   public var epoch: String
-  /// Offset of the last publication, counted from 1; 0 where nothing was published in this epoch.
+  /// The offset of the last publication, counted from 1; 0 where nothing was published in this epoch.
   public var offset: UInt64
 
   public init(epoch: String, offset: UInt64) {

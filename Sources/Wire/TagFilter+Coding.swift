@@ -49,7 +49,8 @@ extension TagFilter: ByteEncodable {
 }
 
 extension ByteReader {
-  /// Deepest nesting: a client's deepest filter, each of its levels turned about, within what the server adds.
+  /// Deepest nesting on the link: a client's deepest filter, with a negation around each of its levels, within the
+  /// filters that the server adds.
   private static var maximumFilterDepth: Int { 2 * TagFilter.maximumDepth + 8 }
 
   mutating func readFilter() throws(MalformedMessage) -> TagFilter { try readFilter(depth: 1) }

@@ -1,14 +1,14 @@
 extension TagFilter {
-  /// The tag that is the publisher's user id, whatever was written under that name. Missing where nobody is known: the
-  /// server published, or somebody anonymous.
+  /// The tag that is the publisher's user id, whatever was written under that name. Missing where the publisher has
+  /// none: the server published, or an anonymous client.
   public static let userTag = "user"
-  /// The tag that is a map channel's key. On other channels an ordinary tag.
+  /// The tag that is a map channel's key; on other channels it is an ordinary tag.
   public static let keyTag = "key"
 
-  /// Allocates nothing.
+  /// Whether a publication passes the filter. Allocates nothing.
   public func matches(_ publication: Publication) -> Bool { matches(tags: PublicationTags(publication: publication)) }
 
-  /// Of a join or a leave, or somebody who is present: nothing but `user` is known.
+  /// Whether a client that joined, left or is present passes the filter: of it only the tag `user` is known.
   public func matches(member: ClientInfo) -> Bool { matches(tags: MemberTags(member: member)) }
 
   private func matches(tags: some TagSource) -> Bool {
@@ -39,7 +39,7 @@ extension TagFilter {
 }
 
 extension TagFilter.NumberComparison {
-  /// - Parameter order: below zero where the tag is the smaller number, zero where both are the same.
+  /// - Parameter order: below zero where the tag is the smaller number, zero where both are the same (``DecimalText``).
   fileprivate func holds(_ order: Int) -> Bool {
     switch self {
     case .greater: order > 0
@@ -50,7 +50,7 @@ extension TagFilter.NumberComparison {
   }
 }
 
-/// What a filter looks its tags up in.
+/// Something in which a filter looks its tags up.
 private protocol TagSource {
   func value(of key: String) -> String?
 }
@@ -64,7 +64,7 @@ private struct PublicationTags: TagSource {
       return user
     }
     if let change = publication.change, key.hasSameBytes(as: TagFilter.keyTag) { return change.key }
-    // The dictionary takes an "é" for the same however it is composed.
+    // The dictionary takes two spellings of "é" for the same key, so the bytes are compared too.
     guard let index = publication.tags.index(forKey: key), publication.tags[index].key.hasSameBytes(as: key) else {
       return nil
     }
@@ -81,7 +81,7 @@ private struct MemberTags: TagSource {
 }
 
 extension TagSource {
-  /// False where the tag is missing.
+  /// Whether `holds` says so of the bytes of a tag and of a value; false where the tag is missing.
   @inline(__always)
   fileprivate func compare(
     _ key: String, _ value: String, _ holds: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

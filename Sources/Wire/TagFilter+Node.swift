@@ -2,7 +2,7 @@
 ///
 /// Source: the client protocol's `FilterNode`.
 struct FilterNode: Equatable {
-  /// Empty for a comparison; else how the nodes below are joined.
+  /// How the nodes below are joined; empty: the node is a comparison.
   var op = ""
   var key = ""
   var cmp = ""
@@ -16,16 +16,17 @@ extension TagFilter {
   public static let maximumDepth = 16
   /// Most nodes of a client's filter.
   public static let maximumNodes = 100
-  /// Most values in all lists of a client's filter: each publication is held against every one.
+  /// Most values in all lists of a client's filter: each publication is compared with every one.
   public static let maximumValues = 1_000
 
   /// Longest key and longest value of a client's filter, in bytes of UTF-8.
   public static let maximumTextBytes = 1_024
-  /// Bytes of UTF-8 of all keys and values of a client's filter together: it is kept for as long as the subscription, and
-  /// each publication is held against it.
+  /// Bytes of UTF-8 of all keys and values of a client's filter together: the filter is kept for as long as the
+  /// subscription, and each publication is compared with it.
   public static let maximumBytes = 16_384
 
-  /// Longest text that is looked for anywhere in a tag, in bytes of UTF-8: the search takes the product of both lengths.
+  /// Longest text that is looked for anywhere in a tag, in bytes of UTF-8: the search takes as long as the product of
+  /// both lengths.
   public static let maximumContained = 256
 
   /// - Throws: error 107, with a sentence that says what to change.

@@ -15,10 +15,10 @@ public indirect enum TagFilter: Sendable {
   case hasPrefix(key: String, String)
   case hasSuffix(key: String, String)
   case contains(key: String, String)
-  /// True only where both are decimal numbers.
+  /// Compares a tag with a number; true only where both are decimal numbers.
   case number(key: String, NumberComparison, String)
 
-  /// Whether it looks at one of the tags.
+  /// Whether the filter looks at one of the tags.
   public func mentions(_ tags: [String]) -> Bool {
     switch self {
     case .all(let filters), .any(let filters): filters.contains { $0.mentions(tags) }
@@ -29,7 +29,7 @@ public indirect enum TagFilter: Sendable {
     }
   }
 
-  /// How many conditions a publication is held against, each value of a list counted as one.
+  /// How many conditions a publication is compared with, each value of a list counted as one.
   public var conditionCount: Int {
     switch self {
     case .all(let filters), .any(let filters): filters.reduce(1) { $0 + $1.conditionCount }
@@ -48,8 +48,8 @@ public indirect enum TagFilter: Sendable {
 }
 
 extension TagFilter: Hashable {
-  /// Looked for in tables at each subscribe and unsubscribe, with as many conditions as a client likes: nothing is
-  /// gathered for it, and two that differ are told apart where they first do.
+  /// Compares trees in place: filters are looked up in tables at each subscribe and unsubscribe, with as many
+  /// conditions as a client likes, so nothing is copied, and two that differ are told apart where they first do.
   public static func == (a: TagFilter, b: TagFilter) -> Bool {
     switch (a, b) {
     case (.all(let a), .all(let b)), (.any(let a), .any(let b)): a == b
@@ -94,7 +94,7 @@ extension TagFilter: Hashable {
     for filter in filters { filter.hash(into: &hasher) }
   }
 
-  /// With the lengths, so that nobody finds filters of one hash by moving the border between two texts.
+  /// Hashes the lengths too, so that nobody finds filters of one hash by moving the border between two texts.
   private static func hash(_ kind: Int, _ key: String, _ value: String, into hasher: inout Hasher) {
     hasher.combine(kind | key.utf8.count << 8 | value.utf8.count << 32)
     key.hashBytes(into: &hasher)
@@ -103,7 +103,7 @@ extension TagFilter: Hashable {
 }
 
 extension TagFilter {
-  /// What passes both; nil passes everything.
+  /// The filter that a publication passes where it passes both; nil passes everything.
   public static func both(_ a: TagFilter?, _ b: TagFilter?) -> TagFilter? {
     guard let a else { return b }
     guard let b else { return a }

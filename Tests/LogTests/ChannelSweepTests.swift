@@ -17,7 +17,7 @@ struct ChannelSweepTests {
     try subject.reader().connection.inDatabase { Int(try $0.integer("PRAGMA page_count") ?? 0) }
   }
 
-  /// Publishes once on each channel, waits for the disk, and lets go of them.
+  /// Publishes once on each channel, waits for the disk, and lets go of the channels.
   private func use(_ subject: SQLiteSubject, _ names: [ChannelName], time: Int64) throws {
     let before = subject.completions.all.count
     for name in names {
@@ -118,7 +118,7 @@ struct ChannelSweepTests {
     }
     subject.store.release(name)
     let id = try #require(try subject.reader().row(of: name)?.id)
-    // As if the writer had been asked, and had not come to it.
+    // The phase that the store is in when the writer was asked to delete the row, and has not done so.
     subject.store.upkeep.phase = .deleting([id])
     let position = try subject.store.open(name, durability: .durable).position
     #expect(position.offset == 0 && position.epoch != before.epoch)

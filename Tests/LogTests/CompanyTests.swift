@@ -42,7 +42,7 @@ private final class CompanyScene: Sendable {
       scene.add(1)
       #expect(scene.take() == 1)
     }
-    // All of a transaction came together: it is alone too.
+    // A transaction is one hand-over, so the writer waits for no company after it.
     #expect(scene.inbox.add(transaction: [scene.entry(transaction: 1), scene.entry(transaction: 1)]) == nil)
     #expect(scene.take() == 2)
     scene.add(1)

@@ -4,7 +4,7 @@ import Wire
 
 @testable import Log
 
-/// What is read crosses what is written, in orders that the store's threads allow and hardly ever take.
+/// Reads and writes of one channel cross, in orders that the store's threads allow and hardly ever take.
 @Suite("Reads that cross writes", .ownThread) struct CrossingTests {
   private let folder: TemporaryFolder
   private let subject: SQLiteSubject

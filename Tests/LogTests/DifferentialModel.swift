@@ -4,8 +4,8 @@ import Wire
 
 @testable import Log
 
-/// Does the same random operations to an SQLite store with little memory and to a memory store, and compares what is
-/// read. The seed gives the sequence.
+/// Does the same random operations to an SQLite store with little memory and to a memory store, and compares what reads
+/// of the two find. The seed gives the sequence.
 struct DifferentialModel {
   private static let names = ["a", "b", "c", "d", "e"]
   private static let sizes = [3, 40, 600, 5000, 300]

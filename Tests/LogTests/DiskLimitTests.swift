@@ -19,7 +19,7 @@ struct DiskLimitTests {
     return outcome
   }
 
-  /// Publishes until it is refused.
+  /// Publishes until the store refuses.
   private func fill(_ subject: SQLiteSubject, _ name: ChannelName, _ position: inout StreamPosition) throws -> LogError?
   {
     for count in 1...2000 {
@@ -31,7 +31,8 @@ struct DiskLimitTests {
     return nil
   }
 
-  /// A store with such limits, filled until it refuses for want of room, and where the channel stands then.
+  /// A store with the limits that `change` sets, filled until it refuses for want of room, and where the channel stands
+  /// then.
   private func filled(
     in folder: TemporaryFolder, _ change: (inout DiskLimits) -> Void
   ) throws -> (SQLiteSubject, ChannelName, StreamPosition) {

@@ -99,7 +99,7 @@ import Wire
   }
 }
 
-/// Knows what of a folder a power cut would leave.
+/// A folder that knows which of its bytes a power cut would leave.
 private final class ForgetfulFolder: FolderFiles, @unchecked Sendable {
   private let folder: SystemFolder
   private var synced: [String: [UInt8]] = [:]
@@ -117,7 +117,7 @@ private final class ForgetfulFolder: FolderFiles, @unchecked Sendable {
     synced[name] = bytes
   }
 
-  /// In a copy of the folder, the mark is as it was synced last; one that never was is empty.
+  /// Changes a copy of the folder into what a power cut leaves: the mark as it was synced last, or an empty one.
   func cutPower(in copy: String) throws {
     let bytes = synced[DataFolder.markName] ?? []
     try Data(bytes).write(to: URL(fileURLWithPath: copy + "/" + DataFolder.markName))

@@ -49,7 +49,8 @@ private let large = [UInt8](repeating: 7, count: 20_000)
     try held.letGo()
     try subject.completions.wait(for: 3)
     #expect(subject.completions.all.dropFirst().allSatisfy { refusal.matches($0.error) })
-    // Appended before the broker heard: its offset would leave a hole, now and after the disk healed.
+    // This entry was appended before the broker heard of the failures: its offset would leave a hole, now and after the
+    // disk healed.
     subject.append(name, epoch: epoch, offset: 4, durability: .durable, data: large)
     try subject.completions.wait(for: 4)
     #expect(subject.completions.all.last == LogCompletion(ticket: 4, error: .notContiguous))

@@ -23,7 +23,7 @@ final class HeldWriter {
     held.wait()
   }
 
-  /// A test that failed must not leave the writer held: closing the store waits for it.
+  /// A test that failed must not leave the writer held, because closing the store waits for the writer.
   deinit { release.signal() }
 
   func letGo() throws {
@@ -86,7 +86,7 @@ final class HeldWriter {
     }
     #expect(try subject.offsets(name).count == 50)
     try eventually { subject.store.bytesWaiting == 0 }
-    // One, unless the appends themselves took longer than what comes together may wait.
+    // One transaction, unless the appends themselves took longer than a relaxed entry may wait for others.
     let most = 1 + Int(elapsed / .milliseconds(300))
     #expect((1...most).contains(subject.store.writer.transactionCount.load(ordering: .relaxed)))
     #expect(subject.completions.all.isEmpty)

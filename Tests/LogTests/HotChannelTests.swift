@@ -6,9 +6,9 @@ import Wire
 @testable import Log
 
 @Suite(.ownThread) struct HotChannelTests {
-  /// A channel without history has no tail, and what was under way was not seen: it was let go, opened again from disk
-  /// with an old top, and refused everything until a restart. What the writer told of it then went to whoever had its
-  /// slot.
+  /// A channel without history has no tail, so its entries under way were not seen: the channel was let go, opened
+  /// again from disk with an old top, and refused everything until a restart. What the writer told of it then went to
+  /// the channel that had its slot.
   @Test("A channel with entries under way is not let go, though the broker is done with it")
   func entriesUnderWay() throws {
     let folder = try TemporaryFolder()

@@ -32,7 +32,7 @@ private final class JournalScene {
   var store: SQLiteStore { subject.store }
   var reader: ChannelReader { get throws { try subject.reader() } }
 
-  /// Publishes, and leaves it to the caller to step.
+  /// Publishes without a step of the writer, which the caller takes.
   func publish(
     _ name: String, _ text: String = "x", size: Int = 1000, edit: LogEdit? = nil, key: String? = nil
   ) throws {
@@ -55,7 +55,7 @@ private final class JournalScene {
 
   func commit() { store.step() }
 
-  /// Folds all of it.
+  /// Folds all of the journal.
   func fold() throws {
     #expect(store.writer.foldAll() == nil)
     #expect(try rows("journal") == 0)
@@ -66,14 +66,14 @@ private final class JournalScene {
     try reader.connection.inDatabase { Int(try $0.integer("SELECT count(*) FROM \(table)") ?? 0) }
   }
 
-  /// What a process that is killed now leaves, opened.
+  /// Opens the log as a process that is killed now leaves it.
   func killed() throws -> JournalScene {
     let image = try TemporaryFolder()
     try CrashImage.copy(folder.path, to: image.path)
     return try JournalScene(folder: image)
   }
 
-  /// All that a reader beside the store finds.
+  /// The texts of all publications that a reader beside the store finds.
   func texts(_ name: String) throws -> [String] {
     let found = try reader.row(of: channel(name))
     guard let row = found else { return [] }
@@ -95,7 +95,7 @@ private final class JournalScene {
     let names = (0..<300).map { "c\($0)" }
     for name in names { try scene.publish(name) }
     scene.commit()
-    // The first publication of a channel makes its row, and goes along.
+    // The first publication of a channel makes the channel's row, and goes into the tables with it.
     #expect(try scene.rows("publications") == 300 && scene.rows("journal") == 0)
     for name in names { try scene.publish(name, "y") }
     scene.commit()
@@ -168,7 +168,7 @@ private final class JournalScene {
       for name in ["a", "b", "c", "d"] { try scene.publish(name, "\(round)", size: name == "d" ? 2 : 10, key: name) }
       scene.commit()
     }
-    // One that is folded before the others, because it is edited.
+    // Channel b is folded before the others, because a publication of it is edited.
     try scene.publish("b", "e", edit: LogEdit(replacement: Publication(offset: 1, time: 1000, data: [0x45])))
     scene.commit()
     scene.store.writer.beginFold()
@@ -304,7 +304,7 @@ private final class JournalScene {
     }
     let id = try #require(try scene.reader.row(of: channel("a"))?.id)
     scene.store.release(try channel("a"))
-    // What the journal has of it keeps it.
+    // The channel's row stays because of its entries in the journal.
     scene.store.writer.look(ChannelSweep(now: 500_000, usedBefore: 500_000, after: 0, followers: []))
     #expect(
       scene.store.inbox.takeOutcomes().contains {
@@ -344,7 +344,7 @@ private final class JournalScene {
     }
   }
 
-  /// As the version before wrote it, killed with a WAL.
+  /// A data folder as the version before the journal wrote it, killed with a WAL.
   private static func makeFormer(_ folder: TemporaryFolder) throws {
     let former = try TemporaryFolder()
     let data = try DataFolder(former.path)

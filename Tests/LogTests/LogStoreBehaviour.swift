@@ -9,7 +9,7 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
   case memory
   case relaxed
   case durable
-  /// What is asked arrives late and in another order (``TroubledStore``).
+  /// A durable store whose answers come late and in another order (``TroubledStore``).
   case late
 
   var testDescription: String {
@@ -143,7 +143,7 @@ final class Subject {
     #expect(cost >= 2000)
     for reverse in [false, true] {
       for wanted in [1, 2, 7, 399] as [UInt64] {
-        // Exactly full is not beyond.
+        // The page ends with the publication that goes beyond the limit, and bytes equal to the limit do not.
         let found = try subject.read(name, reverse: reverse, bytes: Int(wanted) * cost - 1)
         let isAsWanted = found == (1...wanted).map { reverse ? 401 - $0 : $0 }
         #expect(isAsWanted, "\(found.count) instead of \(wanted)")
@@ -153,7 +153,7 @@ final class Subject {
       #expect(try subject.read(name, reverse: reverse, bytes: 400 * cost).count == 400)
       #expect(try subject.read(name, limit: 3, reverse: reverse, bytes: 400 * cost).count == 3)
     }
-    // From what SQLite holds into what is in memory.
+    // These pages begin among publications that only SQLite holds, and go on among those in memory, or the other way.
     #expect(try subject.read(name, since: 350, bytes: 20 * cost) == Array(351...371))
     #expect(try subject.read(name, since: 371, reverse: true, bytes: 5 * cost) == [370, 369, 368, 367, 366, 365])
   }
@@ -246,7 +246,7 @@ final class Subject {
     #expect(again.position == StreamPosition(epoch: first.position.epoch, offset: 4))
     #expect(again.idempotencyKeys.map(\.offset) == [1, 2, 3, 4])
     #expect(again.idempotencyKeys.first == IdempotencyRecord(key: "k1", offset: 1, digest: .max - 1, expires: 301_000))
-    // History size 0 dropped the first publication; its origin may be gone with it, the second's may not.
+    // History size 0 dropped the first publication; its origin may be gone with it, the origin of the second may not.
     #expect(again.recentOrigins[origins[1]] == 2)
   }
 

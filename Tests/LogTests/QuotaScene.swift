@@ -93,10 +93,10 @@ final class QuotaScene {
     }
   }
 
-  /// As the table has it, once the writer has done all that it was asked.
+  /// The accounts as the table `kept` has them, once the writer has done all that it was asked.
   func table() throws -> [QuotaAccount: KeptAmount] { try Self.accounts("SELECT * FROM kept", try #require(sqlite)) }
 
-  /// Worked out from the rows of publications and entries by SQL of its own.
+  /// The accounts as the rows of publications and entries make them, by SQL of this test's own.
   func rows() throws -> [QuotaAccount: KeptAmount] {
     let payers = """
       WITH rows (name, info, bytes, entries) AS (
@@ -110,7 +110,8 @@ final class QuotaScene {
           149 + length(data) + coalesce(length(info), 0) + coalesce(length(tags), 0) + length(CAST(key AS BLOB)), 1
         FROM entries JOIN channels ON id = channel_id)
       """
-    // Names of tests have one letter in each user's id: `diary:#a`, and in `info` it stands behind four bytes of length.
+    // Names of tests have one letter in each user's id: `diary:#a`, and in `info` it stands behind four bytes of
+    // length.
     return try Self.accounts(
       payers + """
         SELECT substr(name, 1, instr(name, ':') - 1) AS namespace,

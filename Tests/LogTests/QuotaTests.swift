@@ -107,7 +107,7 @@ struct QuotaTests {
     sqlite.store.step()
     #expect(try scene.kept("club", "a") == KeptAmount(bytes: 441, entries: 3))
     #expect(try scene.table() == [account: KeptAmount(bytes: 441, entries: 3)])
-    // The disk refuses: nothing was kept, and nothing is held against the user.
+    // Where the disk refuses an entry, nothing was kept, and the user's claim is given back.
     #expect(sqlite.store.ask(.intercept { _ in throw DatabaseError(.full) }))
     scene.append(try scene.entry(Self.shared, by: "a", claim: claim))
     #expect(try scene.kept("club", "a").entries == 4)
@@ -145,7 +145,7 @@ struct QuotaTests {
         scene.time += 400
       }
       if step % 100 == 50 {
-        // Killed with something on its way.
+        // The process is killed with entries on their way to the disk.
         for _ in 0..<20 { scene.append(try scene.entry(Self.shared, by: "b")) }
         let image = try TemporaryFolder()
         try CrashImage.copy(folder.path, to: image.path)
@@ -225,7 +225,7 @@ struct QuotaTests {
     #expect(try scene.kept("club", "a") == two)
     #expect(try scene.kept("diary", "b") == KeptAmount(bytes: 128 + 2 + 22, entries: 1))
     #expect(try scene.table().count == 2)
-    // Without the quota nothing is counted, and with it again what was written meanwhile is.
+    // Nothing is counted while the namespace has no quota; what was written meanwhile is counted when it has one again.
     scene.store.close()
     scene = try QuotaScene(.sqlite, folder: folder, namespaces: ["diary", ""])
     try scene.write(Self.shared, by: "a", "1")
@@ -238,7 +238,7 @@ struct QuotaTests {
 }
 
 extension ChannelName: ExpressibleByStringLiteral {
-  /// For literals in tests, which are valid names.
+  /// A name from a literal, which a test knows to be valid.
   public init(stringLiteral value: String) {
     guard let name = try? ChannelName(value) else { preconditionFailure("\(value) is no channel name") }
     self = name

@@ -42,7 +42,7 @@ import Wire
     for offset in 1...5 as ClosedRange<UInt64> {
       first?.append(
         name, epoch: epoch, offset: offset, durability: .durable, size: 2, origin: .init(gateway: 7, request: offset))
-      // One transaction each: what one batch drops by itself was written apart already.
+      // One transaction for each entry, because a batch writes the origins of what it drops itself on another path.
       try first?.completions.wait(for: Int(offset))
     }
     first?.store.close()
@@ -195,7 +195,8 @@ import Wire
       do {
         survivor = try SQLiteSubject(image.path)
       } catch let error as StartError {
-        // As good, if it says what is wrong. The frames of a WAL have checksums, so that most cuts are a shorter log.
+        // To refuse the file is as good as to read a shorter log, which most cuts give, since a WAL's frames have
+        // checksums.
         guard case .damaged = error else { throw error }
         refused += 1
         continue

@@ -8,7 +8,7 @@ import Wire
 
 @testable import Log
 
-/// What a store told its completion handler.
+/// The completions that a store told its handler.
 final class Completions: Sendable {
   private let log = Mutex<[LogCompletion]>([])
 
@@ -16,7 +16,7 @@ final class Completions: Sendable {
 
   func add(_ completions: [LogCompletion]) { log.withLock { $0 += completions } }
 
-  /// Waits until so many came.
+  /// Waits until `count` completions came.
   func wait(for count: Int) throws { try eventually { all.count >= count } }
 }
 

@@ -23,7 +23,7 @@ final class TransactionScene {
   private var ticket: UInt64 = 0
   private var pending = 0
 
-  /// - Parameter folder: of an SQLite store that is opened again.
+  /// - Parameter folder: the folder of an SQLite store that is opened again; nil: a new one.
   init(_ kind: TransactionalKind, folder: TemporaryFolder? = nil) throws {
     self.kind = kind
     guard kind == .sqlite else {
@@ -66,7 +66,7 @@ final class TransactionScene {
       writesMap: key != nil, edit: edit)
   }
 
-  /// Appends, and waits for what becomes of it.
+  /// Appends entries, and waits until it is known what became of each.
   @discardableResult
   func append(_ entries: [LogEntry]) throws -> [LogError?] {
     let outcome = entries.count == 1 ? store.append(entries[0]) : store.append(entries)

@@ -117,7 +117,7 @@ import Wire
     for _ in 0..<20 {
       for _ in 0..<Int.random(in: 1...150, using: &generator) {
         offset += 1
-        // Both channels and the key say the same number, or the transaction was torn.
+        // Both channels and the key must show the same number, or a transaction was torn.
         let text = "\(offset) " + String(repeating: "x", count: .random(in: 0...400, using: &generator))
         var entries = try [scene.entry("s", offset, text), scene.entry("m", offset, text, key: "k")]
         entries.append(try scene.entry("t", offset, text))

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Log
 
-/// What the writer does beside entries: it ends what it began, and holds nobody up.
+/// The work that the writer does beside entries: it comes to an end, and holds nobody up.
 @Suite(.ownThread) struct UpkeepTests {
   @Test("A scrub that meets a reader is done when the reader is through, and publications go on meanwhile")
   func scrubMeetsReader() throws {
@@ -67,7 +67,7 @@ import Wire
         }, reply))
     #expect(isAsked)
     try reply.wait()
-    // One more is the channel's row.
+    // One more row that changes is the channel's.
     #expect(deleted.withLock { $0 } <= AgeSweep.rowsPerPortion + 1)
 
     subject.store.sweep(now: now)
@@ -80,7 +80,7 @@ import Wire
     #expect(try subject.offsets(new) == [1])
   }
 
-  /// Whether it goes into the tables or into the journal.
+  /// Fails a commit that holds the poisoned publication, whether that goes into the tables or into the journal.
   @Sendable private static func rejectPoison(_ db: Database) throws {
     let isFound = try db.integer(
       """
@@ -143,7 +143,7 @@ import Wire
 }
 
 extension SQLiteSubject {
-  /// How many there are on disk, with those that were in the journal.
+  /// How many rows a table has once the journal is folded into it.
   func rows(_ table: String) throws -> Int {
     store.scrub()
     let count = Mutex(0)

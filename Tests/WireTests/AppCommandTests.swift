@@ -92,7 +92,7 @@ struct AppCommandTests {
       if case .clique(.send(let send)) = command { _ = send.message.text }
       let request = LinkRequest(
         id: 1, oldestPending: 1, request: .call(.init(command, caller: ClientInfo(user: "ann", client: "c"))))
-      // Bytes that are no UTF-8 are refused by the link, or survive as they are.
+      // A command whose bytes are no UTF-8 is refused by the link, or read as the same command.
       if let read = try? LinkRequest(bytes: request.bytes) { #expect(read == request) }
     }
     #expect(accepted > 200, "hardly a change is accepted, so this shows little")

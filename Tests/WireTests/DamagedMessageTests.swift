@@ -6,7 +6,7 @@ import Wire
 /// A server reads what anybody sends: whatever the bytes, the decoders answer with commands or a sentence.
 @Suite("Damaged messages", .ownThread)
 struct DamagedMessageTests {
-  /// Enough to be worth it and quick in a debug build; set FUZZ_ROUNDS for a long run.
+  /// Damaged messages that a test reads: few enough to be quick in a debug build. FUZZ_ROUNDS sets more for a long run.
   private static let rounds = ProcessInfo.processInfo.environment["FUZZ_ROUNDS"].flatMap { Int($0) } ?? 80_000
 
   private static func corpus(_ format: WireFormat) -> [[UInt8]] {
@@ -67,7 +67,8 @@ struct DamagedMessageTests {
     for _ in 0..<Self.rounds / 2 {
       let message = mutate(corpus, using: &random)
       guard (try? ClientCodec.decode(message, format: .json))?.count == 1 else { continue }
-      // Foundation has no lone surrogates and no numbers beyond its own; RFC 8259 has both.
+      // Messages that Foundation cannot judge: it refuses lone surrogates and numbers beyond its own, RFC 8259 allows
+      // both.
       let text = String(decoding: message, as: UTF8.self)
       if text.contains("\\u") || hasExponent(message) { continue }
       compared += 1

@@ -49,7 +49,7 @@ struct FrameTests {
       (String(repeating: "x", count: 123), 123), (String(repeating: "x", count: 124), 123),
       (String(repeating: "é", count: 100), 122), (String(repeating: "😀", count: 31), 120),
       ("x" + String(repeating: "é", count: 100), 123), (String(repeating: "x", count: 100_000), 123),
-      // One character of any number of bytes: a letter with a hundred accents.
+      // A single character that is too long by itself: a letter with a hundred accents.
       ("a" + String(repeating: "\u{301}", count: 100), 0),
     ])
   func longReasons(reason: String, kept: Int) {

@@ -38,8 +38,8 @@ struct JSONSyntaxTests {
     #expect(!foundationReads(utf8(text)))
   }
 
-  /// Here RFC 8259 decides, not Foundation: it reads trailing commas, or other encodings, or it refuses what no number
-  /// or character of its own can hold. So only our verdict is asked for.
+  /// Texts on which Foundation is no judge: it reads trailing commas or other encodings, or refuses numbers and
+  /// characters that its own types cannot hold. RFC 8259 decides, so only our reader is asked.
   @Test(
     "where Foundation differs, the RFC decides",
     arguments: [
@@ -119,7 +119,7 @@ struct JSONSyntaxTests {
     ]
     for (raw, expected) in cases {
       #expect(JSONEscapes.resolved(Array(raw.utf8)[...]) == expected, "\(raw)")
-      // As a part of something longer, of which nothing is looked at.
+      // The same as a slice of something longer, of which no other byte may be looked at.
       let longer = Array("u0041\(raw)0041".utf8)
       #expect(JSONEscapes.resolved(longer[5..<(longer.count - 4)]) == expected, "\(raw)")
     }

@@ -40,7 +40,7 @@ struct JSONValueTests {
     #expect(throws: MalformedInput("key \"x\" stands twice")) { try nested.object?["payload"]?.object() }
     #expect(nested.object?["payload"]?.object == nil)
     #expect(throws: MalformedInput.self) { try parsed(#"[{"payload":{"x":1,"x":2}}]"#, .refused) }
-    // More than are compared one by one.
+    // More keys than are compared one by one.
     let many = (0..<40).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
     #expect(try parsed("{\(many)}", .refused).object()?.members.count == 40)
     for key in [0, 15, 16, 39] {

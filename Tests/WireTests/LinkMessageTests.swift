@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Link messages")
 struct LinkMessageTests {
-  /// A name of a link message's body, its bytes, and a reader that writes them again.
+  /// The body of a link message: its name, its bytes, and a function that reads bytes and writes them again.
   struct Example: Sendable, CustomTestStringConvertible {
     var name: String
     var bytes: [UInt8]
@@ -172,7 +172,8 @@ struct LinkMessageTests {
     for _ in 0..<1500 {
       let bytes = random.damaged(example.bytes)
       guard let rewritten = try? example.rewrite(bytes) else { continue }
-      // What was understood is understood the same way again. (Numbers and tags have longer spellings.)
+      // A message that was understood is written in a form that is understood as the same. (Numbers and tags have
+      // longer spellings, so the bytes may differ from the damaged ones.)
       #expect((try? example.rewrite(rewritten)) == rewritten)
     }
   }

@@ -55,9 +55,9 @@ struct OrderTests {
     #expect(!Self.target.includes(user: "ben", client: "c", session: "s"))
     #expect(!SessionTarget(user: "ann", whitelist: ["c"]).includes(user: "ann", client: "c", session: "s"))
     #expect(SessionTarget(session: "s").includes(user: "", client: "c", session: "s"))
-    // Nobody is not everybody.
+    // A target without any property includes nobody.
     #expect(!SessionTarget().includes(user: "ann", client: "c", session: "s"))
-    // One name for the eye, two for the bytes.
+    // Two names that look alike and differ in their bytes are two users.
     #expect(!SessionTarget(user: "\u{E9}").includes(user: "e\u{301}", client: "c", session: "s"))
   }
 
@@ -74,7 +74,7 @@ struct OrderTests {
     #expect(!refuses("X", 500, "cleo") && !refuses(nil, 500, "cleo"))
     #expect(refuses("y", 99, "ann") && refuses("y", 99, "ann", "news"))
     #expect(!refuses("y", 100, "ann") && !refuses("y", 100, "ann", "news"))
-    // Nobody knows when it was issued: it counts as old.
+    // A token without the time at which it was issued counts as old.
     #expect(refuses("y", nil, "ann"))
     #expect(refuses(nil, 99, "ben", "news") && !refuses(nil, 99, "ben") && !refuses(nil, 99, "ben", "other"))
     #expect(!RevocationTable().refuses(TokenIdentity(id: "x"), of: "ann"))

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Plain publish commands")
 struct PlainPublishTests {
-  /// What the plain reader must leave to the general one, or may take itself: either way the answer is the same.
+  /// Commands that the plain reader must leave to the general one, or may read itself: either way the result is the
+  /// same.
   static let texts = [
     #"{"id":7,"publish":{"channel":"a:b","data":{"x":[1,"é",null]}}}"#,
     #"{"publish":{"data":"text","channel":"a"},"id":4294967295}"#,

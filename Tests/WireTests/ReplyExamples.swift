@@ -41,7 +41,7 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
     $0.time = 1_700_000_000_000
   }
 
-  /// A key of a map, written. The publisher's own tag of that name gives way.
+  /// A publication that writes a key of a map. The publisher's own tag `key` gives way to it.
   private static let entry = Publication(
     offset: 3, data: utf8("1"), tags: ["a": "1", "key": "other"], change: KeyChange(key: "k", score: -2))
 

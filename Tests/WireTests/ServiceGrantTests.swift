@@ -61,7 +61,7 @@ struct ServiceGrantTests {
     #expect(refused(.everyoneOnThisMachine, "clique.pairs:a") && !refused(.everyoneOnThisMachine, "news"))
   }
 
-  /// Whether somebody who is given these topics hears the channel.
+  /// Whether a service that is given these topics hears the channel.
   private func hears(_ topics: [[UInt8]]?, _ name: String) -> Bool {
     let topic = Array(name.utf8) + [ChannelName.topicTerminator]
     return topics?.contains { topic.starts(with: $0) } ?? false
@@ -111,7 +111,7 @@ struct ServiceGrantTests {
     for kept in ["", "n", "cl", "cz", "clique.", "clique.pairs:"] {
       #expect(!grant.mayRelease(Array(kept.utf8)), "\(kept)")
     }
-    // Each part of everything else is one of those.
+    // The parts into which a tap of everything is made must not be released either.
     let parts = grant.topics(beginningWith: []) ?? []
     #expect(parts.count > 1000 && parts.allSatisfy { !grant.mayRelease($0) })
     for released in ["news\0", "chat:", "clique.pairs:a\0"] {

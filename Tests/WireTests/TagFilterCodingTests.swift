@@ -74,7 +74,7 @@ struct TagFilterCodingTests {
     ])
   func meaning(_ node: FilterNode, _ filter: TagFilter) throws {
     #expect(try TagFilter(node) == filter)
-    // What negates is true where the tag is missing.
+    // A condition that negates is true where the tag is missing.
     #expect(filter.matches(Publication(data: [])) == ["neq", "nin", "nex"].contains(node.cmp) || node.op == "not")
   }
 

@@ -8,7 +8,7 @@ struct AgeSweep {
   static let channelsPerPortion = 256
 
   let now: Int64
-  /// Those in which what users keep is counted.
+  /// Namespaces in which what users keep is counted.
   var quotaNamespaces: Set<String> = []
 
   private var oldestOrigin: Int64 { now.minus(ttl: RequestTraces.originLifetime) }
@@ -27,9 +27,9 @@ struct AgeSweep {
     return try statement.next() && statement.int(0) != 0
   }
 
-  /// To be called within a transaction.
+  /// Deletes one portion. To be called within a transaction.
   ///
-  /// - Returns: whether there may be more.
+  /// - Returns: whether there may be more to delete.
   func write(_ db: Database, _ quotas: inout QuotaChanges) throws -> Bool {
     var budget = Self.rowsPerPortion
     let due = try db.statement(
@@ -92,7 +92,7 @@ struct AgeSweep {
       stale = oldest.unsigned(0)
       count += 1
     }
-    if count == limit { expires = .min }  // There may be more: due again at once.
+    if count == limit { expires = .min }  // More may be too old: the channel is due again at once.
     if let stale {
       if let quota { try quotas.willDelete(through: stale, of: id, in: quota, db) }
       try TableWriter(db).delete(id, through: stale)

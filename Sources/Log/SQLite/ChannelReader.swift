@@ -1,8 +1,8 @@
 import SQLite
 import Wire
 
-/// Reads on a connection of its own. A read sees everything that was committed before it began: what the journal still has
-/// comes from memory, and is asked for before the tables are (``UnfoldedJournal``).
+/// Reads on a connection of its own. A read sees everything that was committed before it began: what the journal still
+/// has comes from memory, and is asked for before the tables are (``UnfoldedJournal``).
 struct ChannelReader {
   /// A channel's row.
   struct Row {
@@ -42,7 +42,7 @@ struct ChannelReader {
     }
   }
 
-  /// How many channels were deleted whose names are like this one's.
+  /// How many channels were deleted whose names fall into the same bucket (``Schema/epochBucket(of:)``).
   func epochGeneration(of channel: ChannelName) throws -> Int64 {
     try connection.inDatabase { db in
       let statement = try db.statement(Self.generationOfName)
@@ -99,7 +99,7 @@ struct ChannelReader {
       while try unkept.next() {
         origins[RequestOrigin(gateway: unkept.unsigned(0), request: unkept.unsigned(1))] = unkept.unsigned(2)
       }
-      // Newest first, so that a long history is left at the first that is too old.
+      // The newest first, so that reading ends at the first publication that is too old, however long the history is.
       let kept = try db.statement(
         """
         SELECT origin_gateway, origin_request, offset, time FROM publications WHERE channel_id = ?1
@@ -128,7 +128,7 @@ struct ChannelReader {
     guard let first = unfolded.first, let last = unfolded.last else {
       return try stored(of: id, in: span, limit: limit, reverse: reverse, notBefore: notBefore, body)
     }
-    // What stands before the journal's first entry is in the tables, and from there on the journal has all.
+    // Publications before the journal's first entry are in the tables, and from there on the journal has all.
     let low = max(span.lowerBound, last.floor &+ 1)
     guard low <= span.upperBound else { return }
     let (border, high) = (first.publication.offset, span.upperBound)
@@ -207,7 +207,9 @@ struct ChannelReader {
 
   // MARK: Maps
 
-  /// - Parameter key: nil for all of them.
+  /// The entries of a map.
+  ///
+  /// - Parameter key: the only key to look for; nil: all of them.
   func entries(of id: Int64, key: String? = nil) throws -> [Publication] {
     try connection.inDatabase { db in
       let statement = try db.statement(key == nil ? Self.allEntries : Self.oneEntry)

@@ -4,13 +4,14 @@ import Wire
 /// Looks for channels of which nobody will ask for anything any more, and for maps that hold entries whose time is over
 /// though nobody has opened them: a part of the channels at a time, round and round.
 ///
-/// What it finds is proposed, not done. The row of a channel in use must stay, and which are in use the broker thread
-/// knows; entries of a map end by publications, which the broker makes.
+/// The sweep proposes and does nothing: the row of a channel in use must stay, and which channels are in use the writer
+/// thread does not know; entries of a map end by publications, which the broker makes.
 struct ChannelSweep: Sendable {
   /// Rows that one look takes in: some milliseconds on the writer's thread.
   static let rowsPerLook: Int64 = 8192
   /// Rows that one look proposes to delete: some milliseconds more.
   static let mostStale = 2000
+  /// Maps with entries whose time is over that one look names.
   static let mostDue = 64
 
   struct Found: Sendable {
@@ -18,17 +19,19 @@ struct ChannelSweep: Sendable {
     var stale: [(id: Int64, name: ChannelName)] = []
     /// Maps with entries whose time is over.
     var due: [ChannelName] = []
-    /// Where the next look begins.
+    /// The row after which the next look begins; 0: the first.
     var next: Int64 = 0
   }
 
   /// Milliseconds since 1970.
   let now: Int64
-  /// Channels that were written later stay: somebody may come back and ask what was missed since.
+  /// Channels that were written later stay: a client may come back and ask what it missed since. Milliseconds since
+  /// 1970.
   let usedBefore: Int64
   /// The look begins after this row.
   let after: Int64
-  /// What stands before the names of channels that hold others' receipts: those count by the others' offsets.
+  /// Prefixes of the names of channels that hold the receipts of another channel. They count by that channel's offsets,
+  /// so its row stays for as long as one of them has a row.
   let followers: [String]
 
   func look(_ db: Database) throws -> Found {
@@ -55,7 +58,7 @@ struct ChannelSweep: Sendable {
     return found
   }
 
-  /// Of each row whether nothing is kept of it, and whether it has an entry whose time is over.
+  /// Asks of each row whether nothing is kept of it, and whether it has an entry whose time is over.
   private var query: String {
     let unfollowed = followers.indices.map { index in
       " AND NOT EXISTS (SELECT 1 FROM channels AS follower WHERE follower.name = ?\(5 + index) || channels.name)"
@@ -74,7 +77,7 @@ struct ChannelSweep: Sendable {
       AND NOT EXISTS (SELECT 1 FROM origins WHERE channel_id = channels.id)
     """
 
-  /// To be called within a transaction.
+  /// Deletes the rows of which nothing is kept. To be called within a transaction.
   static func delete(_ ids: [Int64], _ db: Database) throws {
     let statement = try db.statement("DELETE FROM channels WHERE id = ?1 AND \(nothingKept)")
     for id in ids {
@@ -84,14 +87,14 @@ struct ChannelSweep: Sendable {
   }
 }
 
-/// What the broker thread knows of the sweep under way.
+/// What the store knows of the channel sweep under way.
 ///
 /// States:
 /// - resting. Can transition to: looking, with the next sweep of the log.
 /// - looking: the writer looks. Channels that are opened meanwhile are noted, since it may propose them. Can transition
 ///   to: resting (nothing was found), deleting.
-/// - deleting: the writer was asked to delete rows. For the broker they are gone: who opens such a channel begins it anew,
-///   in an epoch that is drawn. Can transition to: resting.
+/// - deleting: the writer was asked to delete rows. For the broker they are gone: whoever opens such a channel begins
+///   it anew, in an epoch that is drawn. Can transition to: resting.
 struct ChannelUpkeep {
   enum Phase {
     case resting
@@ -100,8 +103,9 @@ struct ChannelUpkeep {
   }
 
   var phase = Phase.resting
+  /// The row after which the next look begins.
   var next: Int64 = 0
-  /// How many are over.
+  /// How often the writer was asked to delete rows and is through.
   private(set) var deletions = 0
 
   var isDeleting: Bool { if case .deleting = phase { true } else { false } }
@@ -137,8 +141,8 @@ extension LogWriter {
   }
 
   func delete(_ ids: [Int64]) {
-    // No row of the journal may speak of a channel that is gone: another one may get its row in the table, or itself begin
-    // anew at offset 0.
+    // No row of the journal may speak of a channel that is gone: another channel may get its row in the table, or the
+    // same one may begin anew at offset 0.
     account.mustEmpty = true
     if refusal == nil, foldAll() == nil {
       _ = attempt { db in

@@ -3,12 +3,12 @@ import Wire
 
 /// The entries of one transaction.
 ///
-/// `init` decides, on the channels' working states, which entries may go in; `write` performs it; `settle` or `revert`
-/// tells the channels how it ended.
+/// `init` decides, on the channels' working states, which entries may go in; `write` writes them; `confirm` or `revert`
+/// tells the channels how the transaction ended.
 ///
-/// What only adds a publication to a channel that has a row goes into the journal (``JournalEntry``). The rest goes into
-/// the tables: first publications, entries of maps, edits, and what is counted for a quota, so that none of these is ever
-/// in two places. What stands in the journal of such a channel is folded with it.
+/// An entry that only adds a publication to a channel that has a row goes into the journal (``JournalEntry``). Others
+/// go into the tables: first publications, entries of maps, edits, and what is counted for a quota, so that none of
+/// these is ever in two places. What the journal holds of such a channel is folded in the same transaction.
 struct CommitBatch {
   let entries: ArraySlice<QueuedEntry>
   /// For each entry, whether its offset follows the one before it.
@@ -42,7 +42,7 @@ struct CommitBatch {
     }
     channel.entryCount += 1
     if entry.isNotForJournal { channel.isStored = true }
-    // A relaxed entry after one that was rejected: what was delivered goes on, and its history begins anew.
+    // A relaxed entry after one that was rejected was delivered: the channel goes on, and its history begins anew here.
     if entry.publication.offset - 1 > channel.working.top {
       channel.working.floor = max(channel.working.floor, entry.publication.offset - 1)
     }
@@ -58,9 +58,9 @@ struct CommitBatch {
 
   var isEmpty: Bool { channels.isEmpty }
 
-  /// To be called within a transaction.
+  /// Writes the entries that follow. To be called within a transaction.
   ///
-  /// - Returns: what becomes of the journal with it.
+  /// - Returns: what that changes in the journal, once it is committed.
   func write(
     _ db: Database, sequence: UInt64, _ quotas: inout QuotaChanges, _ journal: UnfoldedJournal
   ) throws -> JournalChange {
@@ -86,6 +86,8 @@ struct CommitBatch {
     return change
   }
 
+  /// Folds what the journal holds of the channels.
+  ///
   /// - Returns: the rows of channels of which something was folded.
   private func fold(
     _ channels: [WriterChannel], _ journal: UnfoldedJournal, _ tables: TableWriter, _ db: Database
@@ -98,7 +100,7 @@ struct CommitBatch {
     return plans.map(\.channel)
   }
 
-  /// The transaction is on disk.
+  /// Tells the channels that the transaction is on disk.
   func confirm() {
     for channel in channels {
       channel.working.isRenewed = false
@@ -107,7 +109,7 @@ struct CommitBatch {
     }
   }
 
-  /// The transaction was rolled back.
+  /// Tells the channels that the transaction was rolled back.
   func revert() {
     for channel in channels {
       channel.working = channel.committed
@@ -138,7 +140,7 @@ struct CommitBatch {
   }
 
   private func insert(_ channel: WriterChannel, _ db: Database) throws {
-    // A row of the name is there only where it was to be deleted and the disk refused: nothing is kept of it.
+    // The name has a row already only where that was to be deleted and the disk refused: nothing is kept of it.
     let statement = try db.statement(
       """
       INSERT INTO channels (name, epoch, top, durability, history_ttl, expires, used)
@@ -174,7 +176,7 @@ struct CommitBatch {
       if let scope = queued.channel.quota { try note(entry, channel: id, in: scope, &quotas, db) }
       if entry.writesMap, let change = publication.change { try write(change, by: publication, channel: id, db) }
       if let edit = entry.edit { try write(edit, channel: id, db) }
-      // What the same transaction trims need not be written; who asked for it must be.
+      // A publication that the same transaction trims need not be written; the request that it came from must be.
       guard publication.offset > queued.channel.working.floor else {
         if let origin = entry.origin { try tables.write(origin, of: publication, channel: id) }
         continue
@@ -184,7 +186,7 @@ struct CommitBatch {
     }
   }
 
-  /// Counts what an entry replaces, before it does.
+  /// Counts for the quota what an entry is about to replace, and what it puts in its place.
   private func note(
     _ entry: LogEntry, channel: Int64, in scope: QuotaScope, _ quotas: inout QuotaChanges, _ db: Database
   ) throws {
@@ -194,7 +196,7 @@ struct CommitBatch {
       if !change.removed { quotas.add(publication.keptAsEntry, of: publication.info, in: scope) }
     }
     if let replacement = entry.edit?.replacement {
-      // What is not kept any more is not changed either.
+      // A publication that is not kept any more is not changed either.
       let isKept = try quotas.willReplace(replacement.offset, of: channel, in: scope, db)
       if isKept { quotas.add(replacement.keptInHistory, of: replacement.info, in: scope) }
     }
@@ -248,13 +250,13 @@ struct CommitBatch {
   }
 }
 
-/// What a transaction does to the journal, to be told to those who read once it is committed.
+/// What a transaction does to the journal. Readers are told (``UnfoldedJournal``) once it is committed.
 struct JournalChange {
-  /// Appended.
+  /// Entries that it appends, as one row.
   var entries: [JournalEntry] = []
-  /// Bytes of the row that they make.
+  /// Bytes of the row.
   var bytes = 0
-  /// Channels of which all that stood in the journal is in the tables now.
+  /// Rows of the channels whose entries it moves from the journal into the tables, all of them.
   var folded: [Int64] = []
 }
 
@@ -265,7 +267,7 @@ extension LogEntry {
 }
 
 extension QueuedEntry {
-  /// Nil where it goes into the tables.
+  /// The entry as it goes into the journal; nil where it goes into the tables.
   fileprivate var journalled: JournalEntry? {
     guard !channel.isStored, let id = channel.working.id else { return nil }
     return JournalEntry(
@@ -275,7 +277,7 @@ extension QueuedEntry {
 }
 
 extension ArraySlice<QueuedEntry> {
-  /// Where the entries end that share the transaction of the one at `index`.
+  /// The index after the last entry that shares the transaction of the one at `index`.
   func endOfTransaction(at index: Int) -> Int {
     let transaction = self[index].transaction
     var end = index + 1
@@ -283,8 +285,8 @@ extension ArraySlice<QueuedEntry> {
     return end
   }
 
-  /// Whether each entry has the offset after the one before it in its channel. That relaxed ones do was seen to when
-  /// they were delivered; a hole before one of them is an entry that was rejected since.
+  /// Whether each entry has the offset after the one before it in its channel. A relaxed entry may leave a hole: it
+  /// followed when it was delivered, and the entry that is missing before it was rejected since.
   fileprivate var followWhatIsWorked: Bool {
     var tops: [ObjectIdentifier: UInt64] = [:]
     for queued in self {

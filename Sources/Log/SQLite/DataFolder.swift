@@ -1,9 +1,9 @@
 /// The folder of a log, and its mark, which tells whether something is missing.
 ///
 /// The mark is the number of the last transaction. It is on disk before the log hands out anything, and is overwritten
-/// after each commit without an fsync. A process that dies leaves the last number, as the kernel has it; a power cut may
-/// leave an older one, which says nothing. A mark that is *ahead* of the database proves that acknowledged transactions
-/// are gone: the file was cut, or came from a backup. So does a mark that is missing beside a database.
+/// after each commit without an fsync. A process that dies leaves the last number, as the kernel has it; a power cut
+/// may leave an older one, which says nothing. A mark that is *ahead* of the database proves that acknowledged
+/// transactions are gone: the file was cut, or came from a backup. So does a mark that is missing beside a database.
 final class DataFolder {
   static let databaseName = "fanfare.sqlite"
   static let lockName = "fanfare.lock"
@@ -26,7 +26,7 @@ final class DataFolder {
     let found = files.contents(of: Self.markName)
     let isNew = found == nil && files.size(of: Self.databaseName) == 0
     markFound = isNew ? 0 : found.flatMap(Self.number)
-    // Before there is a database: one without a mark has lost something.
+    // The mark comes before the database, because a database without a mark counts as one that has lost something.
     if isNew { try syncMark(0) }
     // SQLite gives its other files the permissions of this one: payloads are nobody else's business.
     files.touch(Self.databaseName)
@@ -35,7 +35,7 @@ final class DataFolder {
   /// Size of the database file in bytes; 0 where there is none.
   var databaseSize: Int { files.size(of: Self.databaseName) }
 
-  /// Writes the mark so that a power cut leaves it.
+  /// Writes the mark, and returns when no power cut can take it back.
   func syncMark(_ sequence: UInt64) throws(StartError) {
     do {
       try files.replace(Self.markName, with: Self.bytes(of: sequence))
@@ -44,13 +44,13 @@ final class DataFolder {
     }
   }
 
-  /// Without a sync: an older mark proves less, but never something wrong.
+  /// Writes the mark without a sync: a power cut may leave an older one, which proves less, but never something wrong.
   func setMark(_ sequence: UInt64) { files.overwrite(Self.markName, with: Self.bytes(of: sequence)) }
 
-  /// Lets another broker in.
+  /// Unlocks the folder for another broker.
   func close() { files.close() }
 
-  /// Little-endian.
+  /// The mark as it stands in its file: eight bytes, little-endian.
   private static func bytes(of sequence: UInt64) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: sequence >> ($0 * 8)) }
   }

@@ -3,10 +3,10 @@ import SQLite
 import Glibc
 import Logging
 
-/// How much of the disk the log may take, so that it stops while there is still room for what must be written: removals,
-/// ends of entries, the journal itself. A disk that is full to the last byte takes none of them.
+/// How much of the disk the log may take, so that it stops while there is still room for what must be written:
+/// removals, ends of entries, the journal itself. A disk that is full to the last byte takes none of them.
 public struct DiskLimits: Sendable, Equatable {
-  /// Bytes of the file system that stay free; 0: down to the last.
+  /// Bytes of the file system that stay free; 0: the log may take the last one.
   public var minimumFreeBytes: Int
   /// Bytes that the database may hold; 0: as many as there is room for.
   public var maximumBytes: Int
@@ -18,8 +18,8 @@ public struct DiskLimits: Sendable, Equatable {
 
   var isOff: Bool { minimumFreeBytes == 0 && maximumBytes == 0 }
 
-  /// Why nothing more is taken now; nil: there is room. Pages of the database that nothing stands in count as free: the
-  /// file does not shrink when history ends, but what comes next is written there.
+  /// Why the log takes nothing more now; nil: there is room. Empty pages of the database count as free: the file does
+  /// not shrink when history ends, but the next entries are written there.
   func refusal(_ db: Database, folder: String) throws -> LogError? {
     let pageSize = Int(try db.integer("PRAGMA page_size") ?? 4096)
     let pages = Int(try db.integer("PRAGMA page_count") ?? 0)
@@ -40,7 +40,7 @@ public struct DiskLimits: Sendable, Equatable {
 }
 
 extension LogWriter {
-  /// Looks now and then whether there is room, and tells the broker thread, which refuses what needs some.
+  /// Looks now and then whether there is room, and tells the inbox, which refuses entries that need some.
   func watchRoom() {
     guard !diskLimits.isOff, nextRoomCheck <= .now() else { return }
     nextRoomCheck = .now() + Self.roomCheckInterval
@@ -54,6 +54,7 @@ extension LogWriter {
     if full == nil, wasFull { logger.notice("there is room on the disk again, publications are taken") }
   }
 
-  /// What is written meanwhile must fit into the room that is left: the fastest disks write some gigabytes a second.
+  /// Time between two looks. What is written in it must fit into the room that is left: the fastest disks write some
+  /// gigabytes a second.
   private static let roomCheckInterval = DispatchTimeInterval.milliseconds(20)
 }

@@ -1,25 +1,25 @@
 import SQLite
 import Wire
 
-/// What a channel's part of the journal comes to: many commits at once, so that each of its pages is changed once, and
-/// what a short history has dropped meanwhile is never written at all.
+/// What to write into the tables for all that the journal holds of one channel: many commits at once, so that each page
+/// is changed once, and what a short history has dropped meanwhile is never written at all.
 struct FoldPlan: Equatable {
   let channel: Int64
   let top: UInt64
   let ttl: Int64
-  /// Nothing at or below it is kept.
+  /// Publications at or below this offset are not kept.
   let floor: UInt64
-  /// When the newest publication was made.
+  /// When the newest publication was made. Milliseconds since 1970.
   let used: Int64
   /// When the oldest of ``kept`` expires; nil where nothing is kept.
   let expires: Int64?
   let kept: [JournalEntry]
-  /// Those that are not kept, but were asked for so lately that somebody may ask again.
+  /// Entries whose publications are not kept, but whose requests are so recent that a gateway may repeat them.
   let traced: [JournalEntry]
   let keys: [IdempotencyRecord]
 
   /// - Parameters:
-  ///   - entries: of one channel, in the order of their offsets; nil comes of none.
+  ///   - entries: of one channel, in the order of their offsets. Without any there is no plan.
   ///   - now: milliseconds since 1970.
   init?(_ entries: some BidirectionalCollection<JournalEntry>, now: Int64) {
     guard let last = entries.last else { return nil }
@@ -38,7 +38,7 @@ struct FoldPlan: Equatable {
     keys = entries.compactMap(\.idempotency)
   }
 
-  /// To be called within a transaction.
+  /// Writes the plan. To be called within a transaction.
   func write(_ db: Database, _ tables: TableWriter, now: Int64) throws {
     let row = try db.statement(
       """
@@ -61,12 +61,13 @@ struct FoldPlan: Equatable {
   }
 }
 
-/// A walk through the channels of which something stood in the journal when it began. Once it is through, the rows of the
-/// journal up to there are needed no more.
+/// A walk through the channels of which something stood in the journal when it began. Once it is through, the rows of
+/// the journal up to there are needed no more.
 struct FoldCycle {
   /// The journal's last row when the walk began.
   let through: UInt64
-  /// Those still to be folded, the last one first: by their rows, so that neighbours in the tables come one after another.
+  /// Channels still to be folded, by their rows, so that neighbours in the tables come one after another. The next one
+  /// stands last.
   private var channels: [Int64]
 
   init(through: UInt64, channels: [Int64]) {
@@ -76,14 +77,14 @@ struct FoldCycle {
 
   var isThrough: Bool { channels.isEmpty }
 
-  /// The channels that come next, with about so many entries.
+  /// The entries of the channels that come next, about `limit` of them; nothing moves on before ``advance(_:)``.
   func portion(of limit: Int, _ entries: (Int64) -> [JournalEntry]) -> [[JournalEntry]] {
     var portion: [[JournalEntry]] = []
     var count = 0
     for channel in channels.reversed() {
       if count >= limit { break }
       let found = entries(channel)
-      // One costs its row, whatever it has.
+      // A channel costs the change of its row, however few entries it has.
       count += found.count + 1
       portion.append(found)
     }

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 
 /// What a data folder asks of the file system beside what SQLite does there: so little that a simulated disk, which
-/// fails and forgets, can stand in its place.
+/// fails and forgets, can stand in the file system's place.
 ///
-/// The writer thread alone calls it once the log is open.
+/// The writer thread is the only caller once the log is open.
 protocol FolderFiles: AnyObject {
-  /// Nil where the file is missing or cannot be read.
+  /// The bytes of a file; nil where it is missing or cannot be read.
   func contents(of name: String) -> [UInt8]?
 
   /// Size of a file in bytes; 0 where there is none.
   func size(of name: String) -> Int
 
-  /// Puts a file in the place of the one of that name. After a power cut there is all of the old one or all of the new
-  /// one; when this returns, the new one.
+  /// Puts a new file in the place of the one of that name. A power cut leaves all of the old one or all of the new one;
+  /// after the return, the new one.
   func replace(_ name: String, with bytes: [UInt8]) throws(FileFault)
 
   /// Overwrites the first bytes of a file that ``replace(_:with:)`` wrote. The kernel has them when this returns; a
@@ -23,7 +23,7 @@ protocol FolderFiles: AnyObject {
   /// Makes an empty file that its owner alone may read, where there is none.
   func touch(_ name: String)
 
-  /// Lets another process in. No call may follow.
+  /// Unlocks the folder for another process. No call may follow.
   func close()
 }
 
@@ -36,7 +36,7 @@ struct FileFault: Error {
 final class SystemFolder: FolderFiles {
   private let path: String
   private var lock: CInt
-  /// Of the file that was replaced last.
+  /// The file that was replaced last, which stays open to be overwritten.
   private var replaced: (name: String, descriptor: CInt)?
 
   /// Creates the folder where it is missing.
@@ -71,7 +71,8 @@ final class SystemFolder: FolderFiles {
     return (attributes?[.size] as? NSNumber)?.intValue ?? 0
   }
 
-  /// A new file, synced and then renamed; the folder is synced too, without which a power cut may take the name back.
+  /// Writes a new file, syncs it and renames it; syncs the folder too, without which a power cut may take the name
+  /// back.
   func replace(_ name: String, with bytes: [UInt8]) throws(FileFault) {
     let new = path + "/" + name + ".new"
     let descriptor = unsafe Glibc.open(new, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -110,8 +111,8 @@ final class SystemFolder: FolderFiles {
 
   deinit { close() }
 
-  /// Without waiting for all copies of the descriptor to be closed: a program that this process is starting just now
-  /// holds one until it runs.
+  /// Unlocks rather than relying on the closed descriptor: a program that this process is starting just now holds a
+  /// copy of it until it runs.
   func close() {
     if let replaced { Glibc.close(replaced.descriptor) }
     replaced = nil

@@ -1,24 +1,25 @@
 import Wire
 
-/// Of what a channel's writer has and the disk has not, everything but the publications, which the tail holds.
+/// What the writer has of a channel and the disk has not, except publications, which the tail holds: edits, keys and
+/// origins.
 enum HotChanges {
-  /// A publication is changed by the entry at `offset`.
+  /// An earlier publication changes: the entry at `offset` brings its replacement.
   struct Change {
     var offset: UInt64
     var replacement: Publication
   }
 
-  /// Changes show when they are on disk. In order.
+  /// Changes of a durable channel, in order. Each shows when it is on disk.
   case durable([Change])
-  /// Changes show at once, also in what only the disk holds: the last of each publication by its offset. Keys and origins
-  /// are known here alone until they are on disk.
+  /// The last change of each publication of a relaxed channel, by the publication's offset. It shows at once, also in
+  /// what is read from disk. Keys and origins are known here alone until they are on disk.
   case relaxed([UInt64: Change], RequestTraces)
 
   init(of durability: Durability) { self = durability == .durable ? .durable([]) : .relaxed([:], RequestTraces()) }
 
-  /// An entry went to the writer.
+  /// Notes an entry that went to the writer.
   ///
-  /// - Returns: the publication that shows otherwise from here on.
+  /// - Returns: the replacement of a publication that shows otherwise from here on.
   mutating func add(_ entry: LogEntry) -> Publication? {
     let offset = entry.publication.offset
     let change = entry.edit.map { Change(offset: offset, replacement: $0.replacement) }
@@ -35,10 +36,10 @@ enum HotChanges {
     }
   }
 
-  /// Everything through an offset is on disk.
+  /// Forgets what is on disk now: everything through an offset.
   ///
-  /// - Returns: publications that were changed on disk, or may have been, and those of them that show otherwise from here
-  ///   on.
+  /// - Returns: publications that were changed on disk, or may have been, and those of them that show otherwise from
+  ///   here on.
   mutating func takeWritten(through top: UInt64) -> (changed: [Publication], shown: ArraySlice<Publication>) {
     switch consume self {
     case .durable(var changes):
@@ -55,20 +56,20 @@ enum HotChanges {
     }
   }
 
-  /// The entry at the offset did not get to the disk.
+  /// Forgets the change of an entry of a durable channel that did not get to the disk.
   mutating func fail(offset: UInt64) {
     guard case .durable(var changes) = self, !changes.isEmpty else { return }
     changes.removeAll { $0.offset == offset }
     self = .durable(changes)
   }
 
-  /// How a publication shows whose change is not on disk yet.
+  /// The replacement of a publication that shows already and is not on disk yet; nil: there is none.
   func shown(_ offset: UInt64) -> Publication? {
     guard case .relaxed(let changes, _) = self, !changes.isEmpty else { return nil }
     return changes[offset]?.replacement
   }
 
-  /// Keys and origins that the disk does not know.
+  /// Keys and origins that are not on disk yet.
   func traces(at now: Int64) -> (keys: [IdempotencyRecord], origins: [RequestOrigin: UInt64]) {
     guard case .relaxed(_, let traces) = self else { return ([], [:]) }
     return (traces.keys(at: now), traces.origins(at: now))
@@ -78,8 +79,8 @@ enum HotChanges {
 /// Pages of a channel that are being read from disk.
 enum PagesUnderWay {
   case none
-  /// - changed: what became of publications since the oldest of those reads began, by their offsets: the readers may not see
-  ///   it.
+  /// - changed: replacements of publications since the oldest of those reads began, by their offsets: the readers may
+  ///   not have seen them.
   case some(count: Int, changed: [UInt64: Publication])
 
   mutating func began() {
@@ -96,7 +97,7 @@ enum PagesUnderWay {
     }
   }
 
-  /// Publications were changed.
+  /// Notes replacements, if pages are being read that may not show them.
   mutating func note(_ replacements: [Publication]) {
     switch consume self {
     case .none: self = .none

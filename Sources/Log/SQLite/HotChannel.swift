@@ -1,9 +1,10 @@
 import Wire
 
-/// What the broker thread knows of a channel that is in use.
+/// A channel in use, as the store knows it in the broker's turn; what the writer thread knows of it is
+/// ``WriterChannel``.
 ///
-/// The tail holds the newest publications, and always those that are not on disk yet, so that a read asks SQLite only for
-/// what is older.
+/// The tail holds the newest publications, and always those that are not on disk yet, so that a read asks SQLite only
+/// for what is older.
 final class HotChannel {
   /// Publications in a tail. Most reads are of a client that was away for a moment.
   static let tailLimit = 256
@@ -12,14 +13,14 @@ final class HotChannel {
 
   let name: ChannelName
   let place: HotPlace
-  /// As the broker sees it: the stored epoch and the store's era or run.
+  /// The epoch as the broker sees it: the stored one, and the store's era or run.
   let epoch: String
   let writer: WriterChannel
   /// The last offset taken for a relaxed channel; the last offset on disk for a durable one.
   var top: UInt64
   /// The last offset that is known to be on disk.
   var committed: UInt64
-  /// Nothing at or below it is kept.
+  /// Publications at or below this offset are not kept.
   var floor: UInt64 = 0
   var tail = KeptPublications()
   /// The tail was filled from disk, or is about to be: nothing older fits into it.
@@ -28,11 +29,11 @@ final class HotChannel {
   var isHeld = false
   var ttl: Int64 = 0
   var historySize = HotChannel.tailLimit
-  /// On the clock of ``HotChannels/clock``.
+  /// When the channel was used last, on the clock of ``HotChannels/clock``.
   var lastUse: Int64
-  /// Entries that went to the writer, and of which it has not told yet what became of them.
+  /// How many entries went to the writer of which it has not told yet what became.
   private(set) var waiting = 0
-  /// An entry did not follow what the writer knows of the channel: it is read from disk again.
+  /// An entry did not follow what the writer knows of the channel: the channel is to be read from disk again.
   private(set) var isStale = false
   private(set) var changes: HotChanges
   private var pages = PagesUnderWay.none
@@ -52,8 +53,9 @@ final class HotChannel {
 
   var position: StreamPosition { StreamPosition(epoch: epoch, offset: top) }
 
-  /// The writer has told of everything that it was given. Only then may the channel be let go: whoever opens it again
-  /// reads from disk where it stands. The tail does not tell: a channel without history has none.
+  /// The writer has told what became of each entry that it was given. Only then may the channel be let go, because
+  /// whoever opens it again reads from disk where it stands. An empty tail does not prove it: a channel without history
+  /// has none.
   var isSettled: Bool { waiting == 0 }
 
   /// Takes an entry that went to the writer.
@@ -62,7 +64,7 @@ final class HotChannel {
     waiting += 1
     ttl = entry.historyTTLMilliseconds
     historySize = entry.historySize
-    // What stood at this offset failed, or is about to.
+    // A publication that stands in the tail at this offset has failed, or is about to.
     tail.truncate(from: offset)
     if let replacement = changes.add(entry) { tail.replace(with: replacement) }
     if !isDurable {
@@ -78,7 +80,11 @@ final class HotChannel {
     trimTail()
   }
 
-  /// - Parameter count: of the entries that are on disk now.
+  /// Notes what is on disk now.
+  ///
+  /// - Parameters:
+  ///   - top: everything up to this offset is on disk.
+  ///   - count: entries that got to the disk with it.
   func advance(top: UInt64, floor: UInt64, count: Int) {
     waiting -= count
     committed = max(committed, top)
@@ -90,7 +96,9 @@ final class HotChannel {
     trimTail()
   }
 
-  /// - Parameter isStale: the channel does not stand where it was thought to.
+  /// Notes that an entry did not get to the disk.
+  ///
+  /// - Parameter isStale: the writer knows the channel to stand elsewhere.
   func fail(offset: UInt64, ticket: UInt64, isStale: Bool) {
     waiting -= 1
     if isStale { self.isStale = true }
@@ -98,7 +106,7 @@ final class HotChannel {
     changes.fail(offset: offset)
   }
 
-  /// Drops what is not kept, and then, of what is on disk, what is too much.
+  /// Drops publications that are not kept, and then the oldest beyond the tail's limits, if they are on disk.
   func trimTail() {
     tail.drop(through: floor)
     let limit = min(Self.tailLimit, max(historySize, 1))
@@ -107,7 +115,7 @@ final class HotChannel {
     }
   }
 
-  /// Drops all that is on disk.
+  /// Drops all publications of the tail that are on disk.
   func clearTail() {
     isWarm = false
     if tail.lastOffset.map({ $0 <= committed }) ?? true {
@@ -128,10 +136,11 @@ final class HotChannel {
   func readBegan() { pages.began() }
   func readEnded() { pages.ended() }
 
-  /// The channel stands anew in another's place, while pages of it are read.
+  /// Takes over the account of pages that are being read from the object that stood for this channel before.
   func takeReads(of other: HotChannel) { pages = other.pages }
 
-  /// What is to be read for the tail beside a page, once, so that the next reads need no disk.
+  /// What is to be read for the tail along with a page, so that the next reads need no disk; nil where it was asked for
+  /// before, or nothing older fits.
   func takeWarmth() -> ReadJob.Warmth? {
     guard !isWarm else { return nil }
     isWarm = true
@@ -141,10 +150,10 @@ final class HotChannel {
     return ReadJob.Warmth(span: floor + 1...top, count: room, bytes: Self.tailBytesLimit - tail.bytes)
   }
 
-  /// Fills the tail with what is on disk below it, where it still stands there.
+  /// Fills the tail with what a reader found on disk below it, unless that ends elsewhere by now.
   func warm(_ warm: ReadJob.WarmPublications) {
     let top = tail.firstOffset.map { $0 - 1 } ?? committed
-    // More has got to the disk since, and is not in the tail any more.
+    // More publications have got to the disk since, and are not in the tail any more.
     guard warm.through == top else { return }
     if let newest = warm.publications.first, newest.offset != top { return }
     for publication in warm.publications where publication.offset > floor { tail.prepend(asNow(publication)) }
@@ -153,12 +162,12 @@ final class HotChannel {
     trimTail()
   }
 
-  /// Puts a page together: what was read from disk as it is now, and what the tail holds beyond.
+  /// Puts a page together: what was read from disk, with changes since, and what the tail holds beyond.
   ///
   /// - Parameters:
-  ///   - stored: in the order of reading.
-  ///   - rest: what was not on disk yet when the page was asked for.
-  /// - Returns: false where the tail has not all of the rest any more: it got to the disk meanwhile.
+  ///   - stored: publications read from disk, in the order of reading.
+  ///   - rest: offsets that were not on disk yet when the page was asked for.
+  /// - Returns: false where some of the rest got to the disk meanwhile and is not in the tail any more.
   func add(_ stored: [Publication], and rest: ClosedRange<UInt64>?, to found: inout FoundPublications) -> Bool {
     if found.range.reverse {
       if let rest, !holds(rest) { return false }
@@ -180,7 +189,7 @@ final class HotChannel {
     }
   }
 
-  /// What the disk holds, with the changes that are on their way there or came there since it was read.
+  /// A publication that was read from disk, with a change that is on its way there or came there since.
   private func asNow(_ stored: Publication) -> Publication {
     changes.shown(stored.offset) ?? pages[stored.offset] ?? stored
   }

@@ -6,10 +6,11 @@ struct HotChannels {
   private var slots: [HotChannel?] = []
   private var freeSlots: [Int] = []
   private var recency = RecencyList()
+  /// The slot at which the next sweep goes on.
   private var cursor = 0
+  /// Channels inserted so far: the life of the next place.
   private var lives: UInt64 = 0
-  /// When the last sweep was, in milliseconds that never go back: by the wall clock, one that jumps would let go of
-  /// every channel at once.
+  /// When the last sweep was, in milliseconds that never go back, which a wall clock does not promise.
   private(set) var clock: Int64
   /// Bytes of all tails.
   private(set) var bytes = 0
@@ -45,7 +46,8 @@ struct HotChannels {
     recency.touch(channel.place.slot)
   }
 
-  /// Changes a channel, makes it the most recently used one, and drops other tails where that makes too many bytes.
+  /// Runs `body`, which changes a channel; makes it the most recently used one, and drops other tails where all of them
+  /// take too many bytes.
   mutating func use(_ channel: HotChannel, _ body: () -> Void) {
     channel.lastUse = clock
     recency.touch(channel.place.slot)
@@ -53,7 +55,7 @@ struct HotChannels {
     evict()
   }
 
-  /// Changes a channel.
+  /// Runs `body`, which changes a channel, and counts the bytes that its tail gains or loses.
   mutating func account(_ channel: HotChannel, _ body: () -> Void) {
     let before = channel.tail.bytes
     body()
@@ -69,12 +71,13 @@ struct HotChannels {
       steps -= 1
       guard let channel = slots[candidate] else { continue }
       account(channel) { channel.clearTail() }
-      // What is left waits for the disk: out of the way of the next eviction. An empty tail comes back when used.
+      // Publications that are left wait for the disk, so the channel goes out of the way of the next eviction. One with
+      // an empty tail leaves the list until it is used.
       if channel.tail.isEmpty { recency.remove(candidate) } else { recency.touch(candidate) }
     }
   }
 
-  /// Drops what is too old from the tails.
+  /// Drops publications that are too old from the tails.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.

@@ -2,35 +2,35 @@ import Wire
 
 /// A publication of a commit that is not in the tables by channel yet.
 ///
-/// A chat server's commit holds a publication each for many channels. Written into the tables by channel, it changes a page
-/// for each of them, and more for their rows. So a commit appends one row to the journal instead, whatever it holds, and
-/// many commits are folded into the tables at once (``FoldPlan``).
+/// A chat server's commit holds a publication each for many channels. Written into the tables by channel, it changes a
+/// page for each of them, and more for their rows. So a commit appends one row to the journal instead, whatever it
+/// holds, and many commits are folded into the tables at once (``FoldPlan``).
 ///
 /// States of a publication, and what a crash in each leaves:
-/// - waiting: in memory alone (``WriterInbox``). A crash forgets it; nobody was told that it is there. Can transition to:
-///   journalled, stored.
-/// - journalled: in a row of the journal and in ``UnfoldedJournal``. A crash leaves the row, and the next start folds it.
-///   Can transition to: folded, trimmed.
-/// - folded: in the tables, and still in a row of the journal. A crash leaves both; the next start sees by the channel's
-///   top that the tables have it. Can transition to: stored, trimmed.
+/// - waiting: in memory alone (``WriterInbox``). A crash forgets it: nobody was told of a durable one, and relaxed
+///   channels begin a new epoch after a crash. Can transition to: journalled, stored.
+/// - journalled: in a row of the journal and in ``UnfoldedJournal``. A crash leaves the row, and the next start folds
+///   it. Can transition to: folded, trimmed.
+/// - folded: in the tables, and still in a row of the journal. A crash leaves both; the next start sees by the
+///   channel's top that the tables have it. Can transition to: stored, trimmed.
 /// - stored: in the tables alone. Can transition to: trimmed.
-/// - trimmed: what asked for it may be known for a minute longer, and nothing else is.
+/// - trimmed: not kept. The request that it came from may be known for a minute longer, and nothing else is.
 struct JournalEntry: Sendable, Equatable {
-  /// Data up to this size goes into the journal. What is larger fills pages of its own wherever it is written, and is
-  /// written once.
+  /// Bytes of data that a publication in the journal has at most. Larger data fills pages of its own wherever it is
+  /// written, so it is written once, into the tables.
   static let largestData = 8 << 10
 
   /// The channel's row in `channels`.
   var channel: Int64
   var publication: Publication
-  /// Nothing of the channel at or below it is kept once this is.
+  /// Publications of the channel at or below this offset are not kept any more once the entry is.
   var floor: UInt64
   /// Milliseconds that publications of the channel are kept.
   var ttl: Int64
   var idempotency: IdempotencyRecord?
   var origin: RequestOrigin?
 
-  /// Memory that it takes while it is not folded.
+  /// Bytes of memory that the entry takes until it is folded.
   var cost: Int { publication.cost + 128 + (idempotency?.key.utf8.count ?? 0) }
 }
 
@@ -100,13 +100,13 @@ enum JournalCodec {
     unsafe withUnsafeBytes(of: value.littleEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// - Throws: where a byte is missing, or one too many.
+  /// - Throws: ``JournalDamage`` where a byte is missing, or one too many.
   static func decode(_ row: [UInt8]) throws(JournalDamage) -> [JournalEntry] {
     var reader = Reader(rest: row[...])
     guard try reader.bytes(1).first == version else { throw JournalDamage() }
     let count = Int(try reader.number(4))
     var entries: [JournalEntry] = []
-    // An entry has 45 bytes at least: what a damaged count says takes no memory.
+    // An entry has 45 bytes at least, so a damaged count cannot reserve more memory than the row could fill.
     entries.reserveCapacity(min(count, row.count / 45))
     for _ in 0..<count { entries.append(try reader.entry()) }
     guard reader.rest.isEmpty else { throw JournalDamage() }

@@ -4,9 +4,9 @@ import Wire
 
 /// How much may stand in the journal.
 struct JournalLimits: Sendable {
-  /// In memory, in bytes: from here on it is folded without a sweep of the log.
+  /// Bytes in memory from which on the journal is folded without waiting for a sweep of the log.
   var foldAt = 4 << 20
-  /// Here the next commit waits for a fold.
+  /// Bytes in memory from which on the next commit waits for a fold.
   var most = 16 << 20
   /// Entries that are folded at a time, between commits: a millisecond or two.
   var portion = 128
@@ -19,20 +19,21 @@ struct JournalLimits: Sendable {
 /// States:
 /// - resting: commits append. Can transition to: folding, with a sweep of the log, or with ``JournalLimits/foldAt``.
 /// - folding: a ``FoldCycle`` is under way; commits append. Can transition to: deleting.
-/// - deleting: all rows up to the cycle's are in the tables, and go. Can transition to: resting.
+/// - deleting: what stands in the rows up to the cycle's last is in the tables, and the rows are deleted. Can
+///   transition to: resting.
 struct JournalAccount {
   /// The rows, the oldest first.
   private(set) var rows = Ring<(sequence: UInt64, bytes: Int)>()
   var cycle: FoldCycle?
   /// When the cycle goes on.
   var next = DispatchTime.now()
-  /// A channel could not be deleted, and may begin anew at offset 0 while rows speak of its former life: they go before
-  /// anything else is written.
+  /// Channels are to be deleted, and may begin anew at offset 0 while rows of the journal speak of their former life:
+  /// the journal is emptied before anything else is written.
   var mustEmpty = false
 
-  /// Entries go first: between two portions is as much time as some of them take.
+  /// Time between two portions, in which entries go first: as much as some portions take.
   static let pause = DispatchTimeInterval.milliseconds(4)
-  /// Where the journal is half full: only what waits goes first.
+  /// Time between two portions where the journal is half full: only entries that wait already go first.
   static let shortPause = DispatchTimeInterval.nanoseconds(0)
   static let pauseAfterRefusal = DispatchTimeInterval.seconds(1)
 
@@ -40,7 +41,7 @@ struct JournalAccount {
     if bytes > 0 { rows.append((sequence, bytes)) }
   }
 
-  /// Rows up to this one are deleted next; nil: none may be.
+  /// The last of the rows that are deleted next, about `limit` bytes, and how many they are; nil: none may be.
   func deletable(_ limit: Int) -> (sequence: UInt64, count: Int)? {
     guard let cycle, cycle.isThrough else { return nil }
     var (count, bytes) = (0, 0)
@@ -57,7 +58,9 @@ struct JournalAccount {
 }
 
 extension LogWriter {
-  /// One portion of the fold, where it is its time.
+  /// Folds one portion, where it is time for it; begins a fold where the journal is large enough.
+  ///
+  /// - Parameter isStepped: the writer has no thread, so that no time is waited for.
   func foldOn(isStepped: Bool) {
     if account.cycle == nil, journal.bytes >= journalLimits.foldAt { beginFold() }
     guard account.cycle != nil, isStepped || account.next <= .now() else { return }
@@ -74,9 +77,9 @@ extension LogWriter {
     account.next = .now()
   }
 
-  /// Folds all that there is.
+  /// Folds all that the journal holds.
   ///
-  /// - Returns: why it is not done; nil: the journal is empty.
+  /// - Returns: why that could not be done; nil: the journal is empty.
   func foldAll() -> LogError? {
     while !account.rows.isEmpty {
       beginFold()
@@ -86,9 +89,10 @@ extension LogWriter {
     return nil
   }
 
-  /// So much stands in the journal that what comes next has to wait, or it must be emptied first.
+  /// Folds before a commit, where so much stands in the journal that the commit has to wait, or where the journal must
+  /// be emptied first.
   ///
-  /// - Returns: why there is no room.
+  /// - Returns: why the commit cannot be; nil: it may go on.
   func makeRoom() -> LogError? {
     if account.mustEmpty { return foldAll() }
     while journal.bytes >= journalLimits.most {
@@ -98,12 +102,12 @@ extension LogWriter {
     return nil
   }
 
-  /// - Returns: why it is not done.
+  /// - Returns: why the portion is not done; nil: it is.
   private func foldPortion() -> LogError? {
     guard let cycle = account.cycle else { return nil }
     let error = cycle.isThrough ? deleteRows() : foldChannels(cycle)
     if error == nil, let cycle = account.cycle, cycle.isThrough, account.deletable(1) == nil { account.cycle = nil }
-    // The tables take whatever is in the journal: an error that would have been one publication's is the file's.
+    // The tables take whatever the journal took, so a rejection is not the fault of one publication but of the file.
     guard case .rejected(let detail) = error else { return error }
     note(.failed(detail))
     return .failed(detail)
@@ -129,8 +133,8 @@ extension LogWriter {
     return error
   }
 
-  /// What a power cut may take back: until it is synced with the commit that comes next, or with a checkpoint, the journal
-  /// has it too, since all of that stands before it in the WAL.
+  /// Writes without a sync, which comes with the next commit or checkpoint. A power cut until then takes back the fold,
+  /// and the deletion of rows, which stands after it in the WAL; the rows stand before both and are synced.
   private func writeUnsynced(_ body: (Database) throws -> Void) -> LogError? {
     let result = attempt(isSynced: false) { db in
       try db.inTransaction {
@@ -152,7 +156,8 @@ enum JournalRow {
     try insert.run()
   }
 
-  /// The number of the last transaction is that of the journal's last row, or stands in `meta` where that is gone.
+  /// Deletes the rows through a transaction. The number of the last transaction is that of the journal's last row, so
+  /// it is put into `meta` when that row goes.
   static func delete(through sequence: UInt64, _ db: Database) throws {
     let delete = try db.statement("DELETE FROM journal WHERE sequence <= ?1")
     delete.bind(sequence, at: 1)
@@ -186,7 +191,7 @@ enum JournalReplay {
       try connection.inTransaction { db in
         let tables = try TableWriter(db)
         for (channel, entries) in channels.sorted(by: { $0.key < $1.key }) {
-          // The channel's row says which of them the tables have already.
+          // The top in the channel's row says which of the entries the tables have already.
           guard let top = try top(of: channel, db) else { continue }
           let unfolded = entries.drop { $0.publication.offset <= top }
           total += unfolded.count

@@ -2,13 +2,15 @@ import Dispatch
 import SQLite
 import Wire
 
-/// What the writer is to go on with beside entries, and when.
+/// Work that the writer has begun beside entries, and when it goes on with it.
 struct Upkeep {
-  /// Entries go first: between two portions of a sweep is as much time as one takes at most.
+  /// Time between two portions of a sweep, in which entries go first: as much as a portion takes at most.
   static let sweepPause = DispatchTimeInterval.milliseconds(10)
+  /// Milliseconds until a scrub that could not be done is tried again: from the first time to the longest, doubled each
+  /// time.
   static let scrubPauses = 20...1000
 
-  /// A sweep that is not through, with its time, and when it goes on.
+  /// A sweep that is not through: the time that it was asked for with, and when it goes on.
   var sweep: (now: Int64, next: DispatchTime)?
   /// A scrub that could not be done, and when it is tried again.
   var scrub: (pause: Int, next: DispatchTime)?
@@ -17,7 +19,10 @@ struct Upkeep {
 }
 
 extension LogWriter {
-  /// - Parameter most: what came after it stays.
+  /// Deletes a channel's history.
+  ///
+  /// - Parameter most: publications after this offset stay.
+  /// - Returns: the offset through which it is deleted.
   func remove(_ channel: WriterChannel, through most: UInt64) -> Result<UInt64, LogError> {
     if let refusal { return .failure(refusal) }
     let top = min(most, channel.committed.top)
@@ -54,9 +59,9 @@ extension LogWriter {
     return statement.int(0)
   }
 
-  /// Goes on with what is due.
+  /// Does the next portion of the sweep, the scrub and the fold, where they are due.
   ///
-  /// - Parameter isStepped: nobody waits for the time to come.
+  /// - Parameter isStepped: the writer has no thread, so that no time is waited for.
   func goOn(isStepped: Bool) {
     let now = DispatchTime.now()
     if let sweep = upkeep.sweep, isStepped || sweep.next <= now { self.sweep(sweep.now) }
@@ -64,7 +69,7 @@ extension LogWriter {
     foldOn(isStepped: isStepped)
   }
 
-  /// One portion: what is left follows after what came meanwhile.
+  /// Does one portion of a sweep; the rest follows after the entries that came meanwhile.
   func sweep(_ now: Int64) {
     upkeep.sweep = nil
     guard refusal == nil else { return }
@@ -89,9 +94,9 @@ extension LogWriter {
     if !totals.isEmpty { inbox.post([.quotas(QuotaNews(totals: totals))], freeing: 0) }
   }
 
-  /// Pages in the database are overwritten as they are changed (`secure_delete`), and rows of the journal as they go; the
-  /// WAL still holds what they were before, until it is written from its beginning again. Somebody who reads needs it as it
-  /// is: then, and while the disk refuses, it is tried again until it is done.
+  /// Pages in the database are overwritten as they are changed (`secure_delete`), and rows of the journal as they go;
+  /// the WAL still holds what they were before, until it is emptied. While somebody reads, who needs the WAL as it is,
+  /// or the disk refuses, the scrub is tried again until it is done.
   func scrub() {
     var isDone = false
     if refusal == nil, foldAll() == nil {

@@ -8,13 +8,14 @@ import Wire
 /// The writer thread: takes everything that waits and commits it as one transaction.
 ///
 /// Unchecked: after `start` everything but the inbox and the counter is touched by the writer thread alone, and by the
-/// closing thread after the writer thread has ended. A writer that is not started has no thread: whoever steps it is it.
+/// closing thread after the writer thread has ended. A writer that is not started has no thread: whoever calls
+/// ``step(_:)`` stands for it.
 final class LogWriter: @unchecked Sendable {
-  /// At most this many entries in a transaction, so that the first of them does not wait for long.
+  /// Entries in a transaction at most, so that the first of them does not wait for long.
   static let entriesPerTransaction = 4096
-  /// At most this many bytes in a transaction (or one entry): the WAL grows by about as much.
+  /// Bytes in a transaction at most (or one entry): the WAL grows by about as much.
   static let bytesPerTransaction = 4 << 20
-  /// While the disk refuses, little is tried at a time: most of it is in vain.
+  /// Entries in a transaction while the disk refuses: few, because most tries are in vain.
   static let entriesPerTrial = 64
 
   let inbox: WriterInbox
@@ -27,7 +28,7 @@ final class LogWriter: @unchecked Sendable {
   let transactionCount = Atomic<Int>(0)
 
   private let connection: DatabaseConnection
-  /// What the connection does at the end of a transaction; nil: it is not known.
+  /// Whether the connection syncs at the end of a transaction; nil: not known, because a change of that failed.
   private var isSynced: Bool? = true
   private var sequence: UInt64
   let journal: UnfoldedJournal
@@ -44,12 +45,12 @@ final class LogWriter: @unchecked Sendable {
   /// Something that was delivered cannot be written any more.
   private var hasLost = false
   private var beforeCommit: (@Sendable (Database) throws -> Void)?
-  /// What is to be gone on with when there is a moment.
+  /// Work that goes on when there is a moment.
   var upkeep = Upkeep()
   let diskLimits: DiskLimits
-  /// Those in which what users keep is counted.
+  /// Namespaces in which what users keep is counted.
   let quotaNamespaces: Set<String>
-  /// Of the entries of the round, to be told with their outcomes.
+  /// What the entries of the round did to accounts, to be told with their outcomes.
   private var quotaNews = QuotaNews()
   var nextRoomCheck = DispatchTime.now()
   var folderPath: String { folder.path }
@@ -165,7 +166,7 @@ final class LogWriter: @unchecked Sendable {
         bytes += run[end].cost
         end += 1
       }
-      // What belongs together is never cut, whatever the limits say.
+      // Entries that share a transaction are never parted, whatever the limits say.
       if end > start { end = run[...].endOfTransaction(at: end - 1) }
       commit(run[start..<end])
       start = end
@@ -178,7 +179,7 @@ final class LogWriter: @unchecked Sendable {
     let error = write(batch)
     if error == nil { batch.confirm() } else { batch.revert() }
     if case .rejected = error, let middle = entries.middle {
-      // One of them is at fault, and the others have done nothing: each half is tried by itself.
+      // One entry of the batch is at fault, and nothing was written: each half is tried by itself.
       commit(entries[..<middle])
       commit(entries[middle...])
     } else {
@@ -255,9 +256,10 @@ final class LogWriter: @unchecked Sendable {
     if !completions.isEmpty { onCompletion(completions) }
   }
 
-  /// A relaxed entry was delivered, so it stays until it is written, or until nothing can be.
+  /// Keeps a relaxed entry that could not be written: it was delivered, so it stays until it is written, or until
+  /// nothing can be written any more.
   ///
-  /// - Returns: whether it is tried again.
+  /// - Returns: whether the entry is tried again.
   private func keep(_ queued: QueuedEntry, after error: LogError) -> Bool {
     switch error {
     case .full, .readOnly:
@@ -273,7 +275,8 @@ final class LogWriter: @unchecked Sendable {
 
   /// Uses the connection, and keeps account of whether the disk takes what is written: `body` says whether it wrote.
   ///
-  /// - Parameter isSynced: what it writes survives a power cut from its return on; else from the next that does.
+  /// - Parameter isSynced: what `body` writes survives a power cut from the return on; otherwise it does from the next
+  ///   synced call on.
   func attempt(isSynced: Bool = true, _ body: (Database) throws -> Bool) -> Result<Void, LogError> {
     do {
       let hasWritten = try connection.inDatabase { db in
@@ -298,12 +301,12 @@ final class LogWriter: @unchecked Sendable {
     }
   }
 
-  /// Logs each change once.
+  /// Notes how a write ended, and logs it where that is a change.
   func note(_ error: LogError?) {
     switch (trouble, error) {
     case (nil, nil): return
     case (_, .rejected(let detail)):
-      // The disk is not in trouble. One that is bisected for comes here some times.
+      // The disk is not in trouble. While the batch is halved to find the publication, it is logged several times.
       return logger.error("the log rejects a publication", metadata: ["reason": "\(detail)"])
     case (.some, nil):
       logger.notice("the log can be written again")
@@ -316,7 +319,7 @@ final class LogWriter: @unchecked Sendable {
     if case .failed = error, let error { inbox.fail(error) }
   }
 
-  /// The last round is over. The shutdown is clean if everything that was delivered is on disk.
+  /// Ends the log after the last round. The shutdown is clean if everything that was delivered is on disk.
   private func finish() {
     if !stranded.isEmpty || hasLost {
       hasLost = true
@@ -337,14 +340,15 @@ final class LogWriter: @unchecked Sendable {
     } catch {
       logger.warning("the log did not close in order: \(error)")
     }
-    // A start that finds an older one would only prove less.
+    // An error is ignored: the next start would find an older mark, which only proves less.
     try? folder.syncMark(sequence)
     folder.close()
   }
 }
 
 extension LogError {
-  /// The channel does not stand where it was thought to, or holds what it should not: it is read from disk again.
+  /// Whether the error says that the channel does not stand where it was thought to, or was given what it cannot hold:
+  /// it is read from disk again.
   fileprivate var isOfOneChannel: Bool {
     switch self {
     case .notContiguous, .rejected: true
@@ -354,7 +358,7 @@ extension LogError {
 }
 
 extension ArraySlice<QueuedEntry> {
-  /// Where the entries can be cut in two without cutting a transaction; nil where they cannot.
+  /// The index at which the entries can be cut in two without parting a transaction; nil where they cannot.
   fileprivate var middle: Int? {
     var index = startIndex
     var last: Int?

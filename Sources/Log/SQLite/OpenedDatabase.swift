@@ -24,7 +24,7 @@ struct OpenedDatabase {
           "the data folder was in use, but its database is missing or empty: the log starts anew, with new epochs")
       }
       try writer.inDatabase { try Schema.migrations.run($0) }
-      // A process that was killed may have left keys in the WAL that it had destroyed.
+      // A process that was killed may have left secret keys in the WAL that it had deleted.
       try writer.inDatabase { db in try db.checkpointAndTruncate() }
       let isClean = try writer.inDatabase { try StoreMeta($0).isClean }
       try Self.check(writer, folder, isClean: isClean, limit: checkLimit)
@@ -56,6 +56,7 @@ struct OpenedDatabase {
     }
   }
 
+  /// Draws the era and the run anew where their channels may have lost something (``StoreMeta``).
   private static func renew(
     _ meta: inout StoreMeta, _ folder: DataFolder, _ logger: Logger, _ randomness: inout any RandomNumberGenerator
   ) {

@@ -1,8 +1,8 @@
 import SQLite
 import Wire
 
-/// What a transaction changes in what users keep. Written in the same transaction as the rows, so that neither a crash nor
-/// a refusal of the disk parts the two.
+/// What a transaction changes in what users keep. Written in the same transaction as the rows, so that neither a crash
+/// nor a refusal of the disk parts the two.
 struct QuotaChanges {
   private var changes: [QuotaAccount: KeptAmount] = [:]
 
@@ -17,14 +17,14 @@ struct QuotaChanges {
 
   // MARK: Before rows change
 
-  /// All publications up to the offset are about to go.
+  /// Takes all publications up to the offset out of the accounts; they are about to be deleted.
   mutating func willDelete(through offset: UInt64, of channel: Int64, in scope: QuotaScope, _ db: Database) throws {
     _ = try willChange(1, Int64(clamping: offset), of: channel, in: scope, db)
   }
 
-  /// The publication is about to be replaced by another with the same sender.
+  /// Takes a publication out of the account; it is about to be replaced by another with the same sender.
   ///
-  /// - Returns: false where there is none.
+  /// - Returns: false where there is no such publication.
   mutating func willReplace(_ offset: UInt64, of channel: Int64, in scope: QuotaScope, _ db: Database) throws -> Bool {
     try willChange(Int64(clamping: offset), Int64(clamping: offset), of: channel, in: scope, db) > 0
   }
@@ -49,7 +49,7 @@ struct QuotaChanges {
     return count
   }
 
-  /// The entry of the key, if there is one, is about to go or to be replaced.
+  /// Takes the entry of a key out of the account, if there is one; it is about to be removed or replaced.
   mutating func willReplace(key: String, of channel: Int64, in scope: QuotaScope, _ db: Database) throws {
     let rows = try db.statement("SELECT \(Self.sizes) FROM entries WHERE channel_id = ?1 AND key = ?2")
     rows.bind(channel, at: 1)
@@ -82,7 +82,7 @@ struct QuotaChanges {
     }
   }
 
-  /// `length` of a blob reads none of it.
+  /// The columns from which a row's amount is counted. `length` of a blob reads none of it.
   private static let sizes = "length(data), info, length(tags)"
 
   private struct SizedRow {
@@ -102,7 +102,7 @@ struct QuotaChanges {
 
   // MARK: The accounts
 
-  /// To be called within the transaction. An account that keeps nothing has no row.
+  /// Writes the accounts. To be called within the transaction. An account that keeps nothing has no row.
   ///
   /// - Returns: what each account that was changed keeps now.
   func write(_ db: Database) throws -> [QuotaAccount: KeptAmount] {
@@ -131,8 +131,8 @@ struct QuotaChanges {
   }
 }
 
-/// Brings the accounts in line with the namespaces that have a quota now, before the log is used: what a namespace holds
-/// that has just got one is counted once, also after an upgrade from a version that knew none.
+/// Brings the accounts in line with the namespaces that have a quota now, before the log is used: what a namespace
+/// holds that has just got one is counted once, also after an upgrade from a version that knew none.
 enum QuotaCount {
   /// - Returns: the namespaces that were counted anew.
   static func update(_ connection: DatabaseConnection, to namespaces: Set<String>) throws -> [String] {
@@ -157,7 +157,8 @@ enum QuotaCount {
     return Set(text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
   }
 
-  /// By the index of the names: from `journal:` to `journal;`, which comes next, and the same with a `$` before.
+  /// Counts what stands in a namespace. Its channels are found by the index of the names: from `journal:` to
+  /// `journal;`, where the next names begin, and the same with a `$` before.
   private static func count(_ namespace: String, _ db: Database) throws {
     var changes = QuotaChanges()
     let spans: [(first: String, end: String?)] =
@@ -165,7 +166,7 @@ enum QuotaCount {
     for (first, end) in spans {
       let rows = try db.statement("SELECT id, name FROM channels WHERE name >= ?1 AND name < ?2")
       rows.bind(first, at: 1)
-      // After every text comes every blob.
+      // No end: SQLite sorts every blob after every text.
       if let end { rows.bind(end, at: 2) } else { rows.bind([], at: 2) }
       while try rows.next() {
         guard let name = try? ChannelName(rows.text(1), limit: .max),
@@ -178,11 +179,11 @@ enum QuotaCount {
   }
 }
 
-/// What the writer tells of accounts.
+/// What the writer tells the store of accounts.
 struct QuotaNews: Sendable {
-  /// What accounts that were changed keep now.
+  /// How much the accounts keep now that were changed.
   var totals: [QuotaAccount: KeptAmount] = [:]
-  /// Claims of entries of which it is known what became of them.
+  /// Claims of entries that are on disk now, or have failed.
   var decided: [QuotaClaim] = []
 
   var isEmpty: Bool { totals.isEmpty && decided.isEmpty }

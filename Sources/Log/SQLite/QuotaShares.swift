@@ -1,18 +1,19 @@
 import SQLite
 import Wire
 
-/// What the broker thread knows of accounts: those that were asked for lately, and all with an entry on its way to the
-/// disk. The others stand in the database.
+/// What the store knows of quota accounts without asking the disk: those that were asked for lately, and all with an
+/// entry on its way to the disk. The others stand in the database.
 ///
-/// Bounded: two generations of accounts, the older of which goes when the younger is full. Those that stay for an entry
-/// under way are as many as there is room for entries (``SQLiteStore/Options/backlogLimit``).
+/// Bounded: two generations of accounts, the older of which goes when the younger is full. Accounts that stay because
+/// an entry is under way are bounded by the room for entries (``SQLiteStore/Options/backlogLimit``).
 struct QuotaShares {
+  /// Accounts in a generation.
   static let generation = 8192
 
   private struct Share {
-    /// On disk.
+    /// What the account keeps on disk.
     var kept: KeptAmount
-    /// On its way there.
+    /// What is on its way to the disk, in ``claims`` entries.
     var claimed = KeptAmount()
     var claims = 0
   }
@@ -24,21 +25,21 @@ struct QuotaShares {
 
   var count: Int { young.count + old.count }
 
-  /// What the account keeps, and what is on its way; nil where that is not known.
+  /// What the account keeps, with what is on its way to the disk; nil where that is not known.
   mutating func amount(of account: QuotaAccount) -> KeptAmount? {
     guard let share = share(account) else { return nil }
     return share.kept + share.claimed
   }
 
-  /// What an account keeps on disk is about to be read.
+  /// Notes that what an account keeps on disk is about to be read.
   mutating func look(for account: QuotaAccount) { if reading[account] == nil { reading[account] = .some(nil) } }
 
-  /// It could not be read.
+  /// Notes that what an account keeps on disk could not be read.
   mutating func lookFailed(for account: QuotaAccount) { reading[account] = nil }
 
-  /// What an account keeps on disk was read. What the writer told meanwhile is newer.
+  /// Notes what an account keeps on disk, as it was read. What the writer told meanwhile is newer.
   ///
-  /// - Returns: with what is on its way.
+  /// - Returns: what the account keeps, with what is on its way to the disk.
   mutating func learn(_ kept: KeptAmount, of account: QuotaAccount) -> KeptAmount {
     let kept = (reading.removeValue(forKey: account) ?? nil) ?? kept
     if let known = amount(of: account) { return known }
@@ -46,8 +47,8 @@ struct QuotaShares {
     return kept
   }
 
-  /// An entry went to the writer. Whoever let it in has just asked what the account keeps; where that is forgotten
-  /// already, the entry counts when it is on disk.
+  /// Counts an entry that went to the writer. Whoever let it in has just asked what the account keeps; where that is
+  /// forgotten already, the entry counts when it is on disk.
   mutating func claim(_ claim: QuotaClaim) {
     guard var share = share(claim.account) else { return }
     share.claimed = share.claimed + claim.amount
@@ -55,8 +56,8 @@ struct QuotaShares {
     young[claim.account] = share
   }
 
-  /// What the writer tells comes in the order of its transactions, so the last total is the true one. One that a look at
-  /// the disk found in between may be newer for a moment; what makes it so is told next.
+  /// Takes what the writer tells of accounts. It comes in the order of the transactions, so the last total is the true
+  /// one. A total that was read from disk in between may be newer for a moment; the writer tells the newer one next.
   mutating func apply(_ news: QuotaNews) {
     for (account, total) in news.totals {
       if young[account] != nil { young[account]?.kept = total } else { old[account]?.kept = total }

@@ -1,18 +1,18 @@
 import Wire
 
-/// A question as it goes to a reader's thread: what the tables alone can answer.
+/// A question as it goes to a reader's thread: what only the disk can answer.
 enum ReadJob: Sendable {
-  /// Where a channel stands, with what is held of its publications by `now`.
+  /// Where a channel stands, with the idempotency keys and origins that are still held at `now`.
   case channel(ChannelName, now: Int64, withEntries: Bool)
   /// - Parameters:
-  ///   - span: of what is on disk.
-  ///   - warmth: what the channel's tail has room for, read along with it.
+  ///   - span: the offsets to read that are on disk; nil: none of them.
+  ///   - warmth: what the channel's tail has room for, read along with the page.
   case page(ChannelName, LogRange, span: ClosedRange<UInt64>?, warmth: Warmth?)
   case entry(ChannelName, IdentifierKey)
   case ending(ChannelName, score: Int64, limit: Int)
   case kept(QuotaAccount)
 
-  /// The newest publications of a span, as many as a tail takes.
+  /// What to read for a channel's tail: the newest publications of a span, as many as the tail takes.
   struct Warmth: Sendable {
     var span: ClosedRange<UInt64>
     var count: Int
@@ -21,7 +21,7 @@ enum ReadJob: Sendable {
 
   enum Found: Sendable {
     case channel(ChannelOnDisk)
-    /// - warm: newest first; nil: it was not asked for.
+    /// - warm: publications for the channel's tail, newest first; nil: none were asked for.
     case page([Publication], warm: WarmPublications?)
     case entry(Publication?, of: ChannelOnDisk)
     case ending([ExpiringKey])
@@ -31,7 +31,7 @@ enum ReadJob: Sendable {
 
   struct ChannelOnDisk: Sendable {
     var row: ChannelReader.Row?
-    /// How many channels were deleted whose names are like this one's.
+    /// How many channels were deleted whose names fall into the same bucket (``Schema/epochBucket(of:)``).
     var generation: Int64 = 0
     var keys: [IdempotencyRecord] = []
     var origins: [RequestOrigin: UInt64] = [:]
@@ -42,16 +42,16 @@ enum ReadJob: Sendable {
     var publications: [Publication] = []
     /// The newest offset that was looked for.
     var through: UInt64
-    /// Nothing older is on disk.
+    /// Nothing older of the channel is on disk.
     var isAll = false
   }
 
-  /// Of a page: the newest offset that is looked for.
+  /// The newest offset that a page looks for on disk; 0 for other questions.
   var end: UInt64 {
     if case .page(_, _, let span?, _) = self { span.upperBound } else { 0 }
   }
 
-  /// Reads. On a reader's thread.
+  /// Reads the answer, on a reader's thread.
   func read(from reader: ChannelReader) -> Found {
     do { return try answer(from: reader) } catch {
       return .failed((error as? LogError) ?? StoreFault.logError(for: error))
@@ -116,16 +116,16 @@ enum ReadJob: Sendable {
   }
 }
 
-/// A job, and what it is for.
+/// A job for a reader's thread, and what it is for.
 struct ReadRequest: Sendable {
   enum Purpose: Sendable {
     case answer(LogQuestion)
-    /// The channel does not stand where it was thought to.
+    /// The channel does not stand where it was thought to, and is read anew.
     case refresh(HotPlace)
   }
 
   var job: ReadJob
   var purpose: Purpose
-  /// Deletions of rows that were over when it was asked (``ChannelUpkeep/deletions``).
+  /// Deletions of rows that were over when the job was given (``ChannelUpkeep/deletions``).
   var deletions: Int
 }

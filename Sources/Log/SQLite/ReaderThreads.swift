@@ -4,8 +4,8 @@ import Synchronization
 
 /// Threads that read from the database, so that nobody who decides waits for it: each with a connection of its own.
 ///
-/// A few are enough: they are for the disk to have something to do while one of them waits. Bounded by whoever asks, who
-/// has as many questions under way as there are requests that wait for them.
+/// A few are enough: they are for the disk to have something to do while one of them waits. The questions that wait are
+/// bounded by the requests that wait for their answers.
 final class ReaderThreads: Sendable {
   private struct State {
     var waiting = Ring<ReadRequest>()
@@ -22,7 +22,7 @@ final class ReaderThreads: Sendable {
 
   /// - Parameters:
   ///   - readers: one for each thread.
-  ///   - isStepped: there are no threads: whoever steps it is the thread.
+  ///   - isStepped: there are no threads: whoever calls ``step(_:)`` stands for them.
   ///   - done: called with what was found, on the thread that found it.
   init(
     _ readers: [ChannelReader], isStepped: Bool, done: @escaping @Sendable (ReadRequest, ReadJob.Found) -> Void
@@ -70,7 +70,7 @@ final class ReaderThreads: Sendable {
     return left < limit
   }
 
-  /// Returns when the threads have ended; what waits is not answered.
+  /// Ends the threads, and returns when they have ended. Questions that wait are not answered.
   func close() {
     let wasClosed = state.withLock { state in
       defer { state.isClosed = true }

@@ -2,7 +2,8 @@ import SQLite
 import Wire
 
 extension SQLiteStore {
-  /// The log for somebody who is not the broker, on a connection of its own. Close it before the store.
+  /// Opens the log for somebody other than the broker, on a connection of its own, which must be closed before the
+  /// store.
   public func scan() throws(LogError) -> any LogScan {
     do { return try SQLiteScan(path: databasePath, journal: journal) } catch { throw StoreFault.logError(for: error) }
   }
@@ -10,7 +11,7 @@ extension SQLiteStore {
 
 private struct SQLiteScan: LogScan {
   private let reader: ChannelReader
-  /// What the epochs of channels end with: it changes only when a store is opened.
+  /// Holds the era and the run, with which the epochs of channels end: they change only when a store is opened.
   private let meta: StoreMeta
 
   init(path: String, journal: UnfoldedJournal) throws {

@@ -1,6 +1,6 @@
 import Wire
 
-/// Questions: what is in memory is answered at once, the rest by the threads that read.
+/// Questions: those that memory can answer are answered at once, the others by the threads that read.
 extension SQLiteStore {
   public func ask(_ question: LogQuestion) -> LogAnswer? {
     if isClosed { return .failed(.closed) }
@@ -33,7 +33,7 @@ extension SQLiteStore {
     return news
   }
 
-  /// What a reader found. What it does not hold any more is asked again.
+  /// Takes what a reader found. An answer that does not hold any more is asked for again.
   func take(_ found: ReadJob.Found, for request: ReadRequest) {
     if case .failed(let error) = found { readFailed(error) }
     switch request.purpose {
@@ -44,11 +44,11 @@ extension SQLiteStore {
     }
   }
 
-  /// Nil where the question was asked anew.
+  /// The answer to a question, from what a reader found; nil where the question was asked anew.
   private func answer(_ question: LogQuestion, _ found: ReadJob.Found, to request: ReadRequest) -> LogAnswer? {
     switch (question, found) {
     case (.open(let name, let durability, let withEntries, let ifExists), .channel(let disk)):
-      // Rows were deleted while it was read: it may have been one of them, or its name's generation has risen.
+      // Rows were deleted while the channel was read: its own may be one of them, or its name's generation has risen.
       if request.deletions != upkeep.deletions {
         read(.channel(name, now: options.now(), withEntries: withEntries), for: .answer(question))
         return nil
@@ -119,9 +119,10 @@ extension SQLiteStore {
     read(.page(channel.name, range, span: cold, warmth: channel.takeWarmth()), for: .answer(question))
   }
 
-  /// What is on disk has come. What was not there yet when it was asked for is in the tail, or else is asked for now.
+  /// Takes the part of a page that was on disk. The rest is in the tail; where it has left that, the page is asked for
+  /// again.
   ///
-  /// - Parameter end: the newest offset that was on disk then.
+  /// - Parameter end: the newest offset that was on disk when the page was asked for.
   private func pageCame(
     _ stored: [Publication], of channel: HotChannel, _ range: LogRange, through end: UInt64, _ question: LogQuestion
   ) -> LogAnswer? {
@@ -165,7 +166,7 @@ extension SQLiteStore {
   }
 
   private func refresh(_ place: HotPlace, from disk: ReadJob.ChannelOnDisk) {
-    // One of which more is under way by now is read when that is back.
+    // A channel with more entries under way by now is read again when they are back.
     guard let channel = hot[place], channel.isStale, channel.isSettled else { return }
     let row = disk.row.flatMap { upkeep.isLeaving($0.id) ? nil : $0 }
     // More has got to the disk since it was read.
@@ -183,19 +184,20 @@ extension SQLiteStore {
     read(.channel(channel.name, now: options.now(), withEntries: false), for: .refresh(channel.place))
   }
 
-  /// Where a channel without a row stands.
+  /// Where the broker has seen a channel stand that has no row.
   private struct Standing {
     var storedEpoch: String?
     var top: UInt64
   }
 
-  /// - Parameter standing: what somebody holds of the channel; nil where it was never opened.
+  /// - Parameter standing: where the broker has seen the channel stand; nil where it was never opened.
   private func add(
     _ name: ChannelName, durability: Durability, row: ChannelReader.Row?, generation: Int64, standing: Standing? = nil
   ) -> HotChannel {
-    // A ring that somebody sends here is written rather than refused.
+    // A channel of durability `memory` that is opened here is kept as a relaxed one rather than refused.
     let durability: Durability = durability == .durable ? .durable : .relaxed
-    // With another durability the epochs of the two would be told apart by their suffixes alone: a new one is safe.
+    // A channel whose durability has changed gets a new epoch: with the old one, only the suffixes would tell the two
+    // apart.
     let isRenewed = row.map { $0.durability != durability.rawValue } ?? false
     var stored = isRenewed ? nil : row?.epoch
     if stored == nil { stored = standing?.storedEpoch }
@@ -213,7 +215,7 @@ extension SQLiteStore {
     return channel
   }
 
-  /// Where a durable channel stands that is not opened; nil: opening it would change where it stands.
+  /// Where a durable channel stands, without opening it; nil: opening it would change that.
   private func position(of name: ChannelName, _ disk: ReadJob.ChannelOnDisk) -> StreamPosition? {
     if let channel = hot[name] { return channel.isDurable ? channel.position : nil }
     guard let row = disk.row else {
@@ -224,13 +226,14 @@ extension SQLiteStore {
     return StreamPosition(epoch: withSuffix(row.epoch, .durable), offset: row.top)
   }
 
-  /// The epoch as the broker sees it: it ends with what changes for all channels of a durability.
+  /// The epoch as the broker sees it: it ends with the era or the run, which change for all channels of a durability.
   private func withSuffix(_ epoch: String, _ durability: Durability) -> String {
     let suffix = durability == .durable ? meta.era : meta.run
     return suffix.isEmpty ? epoch : epoch + "." + suffix
   }
 
-  /// Nothing was ever given out under it but the offset 0, or the row would be there: so it still holds.
+  /// The epoch of a channel that has no row. No offset but 0 was ever given out in it, or the row would be there: so it
+  /// still holds.
   private func epochWithoutRow(of name: ChannelName, _ durability: Durability, _ generation: Int64) -> String {
     // Rows are about to be deleted, and the generations of their names have not risen yet.
     if upkeep.isDeleting { return Epoch.random(using: &randomness) }

@@ -5,17 +5,17 @@ public import Wire
 
 /// Keeps `relaxed` and `durable` channels in an SQLite database.
 ///
-/// Whoever has the broker's turn hands entries to a writer thread, which commits all that waits as one transaction (group
-/// commit), durable entries at once and relaxed ones within 10 ms. The newest publications of each channel in use stay in
-/// memory; what is older, threads of their own read.
+/// Whoever has the broker's turn hands entries to a writer thread, which commits all that waits as one transaction
+/// (group commit), durable entries at once and relaxed ones within 10 ms. The newest publications of each channel in
+/// use stay in memory; what is older, threads of their own read.
 ///
-/// Epochs: a durable channel keeps its epoch over restarts, killed or not, also where nothing was published on it yet. A
-/// relaxed one keeps it over clean shutdowns only: what it had delivered in the last milliseconds may never have been
+/// Epochs: a durable channel keeps its epoch over restarts, killed or not, also where nothing was published on it yet.
+/// A relaxed one keeps it over clean shutdowns only: what it had delivered in the last milliseconds may never have been
 /// written. Both change when transactions that were acknowledged turn out to be missing (see ``DataFolder``).
 public final class SQLiteStore: LogStore {
   public struct Options: Sendable {
-    /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``. Who reads requests stops
-    /// long before: see ``backlogLimit(pausingAt:)``.
+    /// Bytes that may wait for the disk; more is refused with ``LogError/backlog(bytes:)``. The broker stops reading
+    /// requests long before: see ``backlogLimit(pausingAt:)``.
     public var backlogLimit: Int
     /// Bytes of publications that are held in memory beside those that wait.
     public var tailLimit = 64 << 20
@@ -25,27 +25,27 @@ public final class SQLiteStore: LogStore {
     public var checkLimit = 256 << 20
     /// Threads that read what is not in memory.
     public var readers = 2
-    /// How long epoch and top of a channel are kept after its last publication, once nothing else is.
+    /// Milliseconds that epoch and top of a channel are kept after its last publication, once nothing else is.
     public var metaTTLMilliseconds: Int64
-    /// Channels whose rows are never deleted: somebody counts by their offsets.
+    /// Whether a channel's row is never deleted, because others count by its offsets.
     public var keepsRow: @Sendable (ChannelName) -> Bool = { _ in false }
-    /// What stands before the names of channels that hold receipts of others.
+    /// Prefixes of the names of channels that hold receipts of another channel (``ChannelSweep/followers``).
     public var followers: [String] = []
-    /// Room that is left for others, and for what must be written.
+    /// Room on the disk that is left for other programs, and for entries that must be written.
     public var diskLimits: DiskLimits
-    /// Those in which what each user keeps is counted; the empty name: channels without a namespace.
+    /// Namespaces in which what each user keeps is counted; the empty name: channels without a namespace.
     public var quotaNamespaces: Set<String> = []
-    /// Milliseconds since 1970.
+    /// The wall clock, in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-    /// Milliseconds that never go back.
+    /// A clock that never goes back, in milliseconds.
     public var uptime: @Sendable () -> Int64 = { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
     var journalLimits = JournalLimits()
     /// Opens and locks the folder.
     var openFolder: @Sendable (String) throws(StartError) -> any FolderFiles = { path throws(StartError) in
       try SystemFolder(path, lockName: DataFolder.lockName)
     }
-    /// The writer has no thread: it works when it is told to (``SQLiteStore/step(_:)``), and while somebody waits for
-    /// it. So a simulation decides what is on disk when.
+    /// The writer has no thread: it works when it is told to (``SQLiteStore/step(_:)``), and when the store closes. So
+    /// a simulation decides what is on disk when.
     package var isStepped = false
 
     public init(backlogLimit: Int, metaTTLMilliseconds: Int64, diskLimits: DiskLimits) {
@@ -54,9 +54,9 @@ public final class SQLiteStore: LogStore {
       self.diskLimits = diskLimits
     }
 
-    /// What the log may hold so that a broker that stops reading at `bytes` is refused nothing: those; as much again for
-    /// what was read in the round that went over them, as what is kept of a request weighs more than the request; and
-    /// what timers of apps write meanwhile, which nobody can leave unread.
+    /// Bytes that must be allowed to wait so that a broker that stops reading requests at `bytes` is refused nothing.
+    /// The sum: `bytes`; as much again for what was read in the round that went beyond them, because what is kept of a
+    /// request weighs more than the request; and what timers of apps write meanwhile, which cannot be left unread.
     public static func backlogLimit(pausingAt bytes: Int) -> Int {
       let (whole, overflow) = bytes.multipliedReportingOverflow(by: 2)
       return overflow ? .max : max(whole, whole &+ (64 << 20))
@@ -123,7 +123,7 @@ public final class SQLiteStore: LogStore {
   /// Bytes of publications that wait for the disk.
   public var bytesWaiting: Int { inbox.bytes }
   public var isRefusing: Bool { inbox.isRefusing }
-  /// What a search has to look through beside the tables.
+  /// Committed publications that are not in the tables yet: a search looks through them too.
   let journal: UnfoldedJournal
   let databasePath: String
 
@@ -159,7 +159,7 @@ public final class SQLiteStore: LogStore {
     } catch {
       return .refused(error)
     }
-    // What is delivered before it is written could not be taken back with the rest.
+    // A relaxed entry is delivered before it is written, and could not be taken back with the rest of its transaction.
     precondition(queued.allSatisfy { $0.channel.durability == .durable }, "a transaction is of durable channels alone")
     if let error = inbox.add(transaction: queued) { return .refused(error) }
     for (entry, queued) in zip(transaction, queued) {
@@ -168,7 +168,7 @@ public final class SQLiteStore: LogStore {
     return .pending
   }
 
-  /// The entry as it goes to the writer.
+  /// Makes the entry into what goes to the writer.
   private func queue(_ entry: LogEntry, as transaction: UInt64) throws(LogError) -> QueuedEntry {
     let offset = entry.publication.offset
     guard offset > 0, offset < UInt64(Int64.max) else { throw .notContiguous }
@@ -187,8 +187,8 @@ public final class SQLiteStore: LogStore {
     _ = inbox.ask(.scrub)
   }
 
-  /// The channel's memory goes; what is kept of it stands on the disk. One of which something waits for the disk goes when
-  /// that is there.
+  /// Frees the channel's memory, because what is kept of the channel stands on the disk. Where entries still wait for
+  /// the disk, the memory is freed when they are there.
   public func release(_ name: ChannelName) {
     guard let channel = hot[name] else { return }
     applyOutcomes()
@@ -217,7 +217,7 @@ public final class SQLiteStore: LogStore {
   /// Lets readers without threads answer up to `limit` questions.
   package func stepReaders(_ limit: Int = .max) { _ = readers.step(limit) }
 
-  /// Somebody has the channel open.
+  /// Whether the broker has the channel open.
   package func isHeld(_ channel: ChannelName) -> Bool { hot[channel]?.isHeld ?? false }
 
   /// For tests, which cause faults on the writer's connection.
@@ -245,10 +245,11 @@ public final class SQLiteStore: LogStore {
     }
   }
 
-  /// An entry did not fit what is known of its channel. When the last one under way has come back, the channel is read
-  /// from disk again: what is wrong with one publication, or with us, ends with it and not with the next restart.
+  /// Looks at a channel after the writer has told what became of entries. A channel that nobody has open is let go when
+  /// the last entry under way has come back; one whose entry did not fit what is known of it is read from disk again
+  /// then: a fault of one publication, or of ours, ends there and not with the next restart.
   ///
-  /// Not a relaxed one: what was delivered of it counts, on disk or not.
+  /// A relaxed channel is not read again: what was delivered of it counts, on disk or not.
   private func cameBack(_ channel: HotChannel) {
     guard channel.isSettled else { return }
     if !channel.isHeld { return letGo(channel) }
@@ -256,7 +257,7 @@ public final class SQLiteStore: LogStore {
   }
 
   private func letGo(_ channel: HotChannel) {
-    // One that is being loaded stands on disk where it stood when it was read: it is held from then on.
+    // A channel that is being loaded stays, because the broker has it open from then on.
     if channel.isSettled, !loading.contains(channel.name) { hot.remove(channel) }
   }
 
@@ -276,8 +277,8 @@ public final class SQLiteStore: LogStore {
     if inbox.ask(.look(sweep)) { upkeep.phase = .looking(openedMeanwhile: []) }
   }
 
-  /// What the writer found holds for channels that were not in use since it began to look: all that was ever appended to
-  /// them was committed before, and nobody else writes.
+  /// Has rows deleted that the writer's look found stale. What it found holds for channels that were not in use since
+  /// it began to look: all that was ever appended to them was committed before, and nobody else writes.
   private func propose(_ found: ChannelSweep.Found) {
     guard case .looking(let opened) = upkeep.phase else { return }
     upkeep.next = found.next

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The tables, and how a connection is set up.
+/// The tables of the log's database, and how a connection to it is set up.
 enum Schema {
   /// The tables, as each version changed them.
   static let migrations = Migrations([
@@ -134,8 +134,8 @@ enum Schema {
       """),
   ])
 
-  /// The bucket of `epoch_generations` that a name falls into, as SQL: by its last characters, which differ most. It must
-  /// never change.
+  /// The bucket of `epoch_generations` that a name falls into, as SQL: by its last characters, which differ most. The
+  /// formula must never change, since files hold what it gave.
   static func epochBucket(of name: String) -> String {
     let terms = [(1, 1), (2, 11), (3, 131), (4, 1543), (5, 211)].map { "unicode(substr(\(name), -\($0.0))) * \($0.1)" }
     return "((" + terms.joined(separator: " + ") + " + length(\(name)) * 7) % 4096)"
@@ -144,10 +144,11 @@ enum Schema {
   /// How long a connection waits for another one's lock.
   static let busyTimeoutMilliseconds: Int32 = 5000
 
-  /// The one connection that writes and checkpoints.
+  /// Opens the one connection that writes and checkpoints.
   ///
-  /// Checkpoints each 16 MiB: whoever waits for a commit waits for the checkpoint before it, and with SQLite's 4 MiB a busy
-  /// log made twelve a second, of much the same pages, which doubled the time to an answer. A burst may leave 64 MiB.
+  /// Checkpoints each 16 MiB: whoever waits for a commit waits for the checkpoint before it, and with SQLite's 4 MiB a
+  /// busy log made twelve a second, of much the same pages, which doubled the time to an answer. A burst may leave 64
+  /// MiB.
   static func writer(at path: String) throws -> DatabaseConnection {
     let connection = try DatabaseConnection(path: path, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
     try connection.inDatabase { db in
@@ -165,12 +166,13 @@ enum Schema {
     return connection
   }
 
-  /// Whether a commit waits until the disk has it (`FULL`), or is as durable as the commit or checkpoint that comes next.
+  /// Sets whether a commit waits until the disk has it (`FULL`), or is as durable as the next commit that does, or the
+  /// next checkpoint.
   static func setSynchronous(_ isFull: Bool, _ db: Database) throws {
     try db.statement(isFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL").run()
   }
 
-  /// A connection for a reader's thread, beside the writer's.
+  /// Opens a connection for a reader's thread, beside the writer's.
   static func reader(at path: String) throws -> DatabaseConnection {
     try DatabaseConnection(path: path, isReadOnly: true, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
   }

@@ -3,9 +3,9 @@ public enum StartError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another process holds the folder.
   case inUse(folder: String)
   case unusableFolder(String, reason: String)
-  /// The file is not whole, or is not a database.
+  /// The database file is not whole, or is not a database.
   case damaged(String, reason: String)
-  /// A newer Fanfare wrote the file.
+  /// A newer Fanfare wrote the database file.
   case newerSchema(String)
 
   public var description: String {

@@ -1,7 +1,7 @@
 import SQLite
 import Glibc
 
-/// Sorts what SQLite reports into what heals by itself and what is final.
+/// Sorts the errors of SQLite into those that pass by themselves and those that are final.
 package enum StoreFault {
   package static func logError(for error: any Error) -> LogError {
     if let error = error as? LogError { return error }
@@ -13,16 +13,16 @@ package enum StoreFault {
     // Nothing of the transaction counts before its last write and the fsync after it, so a refused write is harmless.
     case .ioErrorWrite where [ENOSPC, EDQUOT].contains(error.systemErrno): return .full(detail)
     case .ioErrorWrite where [EROFS, EACCES].contains(error.systemErrno): return .readOnly(detail)
-    // The file was moved or deleted under us: what we would write, nobody would find again.
+    // The database file was moved or deleted while it was open: nobody would find again what is written to it.
     case .readOnlyMoved: return .failed(detail)
     default: break
     }
     switch error.code.primary {
     case .full: return .full(detail)
     case .readOnly, .cannotOpen, .permission: return .readOnly(detail)
-    // Somebody's tool holds a lock, or memory is short: nothing is broken.
-    // What was to be written is wrong, and the file is not.
+    // The values were wrong, and the file is not.
     case .constraint, .tooBig, .mismatch, .range: return .rejected(detail)
+    // Another program holds a lock, or memory is short: nothing is broken.
     case .busy, .locked, .noMemory, .interrupted: return .readOnly(detail)
     default: return .failed(detail)
     }

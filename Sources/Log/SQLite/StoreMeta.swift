@@ -2,7 +2,7 @@ import SQLite
 
 /// What the database knows of its own past, one row of `meta` each.
 struct StoreMeta {
-  /// Number of the last transaction.
+  /// The number of the last transaction.
   var sequence: UInt64
   /// The last shutdown wrote everything.
   var isClean: Bool
@@ -11,9 +11,10 @@ struct StoreMeta {
   /// Part of the epoch of each `relaxed` channel: changes when the last shutdown was not clean too, because what had
   /// been delivered within the last milliseconds may never have been written.
   ///
-  /// Both are random rather than counted: a restored backup would count to the same number again.
+  /// Era and run are random rather than counted: a restored backup would count to the same number again.
   var run: String
-  /// Where the epochs of channels come from that have no row (see ``Epoch/derived(from:generation:durability:name:)``).
+  /// Random text from which the epochs of channels without a row follow (see
+  /// ``Epoch/derived(from:generation:durability:name:)``).
   var seed: String
 
   init(_ db: Database) throws {

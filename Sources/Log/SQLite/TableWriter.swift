@@ -1,7 +1,7 @@
 import SQLite
 import Wire
 
-/// Writes publications, and what a retry of them is recognised by, into the tables by channel.
+/// Writes publications into the tables by channel, with the keys and origins by which a retry is recognised.
 struct TableWriter {
   private let publication: Statement
   private let key: Statement
@@ -50,7 +50,7 @@ struct TableWriter {
     try key.run()
   }
 
-  /// Who asked for a publication that is not kept itself.
+  /// Writes the origin of a publication that is not kept itself.
   func write(_ asker: RequestOrigin, of publication: Publication, channel: Int64) throws {
     origin.bind(channel, at: 1)
     origin.bind(asker.gateway, at: 2)
@@ -60,8 +60,9 @@ struct TableWriter {
     try origin.run()
   }
 
-  /// Deletes publications through an offset. A short history drops one within moments, and a history that is removed all
-  /// of them; who asked for them is still needed for a minute, or a retry after a crash would publish them twice.
+  /// Deletes publications through an offset, and keeps their origins for a minute, without which a retry after a crash
+  /// would publish them twice: a short history drops a publication within moments, a history that is removed all of
+  /// them.
   func trim(_ channel: Int64, through offset: UInt64, now: Int64) throws {
     keptOrigins.bind(channel, at: 1)
     keptOrigins.bind(Int64(clamping: offset), at: 2)
@@ -70,7 +71,7 @@ struct TableWriter {
     try delete(channel, through: offset)
   }
 
-  /// As ``trim(_:through:now:)``, of publications that are too old for anybody to ask again.
+  /// Deletes publications through an offset without their origins, because they are too old for anybody to ask again.
   func delete(_ channel: Int64, through offset: UInt64) throws {
     trimmed.bind(channel, at: 1)
     trimmed.bind(Int64(clamping: offset), at: 2)

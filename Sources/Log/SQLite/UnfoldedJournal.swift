@@ -1,10 +1,11 @@
 import Synchronization
 
-/// What stands in the journal and not in the tables by channel yet: those who read the tables look here too.
+/// The journal's entries that are not in the tables by channel yet, in memory: readers of the tables look here too.
 ///
-/// The writer thread adds what it has committed before it tells anybody, and drops what it has folded after the fold is
-/// committed. So whoever looks here first, and into the tables then, finds all that was committed before: what is here is
-/// whole from the first offset on, and the tables have what is before it.
+/// The writer thread adds entries that it has committed before it tells anybody, and drops entries that it has folded
+/// after the fold is committed. So a reader that looks here first, and into the tables then, finds all that was
+/// committed before: of each channel the entries here are whole from the first offset on, and the tables have what is
+/// before it.
 ///
 /// Bounded in bytes by the writer (``JournalLimits``).
 public final class UnfoldedJournal: Sendable {
@@ -20,23 +21,23 @@ public final class UnfoldedJournal: Sendable {
 
   // MARK: Any thread
 
-  /// In the order of their offsets, without holes but those of a relaxed channel.
+  /// The entries of a channel in the order of their offsets, without holes but those of a relaxed channel.
   ///
-  /// - Parameter channel: its row.
+  /// - Parameter channel: the channel's row in `channels`.
   func entries(of channel: Int64) -> [JournalEntry] { state.withLock { $0.channels[channel] ?? [] } }
 
-  /// How often something was dropped. Where it is still the same, the tables that were read in between lack nothing that
-  /// is not here.
+  /// How often entries were dropped. Where the count is the same after the tables were read as before, whatever they
+  /// lacked is still here.
   var folds: UInt64 { state.withLock { $0.folds } }
 
-  /// Memory that it takes.
+  /// Bytes of memory that the entries take.
   var bytes: Int { state.withLock { $0.bytes } }
 
   func holds(_ channel: Int64) -> Bool { state.withLock { $0.channels[channel] != nil } }
 
   // MARK: The writer thread
 
-  /// The rows of all channels of which there is something.
+  /// The rows of all channels that have entries here.
   var channels: [Int64] { state.withLock { Array($0.channels.keys) } }
 
   func add(_ entries: [JournalEntry]) {
@@ -49,10 +50,10 @@ public final class UnfoldedJournal: Sendable {
     }
   }
 
-  /// All of these channels is in the tables.
+  /// Drops the entries of channels, all of which are in the tables now.
   func drop(_ channels: [Int64]) {
     if channels.isEmpty { return }
-    // What goes is let go of outside of the lock.
+    // The entries are freed outside of the lock.
     var dropped: [[JournalEntry]] = []
     state.withLock { state in
       for channel in channels {

@@ -1,7 +1,7 @@
 import Wire
 
-/// Where a channel in use stands in the broker thread's table. A slot is given out again; a life never is, so that what
-/// the writer tells of the former channel in a slot is not taken for news of the present one.
+/// The place of a channel in use in ``HotChannels``. A slot is given out again; a life never is, so that what the
+/// writer tells of the former channel in a slot is not taken for news of the present one.
 struct HotPlace: Sendable, Hashable {
   var slot: Int
   var life: UInt64
@@ -9,14 +9,14 @@ struct HotPlace: Sendable, Hashable {
 
 /// What the writer thread knows of a channel.
 ///
-/// Unchecked: the constants are Sendable, and `committed` and `working` are touched by the writer thread alone, from the
-/// moment at which the first entry that names the channel went through the inbox.
+/// Unchecked: the constants are Sendable, and `committed` and `working` are touched by the writer thread alone, from
+/// the moment at which the first entry that names the channel went through the inbox.
 final class WriterChannel: @unchecked Sendable {
   struct State {
-    /// Row in `channels`; nil where nothing was ever appended.
+    /// The channel's row in `channels`; nil where nothing was ever appended.
     var id: Int64?
     var top: UInt64
-    /// Nothing at or below it is kept.
+    /// Publications at or below this offset are not kept.
     var floor: UInt64 = 0
     /// The row must be written even if the channel has one: it still names the epoch of another durability.
     var isRenewed = false
@@ -29,15 +29,16 @@ final class WriterChannel: @unchecked Sendable {
   let durability: Durability
   /// Who pays for what is kept; nil: the namespace has no quota.
   let quota: QuotaScope?
-  /// As on disk.
+  /// The channel's state as it is on disk.
   var committed: State
-  /// As on disk once the transaction under way is.
+  /// The channel's state as it is on disk once the transaction under way is committed.
   var working: State
   /// Smallest time at which a publication of the transaction under way expires.
   var expires: Int64?
   var ttl: Int64 = 0
-  /// When the newest publication was made.
+  /// When the newest publication was made. Milliseconds since 1970.
   var used: Int64 = 0
+  /// The transaction under way has entries of the channel.
   var isTouched = false
   /// The transaction under way writes the channel's entries into the tables, and not into the journal.
   var isStored = true

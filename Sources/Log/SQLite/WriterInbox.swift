@@ -3,13 +3,13 @@ import SQLite
 import Synchronization
 import Wire
 
-/// What the broker thread asks of the writer thread.
+/// What the store asks of the writer thread.
 enum WriterWork: Sendable {
   case append(QueuedEntry)
-  /// Deletes what is kept of the channel.
+  /// Deletes the channel's history through the offset.
   case remove(WriterChannel, through: UInt64, LogQuestion)
   case sweep(now: Int64)
-  /// Looks through some channels.
+  /// Looks through some channels for rows to delete and entries whose time is over.
   case look(ChannelSweep)
   /// Deletes rows of channels that are not in use.
   case delete([Int64])
@@ -28,7 +28,7 @@ extension WriterWork {
   }
 }
 
-/// What the store's threads tell whoever has the broker's turn.
+/// What the store's threads tell the store, which takes it in the broker's turn.
 enum WriterOutcome: Sendable {
   case read(ReadRequest, ReadJob.Found)
   /// A history is removed up to the offset.
@@ -40,12 +40,13 @@ enum WriterOutcome: Sendable {
   case quotas(QuotaNews)
   /// - count: entries of the channel that are on disk with this.
   case committed(HotPlace, top: UInt64, floor: UInt64, count: Int)
-  /// - isStale: not the disk refused the entry, but it did not follow what the writer knows of the channel.
+  /// - isStale: the disk did not refuse the entry; it did not follow what the writer knows of the channel, or was
+  ///   rejected.
   case failed(HotPlace, offset: UInt64, ticket: UInt64, isStale: Bool)
 }
 
 extension WriterOutcome {
-  /// The others are taken along with the next question or entry.
+  /// Whether the broker waits for the outcome; the other outcomes are taken along with the next question or entry.
   fileprivate var isWaitedFor: Bool {
     switch self {
     case .read, .removed: true
@@ -72,33 +73,35 @@ final class Reply<Value: Sendable>: Sendable {
   }
 }
 
-/// Where the broker thread leaves work and finds outcomes.
+/// Where the store leaves work for the writer thread, and the writer leaves outcomes for the store.
 ///
-/// Bounded in bytes by ``backlogLimit``; what does not fit is refused. The writer is woken only if it sleeps, so that a
-/// busy broker makes no system call per publication.
+/// Bounded in bytes by ``backlogLimit``; entries beyond it are refused. The writer is woken only if it sleeps, so that
+/// a busy broker makes no system call per publication.
 final class WriterInbox: Sendable {
   private struct State {
     var work: [WriterWork] = []
     var outcomes: [WriterOutcome] = []
     var bytes = 0
-    /// Hand-overs of entries among the work: a transaction is one.
+    /// Hand-overs of entries that are among the work: an entry by itself is one, and a transaction is one.
     var arrivals = 0
-    /// The writer is to be woken when so many have arrived; 0: it waits for none.
+    /// The writer is to be woken when so many hand-overs have arrived; 0: it waits for none.
     var awaited = 0
-    /// Of the hand-overs that were taken together last.
+    /// How many hand-overs the writer took together last: it waits for as many again (``take(into:retry:)``).
     var company = 0
-    /// Somebody waits for something else than the end of an entry.
+    /// Work other than entries waits, so that the writer waits for no company.
     var isAsked = false
+    /// Work waits that the writer does without delay: a durable entry, or anything but entries.
     var isUrgent = false
+    /// The writer sleeps until it is woken, or something is due.
     var isAsleep = false
     var isSweeping = false
     var isScrubbing = false
     var isClosed = false
     var isRefusing = false
     var failure: LogError?
-    /// There is no room but the reserve.
+    /// Why entries that may not use the reserve are refused; nil: there is room.
     var full: LogError?
-    /// When relaxed entries are due at the latest.
+    /// When the relaxed entries that wait are committed at the latest; nil: none waits.
     var due: DispatchTime?
     var relaxedDelay: DispatchTimeInterval
 
@@ -145,8 +148,8 @@ final class WriterInbox: Sendable {
   private let wake = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - companyWait: how long a commit is waited with for as many as the one before had, from the end of that on.
-  ///   - onNews: called after a ``post(_:freeing:)`` with something that is waited for.
+  ///   - companyWait: how long the writer waits, from the end of a commit on, for as many hand-overs as that one had.
+  ///   - onNews: called after a ``post(_:freeing:)`` with an outcome that the broker waits for.
   init(
     backlogLimit: Int, relaxedDelayMilliseconds: Int, companyWait: DispatchTimeInterval = .milliseconds(1),
     onNews: @escaping @Sendable () -> Void = {}
@@ -161,7 +164,7 @@ final class WriterInbox: Sendable {
   /// Bytes of the entries that are not on disk.
   var bytes: Int { state.withLock { $0.bytes } }
 
-  // MARK: The broker thread
+  // MARK: The store
 
   /// - Returns: why the entry was not taken, or nil.
   func add(_ queued: QueuedEntry) -> LogError? {
@@ -175,7 +178,9 @@ final class WriterInbox: Sendable {
     return error
   }
 
-  /// All of them, or none.
+  /// Takes all entries of a transaction, or none.
+  ///
+  /// - Returns: why they were not taken, or nil.
   func add(transaction: [QueuedEntry]) -> LogError? {
     let (error, mustWake) = state.withLock { state -> (LogError?, Bool) in
       let cost = transaction.reduce(0) { $0 + $1.cost }
@@ -190,12 +195,14 @@ final class WriterInbox: Sendable {
     return error
   }
 
+  /// Leaves work other than entries.
+  ///
   /// - Returns: false where the log is closed.
   func ask(_ work: WriterWork) -> Bool {
     let isTaken = state.withLock { state in
       if state.isClosed { return false }
       if case .sweep = work {
-        if state.isSweeping { return true }  // The one that waits will do.
+        if state.isSweeping { return true }  // The sweep that waits will do.
         state.isSweeping = true
       }
       if case .scrub = work {
@@ -229,12 +236,13 @@ final class WriterInbox: Sendable {
 
   /// Waits until something is due, and takes all that waits.
   ///
-  /// Where several hand-overs went into the commit that has just ended, so many are waited for again, for a millisecond at
-  /// most: each commit costs an fsync, and who published a moment ago publishes again. Who is alone is never held up.
+  /// Where several hand-overs went into the commit that has just ended, the writer waits for as many again, for a
+  /// millisecond at most: each commit costs an fsync, and publishers of a moment ago publish again. A publisher that is
+  /// alone is never held up.
   ///
   /// - Parameters:
-  ///   - work: an empty array, whose buffer is used for what comes next.
-  ///   - retry: when to return even if nothing came.
+  ///   - work: an empty array, whose buffer is used for the work that comes next.
+  ///   - retry: when to return even if no work came.
   /// - Returns: true where the log was closed; nothing comes after that.
   func take(into work: inout [WriterWork], retry: DispatchTime?) -> Bool {
     let called = DispatchTime.now()
@@ -273,7 +281,7 @@ final class WriterInbox: Sendable {
 
   /// Takes up to `limit` pieces of work without waiting, and no part of a transaction: for a writer without a thread.
   ///
-  /// - Returns: false where nothing was there.
+  /// - Returns: false where no work was there.
   func takeNow(_ limit: Int, into work: inout [WriterWork]) -> Bool {
     state.withLock { state in
       state.arrivals = 0
@@ -287,7 +295,8 @@ final class WriterInbox: Sendable {
     }
   }
 
-  /// Must come before the completion handler is called: what the broker then asks already knows the outcome.
+  /// Leaves outcomes. Must be called before the completion handler is, so that the store answers what the broker asks
+  /// then with the outcome.
   func post(_ outcomes: [WriterOutcome], freeing bytes: Int) {
     state.withLock { state in
       state.outcomes.append(contentsOf: outcomes)
@@ -306,8 +315,8 @@ final class WriterInbox: Sendable {
 
   var isRefusing: Bool { state.withLock { $0.isRefusing } }
 
-  /// - Parameter error: nil: there is room.
-  /// - Returns: whether there was none before.
+  /// - Parameter error: why entries that may not use the reserve are refused; nil: there is room.
+  /// - Returns: whether there was no room before.
   func setFull(_ error: LogError?) -> Bool {
     state.withLock { state in
       defer { state.full = error }

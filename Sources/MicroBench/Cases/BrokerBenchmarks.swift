@@ -10,7 +10,7 @@ extension MicroBenchmark {
       about: "a publish request in, decided, kept in memory, its publication and its answer out to one gateway"
     ) {
       let scene = try BrokerScene.publishing()
-      // Until rings and tables have grown to what they stay at.
+      // Requests before the count let rings and tables grow to the size at which they stay.
       scene.ask(5_000)
       return { iterations in scene.ask(iterations) }
     },
@@ -49,7 +49,7 @@ private final class BrokerScene {
     return BrokerCore(configuration: .measured(namespaces), memory: memory, disk: memory)
   }
 
-  /// Publishes on a memory channel.
+  /// A scene whose request publishes on a memory channel.
   static func publishing() throws -> BrokerScene {
     let core = core(Samples.namespaces)
     let scene = BrokerScene(
@@ -60,7 +60,7 @@ private final class BrokerScene {
     return scene
   }
 
-  /// Sends messages into the chat of two people.
+  /// A scene whose request sends a message into the chat of two people.
   static func chatting() throws -> BrokerScene {
     let app = Clique(.measured)
     var namespaces = NamespaceTable()
@@ -75,7 +75,7 @@ private final class BrokerScene {
       throw BrokenBenchmark("Clique does not answer")
     }
     core.serve(accept, for: ServiceTag(number: 1), in: &turn)
-    // The answer begins with {"conversation":"p and 32 digits.
+    // The conversation's id follows {"conversation":" in the answer: a p and 32 digits.
     let conversation = String(decoding: answer.dropFirst(17).prefix(33), as: UTF8.self)
     let text = String(decoding: Samples.payload.dropFirst(9).dropLast(2), as: UTF8.self)
     let send = try call("clique.send", "user-42", "{\"conversation\":\"\(conversation)\",\"text\":\"\(text)\"}")

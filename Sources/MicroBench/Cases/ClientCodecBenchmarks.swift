@@ -9,7 +9,7 @@ extension MicroBenchmark {
     MicroBenchmark(
       name: "decode-publish-\(format)", about: "one message with one publish command, 128 bytes of data"
     ) {
-      // A benchmark of refusals would be a fast one.
+      // A benchmark that only refused messages would count too little.
       guard case .publish(let publish)? = try ClientCodec.decode(message, format: format).first?.body,
         publish.data == Samples.payload, publish.channel == Samples.channelName
       else { throw BrokenBenchmark("the sample is not read as a publish command") }
@@ -31,7 +31,7 @@ extension MicroBenchmark {
   }
 }
 
-/// A benchmark that does not do what it says.
+/// The error of a benchmark that does not do what it is meant to count.
 struct BrokenBenchmark: Error, CustomStringConvertible {
   var description: String
 

@@ -35,7 +35,7 @@ private final class LogScene {
   private let channel: ChannelName
   private let durability: Durability
   private var position: StreamPosition
-  /// Goes after the store.
+  /// The store's folder, which is deleted after the store is closed.
   private let folder: TemporaryFolder?
 
   init(_ store: any LogStore, _ durability: Durability, _ folder: TemporaryFolder? = nil) throws {

@@ -1,6 +1,6 @@
 import Wire
 
-/// What the benchmarks work on: 128 bytes of payload, as in the fan-out measurements.
+/// The messages that the benchmarks work on: 128 bytes of payload, as in the fan-out measurements.
 enum Samples {
   static let payloadBytes = 128
   static let channelName = "chat:room-1234"
@@ -21,7 +21,7 @@ enum Samples {
   static let jsonPublish: [UInt8] =
     Array("{\"id\":7,\"publish\":{\"channel\":\"\(channelName)\",\"data\":".utf8) + payload + Array("}}".utf8)
 
-  /// Numbers of the fields: `client.proto`.
+  /// A publish command in Protobuf; the numbers of its fields are those of `client.proto`.
   static let protobufPublish: [UInt8] = {
     let request = field(1, Array(channelName.utf8)) + field(2, payload)
     let command: [UInt8] = [1 << 3, 7] + field(7, request)
@@ -36,7 +36,7 @@ enum Samples {
     value < 0x80 ? [UInt8(value)] : [UInt8(value & 0x7F) | 0x80] + varint(value >> 7)
   }
 
-  /// Keeps history and lets anybody publish, as a chat does.
+  /// Options that keep history and let anybody publish, as for a chat.
   static let options: ChannelOptions = {
     var options = ChannelOptions()
     options.historySize = 100

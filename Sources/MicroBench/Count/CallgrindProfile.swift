@@ -1,4 +1,4 @@
-/// What a run under callgrind did, as far as it is of interest here.
+/// The profile of a run under callgrind, as far as it is of interest here.
 ///
 /// The file's lines that matter (callgrind's format, version 1):
 ///
@@ -47,7 +47,8 @@ public struct CallgrindProfile: Sendable, Equatable {
     guard hasTotals else { throw Unreadable() }
   }
 
-  /// `(12) malloc` names number 12, `(12)` uses the name, and `malloc` stands for itself.
+  /// The name of a function: `(12) malloc` gives number 12 a name, `(12)` uses that name, and `malloc` is a name by
+  /// itself.
   private static func name(_ text: Substring, _ names: inout [Substring: String]) -> String? {
     guard text.hasPrefix("("), let end = text.firstIndex(of: ")") else { return String(text) }
     let number = text[...end]
@@ -57,12 +58,13 @@ public struct CallgrindProfile: Sendable, Equatable {
     return names[number]
   }
 
-  /// Functions of the C library that ask for memory call each other: one allocation is not to be counted twice.
+  /// Whether a function allocates memory. Such functions of the C library call each other, and one allocation is not to
+  /// be counted twice.
   private static func isAllocator(_ function: String?) -> Bool {
     guard let name = function?.prefix(while: { $0 != "." }) else { return false }
     return name == "_mid_memalign" || Counts.allocating.contains(String(name))
   }
 
-  /// Whichever of the functions were called, together.
+  /// How often any of the functions was called, all of them together.
   public func calls(of functions: [String]) -> UInt64 { functions.reduce(0) { $0 + (calls[$1] ?? 0) } }
 }

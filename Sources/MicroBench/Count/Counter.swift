@@ -1,13 +1,13 @@
 import Foundation
 
-/// Counts benchmarks by running this very program under callgrind, once with so many iterations and once with twice as
-/// many. Only the thread that runs the benchmark counts: when others get to run differs from run to run.
+/// Counts benchmarks by running a program under callgrind twice, the second time with twice as many iterations. Only
+/// the thread that runs the benchmark counts: when other threads get to run differs from run to run.
 public struct Counter {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// The words that make the program run one benchmark. The benchmark's name and the iterations come behind.
+  /// The arguments that make the program run one benchmark; the benchmark's name and the iterations follow them.
   private let words: [String]
   private let valgrind: String
   /// A copy of the program without debug information, which valgrind may not be able to read, in a folder of its own.
@@ -16,7 +16,7 @@ public struct Counter {
 
   /// - Parameters:
   ///   - program: the path of a program that runs one benchmark on its main thread.
-  ///   - words: make it do that; the benchmark's name and the iterations come behind.
+  ///   - words: the arguments that make it do that; the benchmark's name and the iterations follow them.
   public init(program: String, words: [String]) throws {
     self.words = words
     valgrind = try Self.find("valgrind", package: "valgrind")
@@ -41,7 +41,7 @@ public struct Counter {
   }
 
   public func count(_ benchmark: MicroBenchmark) throws -> Counts {
-    // Side by side: there are two processors wherever this is worth its time.
+    // The two runs go side by side, since a machine that counts has two processors at least.
     let runs = try [benchmark.iterations, 2 * benchmark.iterations].map { iterations in
       try Run(self, benchmark.name, iterations, in: folder.url)
     }
@@ -51,7 +51,7 @@ public struct Counter {
 
   private struct Run {
     let process = Process()
-    /// Valgrind adds a number for each thread.
+    /// The beginning of the profiles' names, to which valgrind adds a number for each thread.
     let profiles: URL
     let output: URL
 
@@ -62,7 +62,7 @@ public struct Counter {
       process.arguments =
         ["--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=\(profiles.path)", counter.program.path]
         + counter.words + ["--run", name, "--iterations", String(iterations)]
-      // A dictionary's order is otherwise drawn anew by each process, and with it the number of its collisions.
+      // Each process would draw the order of its dictionaries anew, and with it the number of their collisions.
       process.environment = [
         "SWIFT_DETERMINISTIC_HASHING": "1", "TMPDIR": folder.path, "PATH": "/usr/bin:/bin",
         "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",

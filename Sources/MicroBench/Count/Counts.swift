@@ -1,6 +1,6 @@
 /// What one iteration of a benchmark takes.
 public struct Counts: Sendable, Equatable, Codable {
-  /// Executed outside of the kernel.
+  /// Instructions executed outside of the kernel.
   public var instructions: Double
   /// Calls that ask for memory.
   public var allocations: Double
@@ -13,13 +13,14 @@ public struct Counts: Sendable, Equatable, Codable {
     self.references = references
   }
 
-  /// Swift's own allocate through these.
+  /// The functions through which memory is allocated, also by Swift's runtime.
   static let allocating = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"]
   static let counting = ["swift_retain", "swift_release", "swift_retain_n", "swift_release_n"]
 
-  /// What set-up, start and end of the program take is the same in both runs, so the difference is the iterations'.
+  /// Counts from two runs. Set-up, start and end of the program take the same in both, so the difference is what the
+  /// additional iterations took.
   ///
-  /// - Parameter iterations: of the shorter run; the longer one has twice as many.
+  /// - Parameter iterations: those of the shorter run; the longer one has twice as many.
   public init(from shorter: CallgrindProfile, to longer: CallgrindProfile, iterations: Int) {
     func each(_ count: (CallgrindProfile) -> UInt64) -> Double {
       let difference = Double(count(longer)) - Double(count(shorter))

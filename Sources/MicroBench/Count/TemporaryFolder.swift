@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes with its last user.
+/// A folder that is deleted when nothing refers to it any more.
 final class TemporaryFolder: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-micro-\(UUID().uuidString)")
 

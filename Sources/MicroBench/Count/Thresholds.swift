@@ -1,4 +1,4 @@
-/// What each benchmark may take: the file that is committed, and that a change is compared with.
+/// What each benchmark may take: the contents of a committed file, with which a change is compared.
 public struct Thresholds: Sendable, Equatable, Codable {
   public struct Limit: Sendable, Equatable, Codable {
     public var instructions: Double
@@ -16,9 +16,9 @@ public struct Thresholds: Sendable, Equatable, Codable {
   }
 
   public var about: String
-  /// Compiler and processor with which they were counted: others make other instructions.
+  /// Compiler and processor with which the thresholds were counted: others make other instructions.
   public var countedWith: String
-  /// How far instructions may lie above their threshold, in percent. Allocations may not at all.
+  /// How far instructions may lie above their threshold, in percent. Allocations may not lie above theirs at all.
   public var tolerancePercent: Double
   public var benchmarks: [String: Limit]
 
@@ -36,10 +36,10 @@ public struct Thresholds: Sendable, Equatable, Codable {
     self.benchmarks = benchmarks
   }
 
-  /// A count this far below its threshold lets a later change eat up what this one won.
+  /// A count this many percent below its threshold is reported, since a later change could use up the gain unnoticed.
   static let loosePercent = 10.0
 
-  /// Takes the counts for thresholds, and leaves those of other benchmarks.
+  /// Makes the counts the thresholds of their benchmarks, and leaves those of other benchmarks.
   public mutating func take(_ counts: [String: Counts]) {
     for (name, count) in counts {
       benchmarks[name] = Limit(instructions: count.instructions, allocations: count.allocations)
@@ -48,8 +48,8 @@ public struct Thresholds: Sendable, Equatable, Codable {
 
   /// What is wrong with one benchmark's counts, in sentences that say what to do.
   ///
-  /// - Parameter toolchain: what they were counted with. Another one's instructions cannot be compared: they are told
-  ///   of, and fail nothing. Nil: the same as the thresholds.
+  /// - Parameter toolchain: the toolchain with which the counts were made. Where it is not that of the thresholds,
+  ///   instructions cannot be compared: they are reported, and fail nothing. Nil: the same as the thresholds.
   public func findings(
     _ name: String, _ counts: Counts, _ kind: Kind = .both, toolchain: String? = nil
   ) -> [Finding] {
@@ -89,7 +89,7 @@ public struct Thresholds: Sendable, Equatable, Codable {
   }
 
   private func allocationFindings(_ name: String, _ count: Double, _ limit: Double) -> [Finding] {
-    // Counts are rounded to hundredths.
+    // Counts are rounded to hundredths, so a difference of less than half of one is none.
     if count > limit + 0.005 {
       return [
         .exceeded(
@@ -108,7 +108,7 @@ public struct Thresholds: Sendable, Equatable, Codable {
     return []
   }
 
-  /// Thresholds whose benchmark is gone.
+  /// The names of thresholds without a benchmark.
   public func orphans(among names: [String]) -> [String] {
     benchmarks.keys.filter { !names.contains($0) }.sorted()
   }
@@ -117,7 +117,7 @@ public struct Thresholds: Sendable, Equatable, Codable {
 public enum Finding: Sendable, Equatable {
   /// The check fails.
   case exceeded(String)
-  /// The threshold could be lower, or belongs to another toolchain: said, and no failure.
+  /// The threshold could be lower, or belongs to another toolchain: this is reported, and fails nothing.
   case loose(String)
 
   public var sentence: String {
@@ -129,7 +129,7 @@ public enum Finding: Sendable, Equatable {
   public var fails: Bool { if case .exceeded = self { true } else { false } }
 }
 
-/// Without decimals that say nothing.
+/// The number as text, without decimals that mean nothing.
 func shown(_ value: Double) -> String {
   value == value.rounded() ? String(Int64(value)) : String(value)
 }

@@ -1,13 +1,13 @@
-/// What somebody asks of an app, read and checked as far as the command alone tells.
+/// A command for an app, read and checked as far as the command alone tells.
 ///
-/// It is read where it comes in: on the event loop that decoded the frame, or from a service's frames. So the broker's
-/// turn neither looks at JSON nor counts characters, and a command without sense never gets there. What the broker's
-/// records or settings say, limits among it, the broker decides. In memory the command is handed over as it is; its form
-/// in bytes is in `LinkCoding+Calls.swift`.
+/// A command is read where it comes in: on the event loop that decoded the frame, or from a service's frames. So the
+/// broker's turn neither looks at JSON nor counts characters, and a command without sense never gets there. What
+/// depends on the broker's records or settings, limits among it, the broker decides. In memory the command is handed
+/// over as it is; its form in bytes is in `LinkCoding+Calls.swift`.
 public enum AppCommand: Sendable, Equatable {
   case clique(CliqueCommand)
   case state(StateCommand)
-  /// Of an app that reads its data itself.
+  /// A command of an app that reads its data itself.
   indirect case other(Other)
 
   public struct Other: Sendable, Equatable {
@@ -21,13 +21,13 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
-  /// Reads what a client or a service says.
+  /// Reads a command of a client or a service.
   ///
   /// - Parameters:
   ///   - method: begins with an app's name.
   ///   - data: valid JSON, or nothing. Whatever the bytes are, they are read or refused.
-  ///   - user: who says it.
-  /// - Throws: what the caller is told.
+  ///   - user: whose command it is.
+  /// - Throws: the error that the caller is told.
   public init(_ method: String, _ data: [UInt8], by user: String) throws(ClientError) {
     if user.isEmpty { throw Self.refusal(ofNobody: method) }
     if method.utf8.starts(with: "clique.".utf8) {
@@ -43,7 +43,7 @@ public enum AppCommand: Sendable, Equatable {
     .permissionDenied.saying("\(method) is for people; connect with a token that names a user")
   }
 
-  /// With the app's name: `clique.send`.
+  /// The method with the app's name: `clique.send`.
   public var method: String {
     switch self {
     case .clique(let command): command.method.name
@@ -52,7 +52,7 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
-  /// What an app finds may be a lot.
+  /// Whether the command is a search, whose answer may be long.
   public var isSearch: Bool {
     switch self {
     case .clique(.search): true
@@ -61,7 +61,7 @@ public enum AppCommand: Sendable, Equatable {
     }
   }
 
-  /// Of what it carries, about: for windows and what is charged.
+  /// Bytes of what the command carries, about, as they count for windows and rate limits.
   public var payloadBytes: Int {
     switch self {
     case .clique(let command): command.payloadBytes

@@ -1,4 +1,4 @@
-// How commands of Clique are read from JSON. Only what no record can change is refused here.
+// How commands of Clique are read from JSON. Only commands that no record could make right are refused here.
 
 extension CliqueCommand {
   init(_ name: String, _ data: [UInt8], by user: String) throws(ClientError) {
@@ -33,14 +33,15 @@ extension CliqueCommand {
     }
   }
 
-  /// The same for what does not exist and for what is somebody else's.
+  /// Refuses a conversation: the same for one that does not exist and for one that is somebody else's, so that nobody
+  /// learns which it is.
   public static let noConversation = ClientError.permissionDenied.saying(
     "you have no such conversation; take its id from your list, or name the person")
 
   public static func isGroup(_ id: String) -> Bool { id.utf8.first == UInt8(ascii: "g") }
 
-  /// Whether it has the form of a conversation's id: only then is it looked up, so that nobody can make the server
-  /// remember what they make up.
+  /// Whether a text has the form of a conversation's id: only then is it looked up, so that nobody can make the server
+  /// remember ids that they make up.
   public static func isConversation(_ id: some StringProtocol) -> Bool {
     let bytes = id.utf8
     guard bytes.count == 33, bytes.first == UInt8(ascii: "p") || bytes.first == UInt8(ascii: "g") else { return false }
@@ -72,7 +73,7 @@ extension CliqueCommand.Send {
       throw .badRequest.saying("`text` is missing or empty; send what you want to say")
     }
     let key = CliqueMessageKey(own: try fields.key(), user: user)
-    // Who names a group says all that is needed, whatever else they name.
+    // A command that names a group needs nothing more, whatever else it names.
     if let id = try fields.conversation(), CliqueCommand.isGroup(id) {
       target = .conversation(CliqueConversation(id))
     } else {
@@ -136,7 +137,7 @@ extension CliqueCommand.Crossings {
 }
 
 extension CommandFields {
-  /// Of a command; nil where it names none.
+  /// The conversation that a command names; nil where it names none.
   fileprivate func conversation() throws(ClientError) -> String? {
     guard let id = try string("conversation") else { return nil }
     guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }

@@ -1,6 +1,6 @@
 /// A command of the app Clique (`docs/CLIQUE.md`), read and checked.
 ///
-/// Indirect: it is handed from the event loop to the broker and looked into there once.
+/// Indirect, so that handing a command from the event loop to the broker, which looks into it once, copies one pointer.
 public indirect enum CliqueCommand: Sendable, Equatable {
   case send(Send)
   case accept(Target)
@@ -10,19 +10,19 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case unblock(Target)
   case read(Mark)
   case delivered(Mark)
-  /// In the conversation with the id.
+  /// Somebody types in the conversation with the id.
   case typing(String)
   case createGroup(NewGroup)
-  /// The conversation with the id.
+  /// Somebody leaves the group with the conversation id.
   case leaveGroup(String)
   case search(Search)
-  /// - hasToken: something stands in the command that was to be checked as a token.
+  /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
   case leave(place: String)
   case invisible(Bool)
   case crossings(Crossings)
 
-  /// The number is the one that stands in the link.
+  /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
     case send = 1
     case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
@@ -52,7 +52,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
   }
 
-  /// Whom a command is about. What is named has the form of an id, and is not the caller.
+  /// Whom a command is about. A person or conversation has the form of an id, and is not the caller.
   public enum Target: Sendable, Equatable {
     case person(String)
     case conversation(CliqueConversation)
@@ -69,25 +69,25 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   }
 
   public struct NewGroup: Sendable, Equatable {
-    /// Besides the caller, each once, in the order in which they were named. At least one.
+    /// The members besides the caller, each once, in the order in which they were named. At least one.
     public var members: [String]
-    /// "": none.
+    /// The group's name; "": none.
     public var name: String
-    /// The client's; "": none.
+    /// The client's key for the command; "": none.
     public var key: String
   }
 
   public struct Search: Sendable, Equatable {
     public var text: String
-    /// Only what this user said; nil: anybody's.
+    /// Searches only what this user said; nil: what anybody said.
     public var person: String?
-    /// Nil: in all conversations.
+    /// Searches this conversation; nil: all of them.
     public var conversation: String?
     public var limit: Int
   }
 
   public struct Crossings: Sendable, Equatable {
-    /// Together longest first; else seen last.
+    /// Sorts by the time together, longest first; otherwise by who was seen last.
     public var isByTime: Bool
     public var limit: Int
   }
@@ -132,7 +132,7 @@ public struct CliqueConversation: Sendable, Equatable {
   /// `clique.chat:` and the id.
   public let chat: ChannelName
 
-  /// - Parameter id: has the form of one (``CliqueCommand/isConversation(_:)``).
+  /// - Parameter id: has the form of a conversation's id (``CliqueCommand/isConversation(_:)``).
   public init(_ id: String) {
     self.id = id
     chat = ChannelName(checked: "clique.chat:" + id)
@@ -140,7 +140,7 @@ public struct CliqueConversation: Sendable, Equatable {
 
   public static func == (a: CliqueConversation, b: CliqueConversation) -> Bool { a.id.hasSameBytes(as: b.id) }
 
-  /// To a message that stands at the offset.
+  /// The answer to a message that was published at the offset, as JSON.
   public func answer(offset: UInt64) -> [UInt8] {
     var writer = JSONWriter(capacity: id.utf8.count + 48)
     writer.open()
@@ -151,11 +151,12 @@ public struct CliqueConversation: Sendable, Equatable {
   }
 }
 
-/// A message as it is published, put together when it was read; and what a conversation that is not open needs of it.
+/// A message as it is published, put together when its command was read; and what a conversation that is not open needs
+/// of it.
 public struct CliqueMessage: Sendable, Equatable {
   /// `{"text":"…","key":"…"}`, the key where there is one.
   public let payload: [UInt8]
-  /// Of the text as it stands in the payload, between its quotes.
+  /// Bytes of the text as it stands in the payload, between its quotes.
   let textBytes: Int
   let hasEscapes: Bool
   /// Unicode code points of the text.
@@ -164,7 +165,7 @@ public struct CliqueMessage: Sendable, Equatable {
 
   static let opening = Array(#"{"text":""#.utf8)
 
-  /// The text goes in as it came where nothing in it is escaped.
+  /// Makes the payload. A text without escapes goes into it as it came.
   init(_ text: CommandFields.Text, _ key: CliqueMessageKey) {
     self.key = key
     hasEscapes = text.hasEscapes
@@ -178,7 +179,7 @@ public struct CliqueMessage: Sendable, Equatable {
     payload = writer.bytes
   }
 
-  /// Nil where the bytes are no such payload.
+  /// A message from its payload; nil where the bytes are none that a message has.
   init?(payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey) {
     guard payload.starts(with: Self.opening), textBytes >= 0, textBytes <= payload.count - Self.opening.count else {
       return nil
@@ -196,11 +197,12 @@ public struct CliqueMessage: Sendable, Equatable {
   }
 }
 
-/// What tells a message that is sent again from a new one.
+/// The key that tells a message that is sent again from a new one.
 public struct CliqueMessageKey: Sendable, Equatable {
-  /// The client's; "": none.
+  /// The key that the client chose; "": none.
   public let own: String
-  /// Per user: nobody can take another's key before they do. Below 255 bytes, as long as the longest user and key are.
+  /// The idempotency key of the publication, with the user in it, so that nobody can use another's key before they do.
+  /// Its bytes stay below 255 with the longest user and key.
   public let published: String?
 
   /// Longest key of a client, in bytes.
@@ -208,11 +210,11 @@ public struct CliqueMessageKey: Sendable, Equatable {
 
   public init(own: String, user: String) {
     self.own = own
-    // Without one, the log knows a command that a gateway asks again.
+    // Without a key, the log knows a command that a gateway repeats by its origin.
     published = own.isEmpty ? nil : "\(user.utf8.count):\(user):\(own)"
   }
 
-  /// As another side has put it together.
+  /// A key as the sender on the link has put it together.
   init(own: String, published: String?) {
     self.own = own
     self.published = published

@@ -1,7 +1,7 @@
 /// The fields of a command's JSON object, read in one pass.
 ///
-/// Not Foundation's decoder: this stands in the way of each message. What follows the object is not looked at: the bytes
-/// are known to be one JSON value, and whatever they are, this ends, with an error at worst.
+/// Not Foundation's decoder, because every command passes through here. Bytes after the object are not looked at: all
+/// of them are known to be one JSON value, and whatever they are, reading ends, with an error at worst.
 public struct CommandFields {
   /// A string as it stands between its quotes.
   public struct Text {
@@ -12,14 +12,15 @@ public struct CommandFields {
       hasEscapes ? JSONEscapes.resolved(raw) : String(decoding: raw, as: UTF8.self)
     }
 
-    /// Unicode code points.
+    /// The number of Unicode code points.
     public var characters: Int {
       if hasEscapes { return string.unicodeScalars.count }
       return raw.reduce(into: 0) { count, byte in if byte & 0xC0 != 0x80 { count += 1 } }
     }
   }
 
-  /// Where such a string stands. Not a slice: fields are looked through for every name, and a slice counts references.
+  /// Where a string stands, without its quotes. Not a slice: fields are looked through for every name, and a slice
+  /// counts references.
   fileprivate struct Place {
     var start: Int
     var end: Int
@@ -30,7 +31,7 @@ public struct CommandFields {
     case text(Place)
     case number(Int64)
     case boolean(Bool)
-    /// What stands at these places of ``elements``.
+    /// A list of strings, which stand at these indexes of ``elements``.
     case list(Range<Int>)
     case null
     case other
@@ -40,8 +41,9 @@ public struct CommandFields {
   private var fields: [(name: Place, value: Value)] = []
   private var elements: [Place] = []
 
-  /// More than any command has; what a client sends beyond is a mistake.
+  /// Fields of an object: more than any command has.
   private static let maximumFields = 16
+  /// Elements of all lists together.
   private static let maximumElements = 1000
 
   /// - Throws: error 107 with a sentence.
@@ -95,7 +97,7 @@ public struct CommandFields {
 
   // MARK: Fields
 
-  /// Nil where it is left out or null.
+  /// The value of a field; nil where it is left out or null.
   private func value(_ name: StaticString) -> Value? {
     for index in fields.indices {
       guard stands(name, at: fields[index].name) else { continue }
@@ -105,7 +107,8 @@ public struct CommandFields {
     return nil
   }
 
-  /// By places, not by slices: each would count a reference, for every name and every field.
+  /// Whether a name stands at a place. Compared without slices, each of which would count a reference, for every name
+  /// and every field.
   private func stands(_ name: StaticString, at place: Place) -> Bool {
     if place.hasEscapes || place.end - place.start != name.utf8CodeUnitCount { return false }
     return name.withUTF8Buffer { wanted in
@@ -124,7 +127,7 @@ public struct CommandFields {
 
   public func string(_ name: StaticString) throws(ClientError) -> String? { try text(name)?.string }
 
-  /// From 0.
+  /// A whole number from 0; nil where the field is left out or null.
   public func number(_ name: StaticString) throws(ClientError) -> Int64? {
     guard let value = value(name) else { return nil }
     guard case .number(let number) = value, number >= 0 else {
@@ -161,7 +164,7 @@ public struct CommandFields {
 // MARK: Values
 
 extension CommandFields {
-  /// The string at which the cursor stands; nil where there is none.
+  /// Reads the string at which the cursor stands; nil where there is none.
   private static func text(_ cursor: inout JSONCursor) -> Place? {
     guard cursor.next == UInt8(ascii: "\"") else { return nil }
     let start = cursor.index + 1
@@ -186,7 +189,7 @@ extension CommandFields {
     return .other
   }
 
-  /// A list with anything but strings in it is of another kind.
+  /// Reads a list of strings; one with anything else in it is ``Value/other``.
   private mutating func list(_ cursor: inout JSONCursor) -> Value? {
     let start = cursor.index
     let first = elements.count
@@ -210,7 +213,7 @@ extension CommandFields {
     do throws(MalformedInput) { try cursor.skipNumber() } catch { return nil }
     let text = cursor.text(from: start, droppingLast: 0)
     if let whole = Int64(text) { return .number(whole) }
-    // `1.0` and `1e3` are whole, too.
+    // `1.0` and `1e3` are whole numbers, too.
     return Double(text).flatMap(Int64.init(exactly:)).map(Value.number) ?? .other
   }
 }

@@ -1,4 +1,4 @@
-// How commands of State are read from JSON. What gateways say is not.
+// How commands of State are read from JSON. Those that only gateways give are never read from JSON.
 
 extension StateCommand {
   init(_ name: String, _ data: [UInt8], by user: String) throws(ClientError) {
@@ -52,7 +52,7 @@ private struct StateFields {
     do throws(ClientError) { return try fields.string(name) ?? "" } catch { throw Self.wrong }
   }
 
-  /// Empty is as good as none.
+  /// A text; nil where it is left out or empty.
   func optionalText(_ name: StaticString) throws(ClientError) -> String? {
     do throws(ClientError) {
       return try fields.string(name).flatMap { $0.isEmpty ? nil : $0 }

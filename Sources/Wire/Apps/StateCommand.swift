@@ -1,22 +1,22 @@
-/// A command of the app State (`docs/STATE.md`), read and checked; or what a gateway says of pictures, which no JSON is
-/// ever read into.
+/// A command of the app State (`docs/STATE.md`), read and checked; or one that a gateway itself gives about pictures,
+/// which is never read from JSON.
 public indirect enum StateCommand: Sendable, Equatable {
   case begin(to: String)
   case send(Send)
   case seen(with: String)
-  /// Milliseconds; nil changes nothing, 0 is the server's own.
+  /// - limit: milliseconds; nil changes nothing, 0 sets the server's own limit.
   case settings(limit: Int64?)
   case block(String)
   case unblock(String)
-  // Of gateways.
+  // Commands of gateways.
   case addPicture(Picture)
-  /// The key of an upload that another gateway began.
+  /// Asks for the key of an upload that another gateway began.
   case uploadKey(id: String, upload: [UInt8])
   case pictureKey(id: String)
-  /// Which of these nobody can ever see again.
+  /// Asks which of these pictures nobody can ever see again.
   case gonePictures([String])
 
-  /// The number is the one that stands in the link.
+  /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
     case begin = 1
     case send, seen, settings, block, unblock, addPicture, uploadKey, pictureKey, gonePictures
@@ -43,27 +43,27 @@ public indirect enum StateCommand: Sendable, Equatable {
     public var to: String
     public var front: String
     public var rear: String
-    /// Never empty.
+    /// Nil: the picture has none. Never an empty text.
     public var caption: Caption?
-    /// For the other, to record the answer, in milliseconds.
+    /// Milliseconds that the receiver has to record the answer.
     public var replyLimit: Int64?
-    /// That the client knows this send by. Never empty.
+    /// The key by which the client knows this send. Never empty.
     public var key: String?
   }
 
   public struct Caption: Sendable, Equatable {
     public var text: String
-    /// As a reader counts them.
+    /// The number of characters as a reader counts them, not of code points.
     public var characters: Int
   }
 
   public struct Picture: Sendable, Equatable {
     public var id: String
-    /// A media type; nil: the picture is still to come.
+    /// The picture's media type; nil: the picture is still to come.
     public var type: String?
     public var bytes: Int64
     public var key: [UInt8]
-    /// Which upload this is, of those that there may have been under the id.
+    /// Tells this upload from others that there may have been under the id.
     public var upload: [UInt8]?
 
     public init(id: String, type: String?, bytes: Int64, key: [UInt8], upload: [UInt8]?) {
@@ -95,7 +95,7 @@ public indirect enum StateCommand: Sendable, Equatable {
     }
   }
 
-  /// What a gateway says itself.
+  /// Whether only a gateway itself gives the command.
   public var isGateways: Bool {
     switch self {
     case .addPicture, .uploadKey, .pictureKey, .gonePictures: true
@@ -112,12 +112,12 @@ public indirect enum StateCommand: Sendable, Equatable {
   }
 }
 
-/// What an id of a picture may be: chosen by the client, at random, so that nobody guesses another's.
+/// The form of a picture's id, which the client chooses at random, so that nobody guesses another's.
 public enum StatePictureID {
   public static let shortest = 22
   public static let longest = 64
 
-  /// Letters, digits, `-` and `_`: it names a file.
+  /// Whether a text is such an id: letters, digits, `-` and `_` alone, because it names a file.
   public static func isValid(_ id: String) -> Bool {
     (shortest...longest).contains(id.utf8.count)
       && id.utf8.allSatisfy { byte in

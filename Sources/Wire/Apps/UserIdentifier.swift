@@ -1,5 +1,5 @@
-/// The form of a user id, which every app's commands are held against before anything is looked up: what somebody makes
-/// up must not be searched for, nor remembered.
+/// The form of a user id. Ids in apps' commands are checked for it before anything is looked up, because ids that
+/// somebody makes up must be neither searched for nor remembered.
 public enum UserIdentifier {
   /// - Parameter most: bytes of UTF-8, so that the names of the user's channels stay below their limit.
   /// - Throws: error 107 with a sentence.

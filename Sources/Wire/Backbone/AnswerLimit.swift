@@ -1,17 +1,17 @@
 /// How much the answer to a read may hold.
 ///
-/// What a request costs to answer has nothing to do with what it weighs itself: 57 bytes can ask for megabytes. So every
-/// read says how much it has room for, and nothing beyond that is read, encoded or sent.
+/// The cost of an answer has nothing to do with the size of its request: 57 bytes can ask for megabytes. So every read
+/// says how much there is room for, and nothing beyond that is read, encoded or sent.
 public struct AnswerLimit: Sendable, Equatable {
-  /// Of the publications, entries or members in the answer, as they weigh in memory. The broker's own limit stands
-  /// beside it.
+  /// Bytes in memory of the publications, entries or members in the answer (``Publication/cost``). The broker's own
+  /// limit holds as well.
   public var bytes: UInt32
-  /// A first try. An answer that would hold more is neither cut nor refused: ``BrokerResponse/tooLarge`` says that it has
-  /// to be asked for again, when there is room for it. So the many small answers need not wait for room that only the few
-  /// large ones take.
+  /// The request is a first try. An answer that would hold more is neither cut nor refused: ``BrokerResponse/tooLarge``
+  /// says that it has to be asked for again, when there is room for it. So the many small answers need not wait for
+  /// room that only the few large ones take.
   public var isTry: Bool
 
-  /// As much as the broker gives.
+  /// As much as the broker's own limit lets the answer hold.
   public static let most = AnswerLimit(bytes: .max)
 
   public init(bytes: UInt32, isTry: Bool = false) {
@@ -21,7 +21,7 @@ public struct AnswerLimit: Sendable, Equatable {
 }
 
 extension BrokerRequest {
-  /// How much the answer may hold; nil where it is small whatever there is, and cannot be limited.
+  /// How much the answer may hold; nil where the answer is always small, and cannot be limited.
   public var answerLimit: AnswerLimit? {
     switch self {
     case .history(let history): history.limit > 0 ? history.answer : nil
@@ -34,7 +34,7 @@ extension BrokerRequest {
     }
   }
 
-  /// The same request with another limit. Only where it has one.
+  /// The same request with another limit, if its answer can be limited.
   public func limited(to limit: AnswerLimit) -> BrokerRequest {
     switch self {
     case .history(var history):

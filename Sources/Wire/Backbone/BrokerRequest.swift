@@ -1,6 +1,6 @@
 /// What a gateway or a service asks of the broker. A request has an id and gets exactly one ``BrokerResponse``.
 ///
-/// Indirect, since a request is handed on several times on its way and looked into once or twice.
+/// Indirect, since a request is handed on several times on its way, and looked into only once or twice.
 public indirect enum BrokerRequest: Sendable, Equatable {
   case publish(PublishRequest)
   case subscribe(SubscribeRequest)
@@ -9,7 +9,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case historyRemove(ChannelName)
   case presence(ChannelName, viewer: String? = nil, answer: AnswerLimit = .most)
   case presenceStats(ChannelName, viewer: String? = nil)
-  /// Channels with a subscriber. `prefix` empty: all of them.
+  /// Asks for the channels with a subscriber whose names begin with `prefix`.
   case channels(prefix: String)
   case edit(EditRequest)
   case readMap(MapRequest)
@@ -27,7 +27,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     public var info: ClientInfo?
     public var tags: [String: String]
     public var idempotencyKey: String?
-    /// On map channels.
+    /// What to do to a key, on map channels.
     public var write: MapWrite?
 
     public init(
@@ -47,9 +47,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   public struct EditRequest: Sendable, Equatable {
     public var channel: ChannelName
     public var offset: UInt64
-    /// Nil removes.
+    /// The new data; nil removes the publication.
     public var data: [UInt8]?
-    /// Must be the author; nil for a service, which need not be.
+    /// The client that edits, which must be the author; nil for a service, which need not be.
     public var editor: ClientInfo?
 
     public init(channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?) {
@@ -63,10 +63,10 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// Reads a map channel without subscribing to it.
   public struct MapRequest: Sendable, Equatable {
     public var channel: ChannelName
-    /// One entry; nil: a page of all of them.
+    /// The key of the one entry to read; nil: a page of all of them.
     public var key: String?
     public var read: MapRead
-    /// For whom; nil for a service.
+    /// The user for whom the map is read; nil for a service.
     public var viewer: String?
     public var answer: AnswerLimit
 
@@ -81,7 +81,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     }
   }
 
-  /// Moves somebody's marks in a channel: they only ever go forward.
+  /// Moves a user's marks in a channel, which only ever go forward.
   public struct ReceiptRequest: Sendable, Equatable {
     /// The map channel of the marks.
     public var channel: ChannelName
@@ -101,7 +101,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   public struct CallRequest: Sendable, Equatable {
     public var command: AppCommand
     public var caller: ClientInfo
-    /// The gateway itself speaks for the user, about something that clients cannot say.
+    /// The gateway itself gives the command for the user, who could not.
     public var isGateways: Bool
     /// The place that a token says the caller is in, whose signature and user the gateway has checked.
     public var attestedPlace: String?
@@ -114,17 +114,17 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     }
   }
 
-  /// Ends what tokens grant before their time.
+  /// Ends before their time what tokens grant.
   public struct RevokeRequest: Sendable, Equatable {
     public enum Tokens: Sendable, Equatable {
-      /// By `jti`.
+      /// The token with this `jti`.
       case id(String)
-      /// `issuedBefore` in seconds since 1970; nil: all that were issued until now.
+      /// A user's tokens. - issuedBefore: seconds since 1970; nil: all that were issued until now.
       case user(String, issuedBefore: Int64?, channel: String? = nil)
     }
 
     public var tokens: Tokens
-    /// Seconds since 1970 from which on no such token can be valid; nil: what the broker's settings say.
+    /// Seconds since 1970 from which on no such token can be valid; nil: the broker works it out from its settings.
     public var expiresAt: Int64?
 
     public init(_ tokens: Tokens, expiresAt: Int64? = nil) {
@@ -137,17 +137,17 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// ordered pipe that later carries the live publications.
   public struct SubscribeRequest: Sendable, Equatable {
     public var channel: ChannelName
-    /// Recover from here; nil asks for the position alone.
+    /// The position to recover from; nil asks for the channel's position alone.
     public var since: StreamPosition?
-    /// Most publications that a recovery may hold; more are missing: not recovered.
+    /// Publications that a recovery may hold; where more are missing, the channel is not recovered.
     public var recoveryLimit: UInt32
     /// Who subscribes, for presence and join; nil for the gateway itself (a resync after a gap).
     public var member: ClientInfo?
-    /// Whether `member` is shown to others, or only says who asks.
+    /// Whether `member` is shown to others, or only tells the broker who asks.
     public var isPresent: Bool
-    /// On map channels: what to read along with it.
+    /// What to read of a map channel along with the subscription.
     public var map: MapRead?
-    /// A recovery that would hold more is not whole.
+    /// How much the answer may hold: a recovery that would hold more is not whole.
     public var answer: AnswerLimit
 
     public init(
@@ -185,15 +185,15 @@ public indirect enum BrokerRequest: Sendable, Equatable {
 
   public struct HistoryRequest: Sendable, Equatable {
     public var channel: ChannelName
-    /// Most publications to answer with; 0 asks for the position alone.
+    /// Publications to answer with at most; 0 asks for the position alone.
     public var limit: UInt32
-    /// Exclusive: the first publication is the next one in the direction asked for.
+    /// Exclusive: the first publication of the page is the next one in the direction asked for.
     public var since: StreamPosition?
-    /// Newest first.
+    /// Answers with the newest publication first.
     public var reverse: Bool
-    /// For whom; nil for a service.
+    /// The user for whom the history is read; nil for a service.
     public var viewer: String?
-    /// The page ends before it holds more, with one publication at least.
+    /// How much the answer may hold: the page ends before it holds more, but not before its first publication.
     public var answer: AnswerLimit
 
     public init(
@@ -227,13 +227,13 @@ public indirect enum BrokerRequest: Sendable, Equatable {
 }
 
 extension BrokerRequest {
-  /// Whether it changes something, so that one that is asked again must not be done again.
+  /// Whether the broker remembers that the request was done, because doing it twice would change something twice.
   public var isRemembered: Bool {
     switch self {
     case .publish, .edit, .receipt, .call: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .readMap, .unread:
       false
-    // Done twice is done once.
+    // Doing one of these twice changes nothing more.
     case .disconnect, .endSubscriptions, .revoke: false
     }
   }
@@ -243,32 +243,32 @@ extension BrokerRequest {
 public enum BrokerResponse: Sendable, Equatable {
   case published(StreamPosition)
   indirect case subscribed(Subscribed)
-  /// Unsubscribe and history_remove have nothing to tell.
+  /// The answer to requests that have nothing to tell, such as unsubscribe and history_remove.
   case done
   indirect case history(HistoryPage)
-  /// - isPartial: there are more than one answer names.
+  /// - isPartial: there are more members than one answer names.
   case presence([ClientInfo], isPartial: Bool = false)
   case presenceStats(clients: UInt32, users: UInt32)
   case channels([ChannelName])
   indirect case mapPage(MapPage)
   /// For each channel how many publications lie after the reader's mark.
   case unread([UInt64])
-  /// What an app answers, JSON.
+  /// What an app answers: JSON.
   case result([UInt8])
-  /// To a first try (``AnswerLimit/isTry``): the answer holds more, and nothing was done.
+  /// Answers a first try (``AnswerLimit/isTry``): the real answer would hold more, and nothing was done.
   case tooLarge
   indirect case failed(ClientError)
 
   public struct Subscribed: Sendable, Equatable {
     /// Top of the stream: the next live publication has the offset that follows.
     public var position: StreamPosition
-    /// True where `publications` is everything since the position asked for. Never true for a part.
+    /// Whether `publications` is everything since the position asked for: false where it is a part.
     public var recovered: Bool
     /// Missed publications, oldest first; the last one's offset is the top.
     public var publications: [Publication]
-    /// Of a map channel: what it held at the position, where that was asked for.
+    /// The entries that a map channel held at the position, where they were asked for.
     public var entries: [Publication]
-    /// What does not pass it must not reach the subscriber; nil: everything may.
+    /// The filter that publications must pass to reach the subscriber; nil: everything may.
     public var audience: TagFilter?
 
     public init(

@@ -22,7 +22,8 @@ extension BrokerRequest.CallRequest {
       command.write(to: &writer)
     }
     writer.write(caller)
-    // Who stands behind it: 0 the client, 1 the gateway, 2 the client in a place that a token attests, which follows.
+    // Whose command it is: 0 the client's, 1 the gateway's, 2 the client's in a place that a token attests, which
+    // follows.
     guard let place = attestedPlace else { return writer.write(flag: isGateways) }
     precondition(!isGateways, "a token attests the place of a client, and nothing that the gateway says itself")
     writer.write(byte: 2)
@@ -147,7 +148,7 @@ extension ByteReader {
     try readFlag() ? .person(try readString()) : .conversation(CliqueConversation(try readConversation()))
   }
 
-  /// Apps ask of an id no more than that it has the form of one.
+  /// Reads a conversation's id and checks its form, since apps rely on that.
   fileprivate mutating func readConversation() throws(MalformedMessage) -> String {
     let id = try readString()
     guard CliqueCommand.isConversation(id) else { throw MalformedMessage() }

@@ -3,7 +3,7 @@
 extension LinkMessage {
   public var header: LinkHeader { LinkHeader(kind: body.kind, session: session, sequence: sequence) }
 
-  /// A message that came as bytes. Its header counts even where its body cannot be read.
+  /// A message that came as bytes. Its header counts in the session even where its body cannot be read.
   public init(header: LinkHeader, bytes: [UInt8]) {
     let body = (try? LinkBody(kind: header.kind, bytes: bytes)) ?? .unreadable(header.kind)
     self.init(session: header.session, sequence: header.sequence, body: body)

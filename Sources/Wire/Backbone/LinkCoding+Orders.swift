@@ -68,7 +68,7 @@ extension LinkObeyed {
 }
 
 extension Revocation {
-  /// As the log keeps it.
+  /// A revocation as the log keeps it.
   public var bytes: [UInt8] {
     var writer: [UInt8] = []
     writer.write(self)

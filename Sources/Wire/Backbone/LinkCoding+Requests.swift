@@ -9,7 +9,7 @@ private enum RequestKind: UInt8 {
 extension LinkRequest: ByteEncodable {
   public var bytes: [UInt8] { encoded }
 
-  /// The bytes of a first try, written from a request that goes elsewhere then.
+  /// The bytes of a request that was not sent before.
   public static func bytes(id: UInt64, oldestPending: UInt64, isResync: Bool, _ request: BrokerRequest) -> [UInt8] {
     LinkRequest(id: id, oldestPending: oldestPending, isResync: isResync, request: request).encoded
   }

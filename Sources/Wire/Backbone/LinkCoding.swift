@@ -69,7 +69,8 @@ extension ByteSink {
 
 extension ByteReader {
   mutating func readChannel() throws(MalformedMessage) -> ChannelName {
-    // The gateway checked the configured limit; here only what would break the tap or the log is refused.
+    // The gateway checked the configured limit; only a name that would break the services' tap or the log is refused
+    // here.
     ChannelName(checked: try readName(limit: 65_536))
   }
 
@@ -117,7 +118,7 @@ extension ByteReader {
   mutating func readPublications() throws(MalformedMessage) -> [Publication] {
     let count = try readCount()
     var publications: [Publication] = []
-    // A count is no more than a promise: elements are larger in memory than the byte that a promise takes.
+    // A count is no more than a promise, and an element takes more memory than a byte of the message that promises it.
     publications.reserveCapacity(min(count, 1024))
     for _ in 0..<count { publications.append(try readPublication()) }
     return publications

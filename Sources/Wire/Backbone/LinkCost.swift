@@ -12,7 +12,7 @@ extension Publication {
 }
 
 extension ClientInfo {
-  /// What it takes in memory, roughly.
+  /// What the client's info takes in memory, roughly.
   public var cost: Int {
     64 + user.utf8.count + client.utf8.count + (connectionInfo?.count ?? 0) + (channelInfo?.count ?? 0)
   }
@@ -73,7 +73,7 @@ extension BrokerRequest {
     return cost
   }
 
-  /// Of what is to be written.
+  /// Bytes of the data that a request brings to be written.
   public var payloadBytes: Int {
     switch self {
     case .publish(let publish): publish.data.count

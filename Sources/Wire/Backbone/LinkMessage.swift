@@ -3,8 +3,8 @@
 ///     header   kind (1 byte) · session (8, least significant first) · sequence number (8)
 ///     body     by kind; for a publication the same bytes go to every gateway, so that they are encoded and held once
 ///
-/// Both sides number what they send from 0 in each session, heartbeats included. A number that is missing means that a
-/// pipe lost something; the gateway then opens a new session and asks the log for what it missed.
+/// Both sides number the messages that they send from 0 in each session, heartbeats included. A missing number means
+/// that a pipe lost something; the gateway then opens a new session and asks the log for what it missed.
 public struct LinkHeader: Sendable, Equatable {
   public enum Kind: UInt8, Sendable {
     // From the gateway.
@@ -30,7 +30,8 @@ public struct LinkHeader: Sendable, Equatable {
   public static let length = 17
 
   public var kind: Kind
-  /// Drawn by the gateway, rising: tells what belongs to the present session from what was still in the pipe.
+  /// Drawn by the gateway, rising: tells messages of the present session from those of a former one that were still in
+  /// the pipe.
   public var session: UInt64
   public var sequence: UInt64
 
@@ -92,12 +93,12 @@ public enum LinkBody: Sendable, Equatable {
   case join(LinkPresenceEvent)
   case leave(LinkPresenceEvent)
   case brokerHeartbeat
-  /// The session is over. Stands outside the count.
+  /// The session is over. Has no number in the session.
   case reset
   indirect case audience(LinkAudience)
   case discard(LinkDiscard)
   indirect case order(LinkOrder)
-  /// Bytes came that say nothing of this kind.
+  /// A message of this kind came whose body could not be read.
   case unreadable(LinkHeader.Kind)
 
   public var kind: LinkHeader.Kind {
@@ -123,12 +124,12 @@ public enum LinkBody: Sendable, Equatable {
   }
 }
 
-/// A gateway introduces itself.
+/// The first message of a session, in which a gateway introduces itself.
 public struct LinkHello: Sendable, Equatable {
   /// Raised with every change of this encoding or of what messages cost: two versions do not mix.
   public static let protocolVersion: UInt8 = 5
 
-  /// Drawn at the process's start.
+  /// Identifies the gateway process: a number drawn at its start.
   public var gateway: UInt64
 
   public init(gateway: UInt64) { self.gateway = gateway }
@@ -148,11 +149,12 @@ public struct LinkHello: Sendable, Equatable {
   }
 }
 
-/// The broker takes a gateway in.
+/// The broker's answer to ``LinkHello``: the session is open.
 public struct LinkWelcome: Sendable, Equatable {
-  /// Drawn at the broker's start: tells a broker that came back from one that was replaced.
+  /// Identifies the broker process: a number drawn at its start, which tells a broker that came back from one that was
+  /// replaced.
   public var broker: UInt64
-  /// What may be under way to the gateway: it says what it has worked off often enough for that.
+  /// Bytes that may be under way to the gateway, which reports what it has worked off often enough for that.
   public var windowBytes: UInt64
 
   public init(broker: UInt64, windowBytes: UInt64 = .max) {
@@ -174,9 +176,9 @@ public struct LinkWelcome: Sendable, Equatable {
   }
 }
 
-/// A gateway lives, and this is how much of what the broker sent its event loops have worked off.
+/// Says that a gateway lives, and how much of what the broker sent its event loops have worked off.
 public struct GatewayHeartbeat: Sendable, Equatable {
-  /// Bytes of this session's messages, headers included: the broker's window closes by it.
+  /// Bytes of this session's messages that were worked off, headers included: they make room in the broker's window.
   public var consumedBytes: UInt64
 
   public init(consumedBytes: UInt64) { self.consumedBytes = consumedBytes }
@@ -196,13 +198,13 @@ public struct GatewayHeartbeat: Sendable, Equatable {
 
 /// A request with its id, as it travels on the link.
 public struct LinkRequest: Sendable, Equatable {
-  /// Rising, never used twice by a gateway.
+  /// The request's number: rising, and never used twice by a gateway.
   public var id: UInt64
   /// The oldest request that is still without an answer: the broker may forget the answers to those before it.
   public var oldestPending: UInt64
-  /// Sent before, in a session whose end may have swallowed it or its answer.
+  /// The request was sent before, in a session whose end may have swallowed it or its answer.
   public var isRetry: Bool
-  /// Part of a resync: presence comes back without being announced again.
+  /// The request is part of a resync: presence comes back without being announced again.
   public var isResync: Bool
   public var request: BrokerRequest
 
@@ -238,7 +240,7 @@ public struct LinkPublication: Sendable, Equatable {
   }
 }
 
-/// What a user may see of a channel has changed: for those of the user's subscriptions that are live.
+/// Says that what a user may see of a channel has changed, for the user's live subscriptions.
 public struct LinkAudience: Sendable, Equatable {
   public enum Admission: UInt8, Sendable {
     /// The subscriptions end.
@@ -251,7 +253,7 @@ public struct LinkAudience: Sendable, Equatable {
   public var channel: ChannelName
   public var user: String
   public var admission: Admission
-  /// What does not pass it must not reach the user; nil: everything may.
+  /// The filter that publications must pass to reach the user; nil: everything may.
   public var audience: TagFilter?
 
   public init(channel: ChannelName, user: String, _ admission: Admission, audience: TagFilter?) {
@@ -262,7 +264,7 @@ public struct LinkAudience: Sendable, Equatable {
   }
 }
 
-/// Pictures that nobody may see any more: whoever has them deletes them.
+/// Names pictures that nobody may see any more: a gateway that has them deletes them.
 public struct LinkDiscard: Sendable, Equatable {
   public var pictures: [String]
 
@@ -309,7 +311,7 @@ public enum LinkIdentity {
     return writer
   }
 
-  /// Nil for a peer that is no gateway.
+  /// The gateway that has a routing identity; nil for a peer that is no gateway.
   public static func gateway(of identity: [UInt8]) -> UInt64? {
     guard identity.count == 9, identity[0] == prefix else { return nil }
     var reader = ByteReader(identity)

@@ -2,9 +2,10 @@ import DequeModule
 
 /// The pipe between a gateway and a broker that are called in one turn: messages are handed over as they are.
 ///
-/// Belongs to that turn, and is not Sendable. What may wait in it is bounded by the windows of the link above it.
+/// Belongs to that turn, and is not Sendable. The messages that wait in it are bounded by the windows of the link above
+/// it.
 public final class MemoryPipe {
-  /// The gateway at the one end.
+  /// Identifies the gateway at one end of the pipe.
   public let gateway: UInt64
   public private(set) var toBroker = MessageQueue()
   public private(set) var toGateway = MessageQueue()
@@ -20,9 +21,9 @@ public final class MemoryPipe {
 /// Messages in the order in which they were sent.
 public struct MessageQueue {
   private var messages: Deque<LinkMessage> = []
-  /// The most that have waited since none did.
+  /// The most messages that have waited since the queue was last empty.
   private var most = 0
-  /// Storage for more than this, left by a burst, is given back.
+  /// Messages for which an empty queue keeps storage: storage for more, left by a burst, is given back.
   private static let retained = 4096
 
   public var first: LinkMessage? { messages.first }

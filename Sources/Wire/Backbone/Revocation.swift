@@ -1,6 +1,6 @@
-/// By what a token can be revoked: its `jti`, and when it was issued.
+/// What a token can be revoked by: its `jti`, and when it was issued.
 ///
-/// A class: most subscriptions and many connections have none, and those pay one pointer for it.
+/// A class: most subscriptions and many connections have no token, and pay only one pointer for it.
 public final class TokenIdentity: Sendable, Equatable {
   /// The token's `jti`; nil: it has none, and cannot be revoked by id.
   public let id: String?
@@ -17,19 +17,19 @@ public final class TokenIdentity: Sendable, Equatable {
   }
 }
 
-/// Tokens that count no more, although their signature and their times are good.
+/// Names tokens that are refused from now on, although their signature and their times are good.
 public struct Revocation: Sendable, Equatable {
   public enum Tokens: Sendable, Equatable {
-    /// The one with this `jti`.
+    /// The token with this `jti`.
     case id(String)
-    /// A user's whose `iat` is before a time in seconds since 1970, and those that say none. With a channel: only
-    /// subscription tokens for that channel; without: all, subscription tokens among them.
+    /// A user's tokens whose `iat` is before a time in seconds since 1970, and those without an `iat`. With a channel:
+    /// only subscription tokens for that channel; without: all, subscription tokens among them.
     case user(String, issuedBefore: Int64, channel: String? = nil)
   }
 
   public var tokens: Tokens
-  /// Seconds since 1970 after which no such token can be valid, so that it need not be known any more; `Int64.max`:
-  /// there is no such time.
+  /// Seconds since 1970 after which no such token can be valid, so that the revocation need not be known any more;
+  /// `Int64.max`: there is no such time.
   public var expiresAt: Int64
 
   public init(_ tokens: Tokens, expiresAt: Int64 = .max) {
@@ -37,7 +37,7 @@ public struct Revocation: Sendable, Equatable {
     self.expiresAt = expiresAt
   }
 
-  /// What tells revocations apart that replace one another.
+  /// The same for two revocations of which the later one replaces the earlier.
   public var key: String {
     switch tokens {
     case .id(let id): "token:\(id)"
@@ -47,9 +47,10 @@ public struct Revocation: Sendable, Equatable {
   }
 }
 
-/// All revocations that are in force: asked at each sign-in, and by each connection when something is added to it.
+/// All revocations that are in force. The table is asked at each sign-in, and when a revocation is added, for each
+/// connection.
 public struct RevocationTable: Sendable, Equatable {
-  /// By ``Revocation/key``, in bytes: two spellings that `String` takes for one must not share a revocation.
+  /// Revocations by the bytes of their key: two spellings that `String` takes for one must not share a revocation.
   private var byKey: [[UInt8]: Revocation] = [:]
 
   public init(_ revocations: [Revocation] = []) {
@@ -62,7 +63,9 @@ public struct RevocationTable: Sendable, Equatable {
 
   public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
 
-  /// - Returns: what is in force now: of two revocations of the same tokens the later time and the later end.
+  /// Adds a revocation.
+  ///
+  /// - Returns: the revocation that is in force now: of two of the same tokens, the later time and the later end.
   @discardableResult
   public mutating func insert(_ revocation: Revocation) -> Revocation {
     let key = Array(revocation.key.utf8)
@@ -77,7 +80,7 @@ public struct RevocationTable: Sendable, Equatable {
     return merged
   }
 
-  /// Those whose end has come, some of them where they are many.
+  /// Revocations whose end has come, `limit` of them at most.
   public func expired(at now: Int64, limit: Int) -> [Revocation] {
     Array(byKey.values.lazy.filter { $0.expiresAt <= now }.prefix(limit))
   }
@@ -85,11 +88,13 @@ public struct RevocationTable: Sendable, Equatable {
   public mutating func remove(_ revocation: Revocation) { byKey[Array(revocation.key.utf8)] = nil }
 
   public mutating func removeExpired(at now: Int64) {
-    // Looked at first: nearly always there is none, and a filter would copy the whole table.
+    // Nearly always no revocation has expired, and a filter would copy the whole table: so this looks first.
     if byKey.values.contains(where: { $0.expiresAt <= now }) { byKey = byKey.filter { $0.value.expiresAt > now } }
   }
 
-  /// - Parameter channel: of a subscription token; nil: it is a connection's.
+  /// Whether a user's token is revoked.
+  ///
+  /// - Parameter channel: the channel of a subscription token; nil: it is a connection token.
   public func refuses(_ token: TokenIdentity, of user: String, channel: String? = nil) -> Bool {
     if byKey.isEmpty { return false }
     if let id = token.id, byKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }

@@ -1,10 +1,11 @@
-/// Which connections somebody means. What is given must all be so; at least one of the first three is.
+/// Which connections an order means: those to which each given property applies. At least one of `user`, `client` and
+/// `session` is given.
 public struct SessionTarget: Sendable, Equatable {
   public var user: String?
   public var client: String?
-  /// What only the client itself knows of its connection (``SessionIdentity/session`` in a gateway).
+  /// A secret of the connection that its client alone knows (``SessionIdentity/session`` in a gateway).
   public var session: String?
-  /// Clients that are spared.
+  /// Clients whose connections are spared.
   public var whitelist: [String]
 
   public init(user: String? = nil, client: String? = nil, session: String? = nil, whitelist: [String] = []) {
@@ -23,20 +24,20 @@ public struct SessionTarget: Sendable, Equatable {
   }
 }
 
-/// What the broker has every gateway do to its connections.
+/// An order that the broker gives every gateway about its connections.
 public enum SessionOrder: Sendable, Equatable {
   case disconnect(SessionTarget, DisconnectCode)
   case unsubscribe(SessionTarget, ChannelName, UnsubscribeCode)
   /// - Parameters:
-  ///   - replacesAll: what the gateway knew before counts no more: the beginning of all that is in force, which a link
-  ///     says after each welcome.
-  ///   - isComplete: false where more follows at once, since all of it would be too long for one message.
+  ///   - replacesAll: revocations that the gateway knew before count no more: this is the beginning of all that are in
+  ///     force, which a link tells after each welcome.
+  ///   - isComplete: false where more revocations follow at once, since all of them would be too long for one message.
   case revoke([Revocation], replacesAll: Bool, isComplete: Bool)
 }
 
 /// An order with its number, which the gateway says back when every event loop has carried it out.
 public struct LinkOrder: Sendable, Equatable {
-  /// 0: nobody waits for it.
+  /// The order's number; 0: nobody waits for it to be carried out.
   public var id: UInt64
   public var order: SessionOrder
 
@@ -46,7 +47,7 @@ public struct LinkOrder: Sendable, Equatable {
   }
 }
 
-/// A gateway has carried out an order: what is published from now on reaches nobody whom the order meant.
+/// Says that a gateway has carried out an order: publications from now on reach nobody whom the order meant.
 public struct LinkObeyed: Sendable, Equatable {
   public var id: UInt64
 

@@ -1,8 +1,8 @@
 /// The client protocol in either encoding: bytes to commands, replies to WebSocket frames.
 public enum ClientCodec {
-  /// Most commands in one message. Two bytes make an empty JSON command and one an empty Protobuf command, while each
-  /// takes over a hundred bytes here: without a limit, 64 KiB from anybody would become many MiB. A batch of commands
-  /// that say something stays far below: the usual 128 channels take 128 subscribe requests.
+  /// The most commands in one message. Two bytes make an empty JSON command and one an empty Protobuf command, while
+  /// each takes over a hundred bytes here: without a limit, 64 KiB from anybody would become many MiB. A batch of
+  /// commands that say something stays far below: the usual 128 channels take 128 subscribe requests.
   public static let maximumCommands = 4_096
 
   static func checkRoom(after count: Int) throws(MalformedInput) {
@@ -20,7 +20,8 @@ public enum ClientCodec {
     return commands
   }
 
-  /// The same, appended to `commands`, for those who read one message after another and keep the memory.
+  /// Appends the commands of one message to `commands`, for callers that read one message after another and keep the
+  /// memory.
   ///
   /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
   public static func decode(
@@ -31,9 +32,9 @@ public enum ClientCodec {
     }
   }
 
-  /// The same of bytes where they are.
+  /// Appends the commands of one message, whose bytes are read in place, to `commands`.
   ///
-  /// - Parameter bytes: not kept.
+  /// - Parameter bytes: the message; not kept.
   /// - Throws: what is wrong with it, for disconnect 3501; `commands` may then hold some of its commands.
   public static func decode(
     _ bytes: UnsafeRawBufferPointer, format: WireFormat, into commands: inout [ClientCommand]

@@ -1,5 +1,5 @@
 extension ClientCommand.Subscribe {
-  /// What a subscribe says about filters and maps. Shared between copies of one subscribe, and never changed.
+  /// The fields of a subscribe about filters and maps. Shared between copies of one subscribe, and never changed.
   final class Rare: Sendable, Equatable {
     struct Values: Sendable, Equatable {
       var filter: TagFilter?
@@ -23,26 +23,26 @@ extension ClientCommand.Subscribe {
     set { rare = newValue == .init() ? nil : Rare(newValue) }
   }
 
-  /// Only what passes it is wanted; nil: everything.
+  /// The filter that publications must pass to be sent; nil: everything is wanted.
   public var filter: TagFilter? {
     get { rare?.values.filter }
     set { values.filter = newValue }
   }
 
-  /// Set where the request cannot be done, whoever asks: its filter makes no sense. To be answered with this error; the
-  /// connection stays, and ``filter`` says nothing.
+  /// The error to answer with where the filter makes no sense, so that the request cannot be done, whoever asks. The
+  /// connection stays, and ``filter`` means nothing.
   public var refusal: ClientError? {
     get { rare?.values.refusal }
     set { values.refusal = newValue }
   }
 
-  /// 0 for a stream, 1 for a map.
+  /// The kind of channel that the client expects: 0 for a stream, 1 for a map.
   public var type: Int32 {
     get { rare?.values.type ?? 0 }
     set { values.type = newValue }
   }
 
-  /// What of a map is asked for: 0 what comes live, 1 the stream of changes, 2 a page of the state.
+  /// The part of a map that is asked for: 0 live publications, 1 the stream of changes, 2 a page of the state.
   public var phase: Int32 {
     get { rare?.values.phase ?? 0 }
     set { values.phase = newValue }
@@ -60,7 +60,7 @@ extension ClientCommand.Subscribe {
     set { values.limit = newValue }
   }
 
-  /// The page in ascending order.
+  /// The page is to be in ascending order.
   public var asc: Bool {
     get { rare?.values.asc ?? false }
     set { values.asc = newValue }

@@ -2,7 +2,7 @@
 ///
 /// Source: protocol facts, "Shapes". Unknown fields are ignored by the decoders.
 public struct ClientCommand: Sendable, Equatable {
-  /// 0 for `send` and pong alone: nobody waits for an answer.
+  /// The client's number for the command; 0 for `send` and pong alone, to which nobody waits for an answer.
   public var id: UInt32
   public var body: Body
 
@@ -27,7 +27,7 @@ public struct ClientCommand: Sendable, Equatable {
     case rpc(method: String, data: [UInt8])
     case refresh(token: String)
     case subRefresh(channel: String, token: String)
-    /// None of the known requests was set, but the command has an id: error 104.
+    /// A command with an id and none of the known requests: error 104.
     case unknown
   }
 
@@ -55,16 +55,16 @@ public struct ClientCommand: Sendable, Equatable {
     public var recoverable = false
     public var joinLeave = false
     public var flag: Int64 = 0
-    /// What few subscribes say, apart, so that the many are no larger for it.
+    /// The fields that few subscribes set, in an object of their own, so that the many are no larger for them.
     var rare: Rare?
     public init() {}
   }
 
   public struct Publish: Sendable, Equatable {
     public var channel = ""
-    /// Raw bytes; in JSON exactly the bytes of the value, never re-encoded.
+    /// The payload's raw bytes; in JSON exactly the bytes of the value, never re-encoded.
     public var data: [UInt8] = []
-    /// Ours alone: the same key within five minutes publishes once.
+    /// Fanfare's alone: the same key within five minutes publishes once.
     public var idempotencyKey: String?
     /// Set where a key of a map channel is to be written or removed.
     public var map: MapWrite?
@@ -73,7 +73,7 @@ public struct ClientCommand: Sendable, Equatable {
 
   public struct History: Sendable, Equatable {
     public var channel = ""
-    /// 0: the position alone. Negative: as many as the server allows.
+    /// Publications to answer with; 0: the position alone; negative: as many as the server allows.
     public var limit: Int32 = 0
     public var since: StreamPosition?
     public var reverse = false

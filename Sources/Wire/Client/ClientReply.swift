@@ -4,8 +4,8 @@ public enum ClientReply: Sendable, Equatable {
   case subscribe(id: UInt32, SubscribeResult)
   case unsubscribe(id: UInt32)
   case publish(id: UInt32)
-  /// Each client once, in no order: sorting the thousands who may be there is nobody's business.
-  /// - isPartial: there are more than one answer names (ours).
+  /// Names each client once, in no order: thousands may be there, and nobody asked for them sorted.
+  /// - isPartial: there are more clients than one answer names (Fanfare's alone).
   case presence(id: UInt32, [ClientInfo], isPartial: Bool = false)
   case presenceStats(id: UInt32, clients: UInt32, users: UInt32)
   case history(id: UInt32, HistoryResult)
@@ -40,19 +40,19 @@ public enum ClientReply: Sendable, Equatable {
     public var ttl: UInt32 = 0
     public var recoverable = false
     public var positioned = false
-    /// As it was asked for: 0 for a stream, 1 for a map.
+    /// The kind of channel, as it was asked for: 0 for a stream, 1 for a map.
     public var type: Int32 = 0
     public var epoch = ""
     public var offset: UInt64 = 0
     public var publications: [Publication] = []
     public var recovered = false
     public var wasRecovering = false
-    /// What of a map this is: 0 it is live from here, 1 the stream of changes, 2 a page of the state.
+    /// The part of a map that this is: 0 it is live from here, 1 the stream of changes, 2 a page of the state.
     public var phase: Int32 = 0
     public var data: [UInt8] = []
     /// The channel's data format is binary: base64 strings in JSON.
     public var binaryData = false
-    /// Where the next page of a map's state begins; empty: this is the last.
+    /// Where the next page of a map's state begins; empty: this is the last page.
     public var cursor = ""
     /// Entries of a map.
     public var state: [Publication] = []
@@ -78,7 +78,7 @@ public enum ClientReply: Sendable, Equatable {
   }
 }
 
-/// What the server says unasked.
+/// A message that the server sends unasked.
 public enum ClientPush: Sendable, Equatable {
   case publication(channel: String, Publication, binaryData: Bool = false)
   case join(channel: String, ClientInfo)

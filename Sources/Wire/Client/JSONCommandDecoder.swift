@@ -1,6 +1,6 @@
 /// Reads the JSON commands of one WebSocket message: the envelope in one pass, payloads as the bytes that came.
 enum JSONCommandDecoder {
-  /// Several commands stand one after another, with a newline or other white space between.
+  /// Reads commands that stand one after another, with a newline or other white space between.
   static func decode(_ bytes: UnsafeRawBufferPointer, into commands: inout [ClientCommand]) throws(MalformedInput) {
     var cursor = unsafe JSONCursor(bytes)
     let before = commands.count
@@ -30,7 +30,7 @@ enum JSONCommandDecoder {
     return ClientCommand(id: UInt32(truncatingIfNeeded: id), body: body ?? (id == 0 ? .pong : .unknown))
   }
 
-  /// The request under one of the known keys; nil for another key, or where null stands.
+  /// Reads the request under one of the known keys; nil for another key, or where null stands.
   private static func request(
     _ key: String, _ seen: inout SeenKeys, _ cursor: inout JSONCursor
   ) throws(MalformedInput) -> ClientCommand.Body? {
@@ -54,7 +54,7 @@ enum JSONCommandDecoder {
 
   // MARK: Requests
 
-  /// The requests that have nothing but some of these.
+  /// The fields of the requests that have nothing but some of these.
   private struct Fields {
     var channel = ""
     var token = ""
@@ -151,7 +151,7 @@ enum JSONCommandDecoder {
       case "channel": publish.channel = try seen.read(0, key, &cursor, string) ?? ""
       case "data": publish.data = try seen.read(1, key, &cursor, raw) ?? []
       case "idempotency_key":
-        // An empty key is no key, as in Protobuf, which cannot tell the two apart.
+        // An empty idempotency key is none, as in Protobuf, which cannot tell the two apart.
         let value = try seen.read(2, key, &cursor, string) ?? ""
         if !value.isEmpty { publish.idempotencyKey = value }
       case "type": type = try seen.read(3, key, &cursor, limit) ?? 0
@@ -185,7 +185,8 @@ enum JSONCommandDecoder {
 
   // MARK: Values
 
-  /// Known keys of one object that were read: a second one is refused, since readers differ in which of two they take.
+  /// The known keys of one object that were read. A key that comes twice is refused, since readers differ in which of
+  /// two values they take.
   private struct SeenKeys {
     private var bits: UInt32 = 0
 
@@ -194,7 +195,7 @@ enum JSONCommandDecoder {
       bits |= 1 << bit
     }
 
-    /// The value, nil where it is null: as good as left out.
+    /// Reads the value of a key; nil where it is null, which counts as left out.
     mutating func read<Value>(
       _ bit: UInt32, _ key: String, _ cursor: inout JSONCursor,
       _ value: (inout JSONCursor, String) throws(MalformedInput) -> Value
@@ -204,7 +205,7 @@ enum JSONCommandDecoder {
     }
   }
 
-  /// Reads one of our objects; a field whose closure returns false is unknown and passed over.
+  /// Reads an object of the protocol; a field for which the closure returns false is unknown and passed over.
   private static func object(
     _ cursor: inout JSONCursor,
     _ field: (String, inout SeenKeys, inout JSONCursor) throws(MalformedInput) -> Bool
@@ -254,7 +255,7 @@ enum JSONCommandDecoder {
     }
   }
 
-  /// A payload: checked to be JSON, and given on as the bytes that came.
+  /// Reads a payload, which is checked to be JSON and stays the bytes that came.
   private static func raw(_ cursor: inout JSONCursor, _ key: String) throws(MalformedInput) -> [UInt8] {
     let start = cursor.index
     try cursor.skipValue(depth: 0)
@@ -273,8 +274,8 @@ enum JSONCommandDecoder {
     try unsigned(&cursor, key, limit: UInt64(UInt32.max))
   }
 
-  /// How many publications: any negative number says the same, and a huge one is the server's to clamp. Also for numbers
-  /// of which few have a meaning.
+  /// Reads a limit of publications: every negative number means the same, and a huge one is for the server to clamp.
+  /// Also reads numbers of which few have a meaning.
   private static func limit(_ cursor: inout JSONCursor, _ key: String) throws(MalformedInput) -> Int32 {
     let isNegative = cursor.consume(UInt8(ascii: "-"))
     let value = Int32(clamping: try unsigned(&cursor, key, limit: .max))
@@ -303,7 +304,7 @@ enum JSONCommandDecoder {
   private static func unsigned(
     _ cursor: inout JSONCursor, _ key: String, limit: UInt64
   ) throws(MalformedInput) -> UInt64 {
-    // Not a value: the sentence is only built where it is thrown.
+    // Computed, so that the sentence is built only where it is thrown.
     var refusal: MalformedInput { MalformedInput("\"\(key)\" must be a whole number from 0 to \(limit)") }
     let start = cursor.index
     guard let first = cursor.next, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first else { throw refusal }

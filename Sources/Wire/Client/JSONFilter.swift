@@ -1,11 +1,14 @@
 /// Reads the filter of a JSON subscribe request.
 ///
-/// A filter that makes no sense is no reason to close the connection, as a message that is no JSON is. So it is passed
-/// over first, as JSON of any shape, and then read by itself.
+/// A filter that makes no sense is no reason to close the connection, as a message that is no JSON is. So the filter is
+/// first passed over, as JSON of any shape, and then read by itself.
 enum JSONFilter {
-  /// A filter as deep as is allowed, or far deeper, is JSON nonetheless.
+  /// Levels of nesting beyond the payload's limit in which a filter is still passed over as JSON: one that is too deep
+  /// is refused and does not close the connection.
   private static let moreLevels = 32
 
+  /// Reads a filter, or says why it makes no sense.
+  ///
   /// - Throws: where there is no JSON value.
   static func read(_ cursor: inout JSONCursor) throws(MalformedInput) -> Result<FilterNode, ClientError> {
     let start = cursor.index
@@ -21,7 +24,7 @@ enum JSONFilter {
   private static func node(
     _ cursor: inout JSONCursor, depth: Int, _ nodes: inout Int
   ) throws(ClientError) -> FilterNode {
-    // Checked again with the rest; here so that nothing is put together that cannot be right.
+    // Checked here as well as with the rest, so that no tree is built that cannot be right.
     if depth > TagFilter.maximumDepth {
       throw TagFilter.refusal("is nested deeper than \(TagFilter.maximumDepth) levels; flatten it")
     }
@@ -65,7 +68,7 @@ enum JSONFilter {
     try members(&cursor, until: UInt8(ascii: "]"), element)
   }
 
-  /// What stands between the brackets. That it is JSON is known.
+  /// Reads the members between the brackets, which are known to be JSON.
   private static func members(
     _ cursor: inout JSONCursor, until end: UInt8, _ member: (inout JSONCursor) throws(ClientError) -> Void
   ) throws(ClientError) {
@@ -97,8 +100,8 @@ extension ClientCommand.Subscribe {
 }
 
 extension ClientCommand.Publish {
-  /// Whatever is said of a map makes it a map's publish, so that nothing of it is passed over. A score of 0 is none, as
-  /// in Protobuf, which cannot tell the two apart.
+  /// Makes the publish one on a map where any of these fields says so, so that none of them is passed over. A score of
+  /// 0 is none, as in Protobuf, which cannot tell the two apart.
   mutating func setMap(type: Int32, key: String, removed: Bool, score: Int64) {
     if type == 0, key.isEmpty, !removed, score == 0 { return }
     map = MapWrite(key: key, removed: removed, score: score == 0 ? nil : score)

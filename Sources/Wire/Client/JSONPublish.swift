@@ -1,11 +1,13 @@
 /// The publish command in the plain form in which clients send it, read without the table of all keys: it is what most
 /// messages hold.
 ///
-/// Plain means: an id and a publish request, with the keys that we know, each once and with a value of its own type, and
-/// no escapes in what becomes a string. Whatever is otherwise, wrong or merely unusual, is the general decoder's to
-/// judge, so that both never differ.
+/// Plain means: an id and a publish request, with known keys, each once and with a value of its own type, and no
+/// escapes in a string. Any other command, wrong or merely unusual, is left to the general decoder
+/// (``JSONCommandDecoder``), so that the two never differ.
 enum JSONPublish {
-  /// - Returns: false where the command is no plain publish; nothing was read or appended then.
+  /// Reads a plain publish.
+  ///
+  /// - Returns: false where the command is none; nothing was read or appended then.
   static func read(_ cursor: inout JSONCursor, into commands: inout [ClientCommand]) -> Bool {
     let start = cursor.index
     var id: UInt32?
@@ -79,7 +81,7 @@ enum JSONPublish {
     return true
   }
 
-  /// Up to nine digits fit whatever they are. What follows them is judged by whoever looks for the comma.
+  /// Reads up to nine digits, which fit whatever they are. The caller looks for the comma after them.
   @inline(__always)
   private static func identifier(_ cursor: inout JSONCursor) -> UInt32? {
     var value: UInt32 = 0
@@ -102,7 +104,7 @@ enum JSONPublish {
     return cursor.text(from: start, droppingLast: 1)
   }
 
-  /// A payload as the bytes that came; null counts as left out, which is not plain.
+  /// Reads a payload as the bytes that came; nil for null, which counts as left out and is not plain.
   private static func value(_ cursor: inout JSONCursor) -> [UInt8]? {
     guard let first = cursor.next, first != UInt8(ascii: "n") else { return nil }
     let start = cursor.index

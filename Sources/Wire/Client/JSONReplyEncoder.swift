@@ -1,8 +1,9 @@
-/// Writes replies as the JSON of the client protocol: zero values are left out, but for the eight that SDKs look at
-/// without asking whether they are there (``ClientInfo``, presence, its statistics, history).
+/// Writes replies as the JSON of the client protocol. Zero values are left out, except for the eight that SDKs read
+/// without checking that they are there (``ClientInfo``, presence, its statistics, history).
 enum JSONReplyEncoder {
   static func encode(_ reply: ClientReply, into bytes: inout [UInt8]) {
-    // Taken out of the caller's hands: appended to while both hold it, the array would be copied for every reply.
+    // The array is taken out of the caller's variable: if it were in two while it grows, it would be copied for every
+    // reply.
     var taken: [UInt8] = []
     swap(&taken, &bytes)
     var writer = JSONWriter(appendingTo: taken)

@@ -1,10 +1,10 @@
-/// The answer to a publish, written without the general encoders: after publications it is what is sent most, and it says
-/// nothing but the command's id.
+/// The answer to a publish, written without the general encoders: nothing but publications is sent more often, and the
+/// answer holds only the command's id.
 enum PublishReply {
-  /// Number of the field: `client.proto`.
+  /// The key of the field `publish` in `client.proto`: its number, and the wire type of bytes.
   private static let field: UInt8 = 8 << 3 | 2
 
-  /// Appends it as it stands among others in one message.
+  /// Appends the reply as it stands among other replies in one message.
   static func append(_ id: UInt32, _ format: WireFormat, to bytes: inout [UInt8]) {
     switch format {
     case .json: appendJSON(id, to: &bytes)
@@ -24,7 +24,7 @@ enum PublishReply {
   }
 
   private static func appendProtobuf(_ id: UInt32, to bytes: inout [UInt8]) {
-    // The zero of no id is left out. The length is below 128 always.
+    // An id of 0 is left out. The length is always below 128.
     bytes.append(UInt8(truncatingIfNeeded: (id == 0 ? 0 : 1 + Varint.size(UInt64(id))) + 2))
     if id != 0 {
       bytes.append(1 << 3)

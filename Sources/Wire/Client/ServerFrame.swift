@@ -10,7 +10,7 @@ public enum ServerFrame {
   /// The longest header that ``appendHeader(payloadBytes:format:to:)`` writes.
   public static let maximumHeaderBytes = 10
 
-  /// Text for JSON, binary for Protobuf.
+  /// A message as one frame: of text for JSON, binary for Protobuf.
   public static func message(_ payload: [UInt8], format: WireFormat) -> [UInt8] {
     var frame: [UInt8] = []
     frame.reserveCapacity(payload.count + maximumHeaderBytes)
@@ -19,14 +19,14 @@ public enum ServerFrame {
     return frame
   }
 
-  /// The header alone, for those who write the payload behind it themselves.
+  /// Appends the header alone, for callers that write the payload behind it themselves.
   public static func appendHeader(payloadBytes: Int, format: WireFormat, to frame: inout [UInt8]) {
     appendHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &frame)
   }
 
-  /// Bytes of the whole frame that begins here, by its header.
+  /// The length in bytes of a whole frame, header included, as its header tells.
   ///
-  /// - Parameter bytes: begins with a header that was written here; it may go on behind the frame.
+  /// - Parameter bytes: begins with a frame that a server wrote; more may follow behind the frame.
   public static func length(of bytes: UnsafeRawBufferPointer) -> Int {
     guard bytes.count >= 2 else { return bytes.count }
     switch unsafe bytes[1] & 0x7F {
@@ -57,7 +57,7 @@ public enum ServerFrame {
 
   public static func pong(_ payload: [UInt8]) -> [UInt8] { control(Opcode.pong, payload.prefix(125)) }
 
-  /// Without a code, the payload is empty. A reason that is too long is cut at a character's end.
+  /// A Close frame. Without a code, the payload is empty. A reason that is too long is cut at a character's end.
   public static func close(code: UInt16?, reason: String = "") -> [UInt8] {
     guard let code else { return control(Opcode.close, []) }
     var payload: [UInt8] = [UInt8(code >> 8), UInt8(code & 0xFF)]
@@ -93,7 +93,7 @@ public enum ServerFrame {
   }
 }
 
-/// RFC 6455, section 5.2.
+/// The opcodes of frames (RFC 6455, section 5.2).
 public enum Opcode {
   public static let continuation: UInt8 = 0x0
   public static let text: UInt8 = 0x1

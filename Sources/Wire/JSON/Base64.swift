@@ -1,7 +1,7 @@
 /// Bytes as text (RFC 4648).
 ///
-/// Reading is strict: the other alphabet, missing or additional padding, and bits left over at the end are refused, so that
-/// bytes have one spelling only.
+/// Reading is strict: the other alphabet, missing or additional padding, and bits left over at the end are refused, so
+/// that bytes have one spelling only.
 public enum Base64: Sendable {
   /// `+` and `/`, padded (section 4): what JSON clients send for bytes.
   case standard
@@ -22,7 +22,7 @@ public enum Base64: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes that a text stands for; nil where it is not strictly of this kind.
+  /// The bytes that a text stands for; nil where the text is not strictly of this kind.
   public func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
     var digits = text.count
     if self == .standard {
@@ -47,7 +47,7 @@ public enum Base64: Sendable {
     return pending == 0 ? bytes : nil
   }
 
-  /// Hands on at most four characters at a time.
+  /// Calls `write` with at most four characters of the text at a time.
   @inline(__always)
   func encode(_ value: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Void) {
     let alphabet = self == .standard ? Self.standardAlphabet : Self.urlAlphabet

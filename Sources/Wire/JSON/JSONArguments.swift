@@ -1,16 +1,16 @@
-/// The fields of one JSON object, each by its name: what a remote procedure call says.
+/// The arguments of a remote procedure call: the fields of one JSON object, each by its name.
 ///
 /// Values stay the bytes that came until somebody asks for one. A field of the wrong type is an error that names it; an
-/// unknown one is passed over, a `null` is as good as none.
+/// unknown field is passed over, and a `null` counts as left out.
 public struct JSONArguments: Sendable {
   private let fields: JSONObject
 
-  /// Most fields of an object.
+  /// The most fields that an object may have.
   public static let maximumFields = 64
 
   /// - Parameters:
   ///   - bytes: an object, or nothing for an empty one.
-  ///   - what: what the sentences of errors call it.
+  ///   - what: what the sentences of errors call the object.
   /// - Throws: error 107 with a sentence.
   public init(_ bytes: [UInt8], called what: StaticString = "the data of the call") throws(ClientError) {
     do throws(MalformedInput) {
@@ -24,7 +24,7 @@ public struct JSONArguments: Sendable {
     }
   }
 
-  /// A value as it came; nil where it is missing or null.
+  /// The value of a field as it came; nil where it is missing or null.
   public subscript(_ name: String) -> JSONValue? { fields[name] }
 
   public func string(_ name: String) throws(ClientError) -> String? {
@@ -61,7 +61,7 @@ public struct JSONArguments: Sendable {
     return flag
   }
 
-  /// An object of strings.
+  /// A field that is an object of strings.
   public func stringMap(_ name: String) throws(ClientError) -> [String: String]? {
     guard let value = self[name] else { return nil }
     guard let members = value.object?.members else { throw .badRequest.saying("\(name) must be an object of strings") }
@@ -73,7 +73,7 @@ public struct JSONArguments: Sendable {
     return map
   }
 
-  /// As clients' texts are read: half of a surrogate pair becomes U+FFFD.
+  /// The text of a string, read as clients' texts are: half of a surrogate pair becomes U+FFFD.
   private static func text(_ value: JSONValue) -> String? {
     guard value.bytes.first == UInt8(ascii: "\"") else { return nil }
     return JSONEscapes.resolved(value.bytes.dropFirst().dropLast())

@@ -4,26 +4,26 @@
   import Darwin
 #endif
 
-/// Why bytes from outside cannot be read. The sentence goes to whoever sent them: to a client as the reason of disconnect
-/// 3501, for example.
+/// Why bytes from outside cannot be read. The sentence goes to whoever sent them: to a client as the reason of
+/// disconnect 3501, for example.
 public struct MalformedInput: Error, Equatable, CustomStringConvertible {
   public var description: String
 
   public init(_ description: String) { self.description = description }
 }
 
-/// A cursor over bytes that reads JSON strictly (RFC 8259) and allocates nothing by itself: commands, tokens, key sets and
-/// the configuration are read by it.
+/// A cursor over bytes that reads JSON strictly (RFC 8259) and allocates nothing by itself: commands, tokens, key sets
+/// and the configuration are read by it.
 ///
 /// Foundation's decoder is not used here because it would parse and build the payload, which must stay the bytes that
 /// came; because for a duplicate key the first wins in it and the last in JavaScript; and because it recurses as deep
 /// as a peer wants.
 ///
-/// It reads memory rather than an array, which would check bounds and count references for each byte: no byte is read
-/// before its index was compared with the count.
+/// Safe: it reads memory rather than an array, which would check bounds and count references for each byte, but no byte
+/// is read before its index was compared with the count.
 @safe public struct JSONCursor: ~Copyable {
-  /// Deepest nesting of arrays and objects in a payload, or in a field that we do not know. The command's own objects
-  /// are not counted: they nest four deep at most.
+  /// Deepest nesting of arrays and objects in a payload, or in an unknown field. The command's own objects are not
+  /// counted: they nest four deep at most.
   public static let maximumDepth = 32
 
   private let bytes: UnsafeRawBufferPointer
@@ -42,7 +42,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     @inline(__always) get { index < count ? unsafe bytes[index] : nil }
   }
 
-  /// The bytes from there to the index.
+  /// The bytes from `start` to the index.
   @inline(__always)
   private func content(from start: Int) -> UnsafeRawBufferPointer {
     precondition(start >= 0 && start <= index && index <= count, "a range outside of the message")
@@ -51,12 +51,12 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
 
   public func bytes(from start: Int) -> [UInt8] { unsafe Array(content(from: start)) }
 
-  /// The text from there to so many bytes before the index.
+  /// The text from `start` to `count` bytes before the index.
   public func text(from start: Int, droppingLast count: Int) -> String {
     unsafe String(bytes: UnsafeRawBufferPointer(rebasing: content(from: start).dropLast(count)))
   }
 
-  /// Back to where something was begun that another way of reading has to judge.
+  /// Goes back to where a value or command began, for another way of reading it.
   public mutating func rewind(to start: Int) { index = min(max(start, 0), index) }
 
   @inline(__always)
@@ -75,7 +75,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     return true
   }
 
-  /// These very bytes.
+  /// Moves over the bytes of `literal`; false where others stand there.
   @inline(__always)
   public mutating func consume(_ literal: StaticString) -> Bool {
     let length = literal.utf8CodeUnitCount
@@ -91,11 +91,11 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     if !consume(byte) { throw missing(what) }
   }
 
-  /// Apart, so that what is never wrong does not carry the making of a sentence along.
+  /// Makes the error in a function of its own, so that callers do not carry the making of a sentence along.
   @inline(never)
   private func missing(_ what: StaticString) -> MalformedInput { MalformedInput("\(what) expected at byte \(index)") }
 
-  /// Nothing but whitespace is left.
+  /// Checks that nothing but whitespace is left.
   public mutating func expectEnd() throws(MalformedInput) {
     skipWhitespace()
     if !isAtEnd { throw MalformedInput("something follows the JSON value at byte \(index)") }
@@ -105,7 +105,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
 
   /// Reads an object: at each member the cursor stands at the value, which `member` moves over.
   ///
-  /// - Parameter depth: of what the object stands in; 0 for a document.
+  /// - Parameter depth: levels of nesting in which the object stands; 0 for a document.
   public mutating func readObject(
     depth: Int, _ member: (inout JSONCursor, _ key: String) throws(MalformedInput) -> Void
   ) throws(MalformedInput) {
@@ -128,7 +128,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
 
   /// Reads an array: at each element the cursor stands at it, and `element` moves over it.
   ///
-  /// - Parameter depth: of what the array stands in; 0 for a document.
+  /// - Parameter depth: levels of nesting in which the array stands; 0 for a document.
   public mutating func readArray(
     depth: Int, _ element: (inout JSONCursor) throws(MalformedInput) -> Void
   ) throws(MalformedInput) {
@@ -275,7 +275,8 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// One character of two to four bytes: no overlong form, no surrogate, nothing beyond U+10FFFF (RFC 3629).
+  /// Moves over one character of two to four bytes; an overlong form, a surrogate and anything beyond U+10FFFF are
+  /// refused (RFC 3629).
   private mutating func skipMultibyte() throws(MalformedInput) {
     let lead = unsafe bytes[index]
     let (length, low, high): (Int, UInt8, UInt8) =
@@ -315,14 +316,14 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
 }
 
 extension String {
-  /// By way of the one type of memory for which the standard library has this compiled: others are looked up in its
-  /// tables of types each time.
+  /// A text from bytes, by way of the one type of memory for which the standard library has this compiled: others are
+  /// looked up in its tables of types each time.
   init(bytes: UnsafeRawBufferPointer) {
     self = unsafe String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
   }
 }
 
-/// Whether bytes are one JSON value: for payloads that come other than in a JSON command.
+/// Checks that bytes are one JSON value: for payloads that come other than in a JSON command.
 public enum JSONSyntax {
   public static func check(_ bytes: [UInt8]) throws(MalformedInput) {
     try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(MalformedInput) in

@@ -1,10 +1,11 @@
 /// The escapes of a JSON string (RFC 8259, section 7).
 public enum JSONEscapes {
-  /// What a string says, from the bytes between its quotes. Whatever they are, it ends; a lone surrogate, or digits that
-  /// are none, become U+FFFD.
+  /// The text of a string, from the bytes between its quotes. Whatever they are, reading ends; a lone surrogate, and an
+  /// escape whose digits are none, become U+FFFD.
   public static func resolved(_ raw: ArraySlice<UInt8>) -> String { resolved(raw) { "\u{FFFD}" } ?? "" }
 
-  /// As ``resolved(_:)``, but nil where it holds a lone surrogate: for names that must be the same for every reader.
+  /// As ``resolved(_:)``, but nil where the string holds a lone surrogate: for names that must be the same for every
+  /// reader.
   public static func resolvedIfWhole(_ raw: ArraySlice<UInt8>) -> String? { resolved(raw) { nil } }
 
   private static func resolved(_ raw: ArraySlice<UInt8>, else substitute: () -> Unicode.Scalar?) -> String? {
@@ -35,7 +36,7 @@ public enum JSONEscapes {
     return String(decoding: units, as: UTF8.self)
   }
 
-  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow. Nil: there is none.
+  /// The scalar whose four digits begin at `index`, with the low surrogate that may follow; nil: there is none.
   private static func scalar(in raw: ArraySlice<UInt8>, at index: inout Int) -> Unicode.Scalar? {
     guard let first = unit(in: raw, at: index) else { return nil }
     index += 4

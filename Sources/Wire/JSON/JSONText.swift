@@ -2,7 +2,7 @@
 public enum JSONText {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-  /// The first place from `start` on at which something other than plain ASCII stands: a quote, a backslash, a control
+  /// The first index from `start` on at which something other than plain ASCII stands: a quote, a backslash, a control
   /// character or a byte of a longer character.
   @inline(__always)
   static func endOfPlain(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
@@ -20,7 +20,7 @@ public enum JSONText {
     unsafe bytes.withUnsafeBytes { unsafe endOfPlain(in: $0, from: start) }
   }
 
-  /// Nothing but plain ASCII.
+  /// Whether all bytes are plain ASCII.
   @inline(__always)
   static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let count = bytes.count
@@ -35,12 +35,12 @@ public enum JSONText {
     return found == 0
   }
 
-  /// The first byte lowest.
+  /// Eight bytes as a number, of which the first byte is the lowest.
   @inline(__always)
   private static func word(_ bytes: UInt64) -> UInt64 { UInt64(littleEndian: bytes) }
 
-  /// The high bit of each byte that is not plain. Marks above the first one may be wrong, as a borrow passes from a
-  /// marked byte into those above it; the first is right.
+  /// Marks the high bit of each byte that is not plain. Marks above the first one may be wrong, as a borrow passes from
+  /// a marked byte into those above it; the first is right.
   @inline(__always)
   private static func marks(_ word: UInt64) -> UInt64 {
     let quotes = (word ^ (ones &* UInt64(UInt8(ascii: "\"")))) &- ones
@@ -54,7 +54,7 @@ public enum JSONText {
     byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
-  /// Hands on what stands between the quotes, in runs that need nothing and in escapes.
+  /// Calls `write` with the parts of a JSON string between its quotes: runs that need no escapes, and escapes.
   @inline(__always)
   static func escape(_ text: String, _ write: (UnsafeRawBufferPointer) -> Void) {
     var text = text

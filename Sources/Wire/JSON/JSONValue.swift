@@ -1,22 +1,23 @@
-/// One JSON value as the bytes it was written in, known to be whole: what is read of it is read when it is asked for.
+/// One JSON value as the bytes it was written in, known to be whole; its parts are read when they are asked for.
 ///
-/// Why not Foundation's decoder: it recurses without a cap, lets the first of two equal keys win where others let the last,
-/// and does not give a value back as the bytes that came.
+/// Foundation's decoder is not used because it recurses without a cap, lets the first of two equal keys win where
+/// others let the last, and does not give a value back as the bytes that came.
 public struct JSONValue: Sendable {
-  /// Without whitespace around it. A slice of the document, so that its indices are places in it.
+  /// The value's bytes without whitespace around it. A slice of the document, so that its indices are places there.
   public let bytes: ArraySlice<UInt8>
 
   private init(whole bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
   /// Which equal keys an object may have.
   public enum EqualKeys: Sendable {
-    /// None, in no object at any depth: two readers can never see different values in one document. For what is signed.
+    /// None, in no object at any depth: two readers can never see different values in one document. For signed
+    /// documents.
     case refused
-    /// Any: they are refused when the object that has them is asked for, and nobody asks within a payload.
+    /// Any. Equal keys are refused when the object that has them is asked for, which nobody does within a payload.
     case refusedWhereRead
   }
 
-  /// A whole document: UTF-8, one value, nothing after it.
+  /// Reads a whole document: UTF-8, one value, nothing after it.
   public init(parsing document: [UInt8], equalKeys: EqualKeys = .refusedWhereRead) throws(MalformedInput) {
     var span = 0..<0
     var failure: MalformedInput?
@@ -58,7 +59,7 @@ public struct JSONValue: Sendable {
 
   public var isNull: Bool { bytes.first == UInt8(ascii: "n") }
 
-  /// Nil where it is no string, or holds half of a surrogate pair, which no string can say.
+  /// The value as a string; nil where it is none, or holds half of a surrogate pair, which no string can hold.
   public var string: String? {
     guard bytes.first == UInt8(ascii: "\"") else { return nil }
     return JSONEscapes.resolvedIfWhole(bytes.dropFirst().dropLast())
@@ -76,10 +77,10 @@ public struct JSONValue: Sendable {
     bytes.first.map { $0 == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ?? false
   }
 
-  /// Its bytes as text: a number as it was written.
+  /// The value's bytes as text: a number as it was written.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Nil where it is no object.
+  /// The value as an object; nil where it is none.
   ///
   /// - Throws: where a key stands twice, or there are more members than `limit`.
   public func object(limit: Int = .max) throws(MalformedInput) -> JSONObject? {
@@ -87,7 +88,7 @@ public struct JSONValue: Sendable {
     var members: [(key: String, value: JSONValue)] = []
     var keys = DistinctKeys()
     try read { (cursor, slice) throws(MalformedInput) in
-      // That it is not too deep is known.
+      // The whole document was checked for its depth before.
       try cursor.readObject(depth: -JSONCursor.maximumDepth) { (cursor, key) throws(MalformedInput) in
         try keys.insert(key)
         if members.count == limit { throw MalformedInput("more than \(limit) fields") }
@@ -97,10 +98,10 @@ public struct JSONValue: Sendable {
     return JSONObject(members: members)
   }
 
-  /// As ``object()``, nil too where a key stands twice.
+  /// As ``object(limit:)``, but nil where a key stands twice.
   public var object: JSONObject? { try? object() }
 
-  /// Nil where it is no array.
+  /// The value as an array; nil where it is none.
   public var array: [JSONValue]? {
     guard bytes.first == UInt8(ascii: "[") else { return nil }
     var elements: [JSONValue] = []
@@ -132,9 +133,10 @@ public struct JSONValue: Sendable {
   }
 }
 
-/// Keys of one object, compared byte by byte: `String`'s own equality takes two spellings of one accent as the same name.
+/// Keys of one object, compared byte by byte: `String`'s own equality takes two spellings of one accent as the same
+/// name.
 private struct DistinctKeys {
-  /// Compared one by one while they are few, as they nearly always are.
+  /// The keys while they are few, as they nearly always are: these are compared one by one.
   private var few: [String] = []
   private var many: Set<IdentifierKey> = []
 
@@ -155,12 +157,12 @@ private struct DistinctKeys {
 public struct JSONObject: Sendable {
   public let members: [(key: String, value: JSONValue)]
 
-  /// Nil where the member is missing or null.
+  /// The value of a member; nil where it is missing or null.
   public subscript(_ name: String) -> JSONValue? {
     guard let value = members.first(where: { $0.key.hasSameBytes(as: name) })?.value else { return nil }
     return value.isNull ? nil : value
   }
 
-  /// True where the member is there, whatever its value.
+  /// Whether a member is there, whatever its value.
   public func has(_ name: String) -> Bool { members.contains { $0.key.hasSameBytes(as: name) } }
 }

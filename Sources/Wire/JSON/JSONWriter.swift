@@ -37,7 +37,7 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// An object under a key that is a peer's word.
+  /// Writes an object under a key that a peer chose, and which is escaped.
   public mutating func object(named key: String, _ content: (inout JSONWriter) -> Void) {
     separate(nil)
     quote(key)
@@ -98,7 +98,8 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// A JSON value as it came. A newline between its tokens becomes a space, because SDKs split a frame at newlines.
+  /// Writes a JSON value as it came. A newline between its tokens becomes a space, because SDKs split a frame at
+  /// newlines.
   public mutating func write(_ key: StaticString, raw value: [UInt8]) {
     separate(key)
     let start = bytes.count
@@ -107,7 +108,7 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// A string as it stood between its quotes in JSON that is valid.
+  /// Writes a string as it stood between its quotes in JSON that is valid.
   public mutating func write(_ key: StaticString, quoting text: ArraySlice<UInt8>) {
     separate(key)
     bytes.append(UInt8(ascii: "\""))
@@ -116,7 +117,7 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// Any bytes, as a base64 string.
+  /// Writes bytes as a base64 string.
   public mutating func write(_ key: StaticString, base64 value: [UInt8]) {
     separate(key)
     bytes.append(UInt8(ascii: "\""))
@@ -163,7 +164,7 @@ public struct JSONWriter {
 }
 
 extension JSONWriter {
-  /// A publication's fields, as clients and services get them.
+  /// Writes a publication's fields, as clients and services get them.
   ///
   /// - Parameter binary: the channel's data format is binary, so the payload becomes a base64 string.
   public mutating func write(_ publication: Publication, binary: Bool) {
@@ -176,7 +177,7 @@ extension JSONWriter {
     write(publication.change)
   }
 
-  /// A publication's fields without its payload.
+  /// Writes a publication's fields without its payload.
   public mutating func writeAbout(_ publication: Publication) {
     members { comma, bytes in
       PublicationPush.with(publication, tags: publication.visibleTags, binaryData: false) { push in
@@ -202,7 +203,7 @@ extension JSONWriter {
   }
 
   public mutating func write(_ info: ClientInfo) {
-    // Also where they are empty: an SDK would show `undefined`.
+    // Written even where they are empty: an SDK would show `undefined` otherwise.
     write("user", info.user)
     write("client", info.client)
     if let connection = info.connectionInfo { write("conn_info", raw: connection) }
@@ -211,7 +212,7 @@ extension JSONWriter {
 }
 
 extension Publication {
-  /// The tags as clients get them: on a map channel with what the publication does to its key, for those who know
+  /// The tags as clients get them: on a map channel with what the publication does to its key, for clients that know
   /// nothing of maps.
   var visibleTags: [String: String] {
     guard let change else { return tags }

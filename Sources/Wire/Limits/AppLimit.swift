@@ -1,7 +1,7 @@
-/// A limit of an app, by the setting that rules it or, where it is fixed, by what it limits.
+/// A limit of an app, named by the setting that rules it or, where it is fixed, by what it limits.
 ///
-/// An app is pure and counts nothing: what it refuses carries the limit (``ClientError/limit``), or its decision does, and
-/// the broker counts each by its own name and tells the operator.
+/// An app is pure and counts nothing: its refusals carry the limit (``ClientError/limit``), or its decisions do, and
+/// the broker counts each limit by its own name and tells the operator.
 public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueRequestMessages = "clique.request_messages"
   case cliqueRequestCharacters = "clique.request_characters"
@@ -10,7 +10,7 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueConversations = "clique.max_conversations"
   case cliqueGroups = "clique.max_groups"
   case cliqueRequestsSent = "clique.max_requests_sent"
-  /// Nobody is refused: what comes beyond it reaches nobody.
+  /// Nobody is refused: a request beyond the limit reaches nobody.
   case cliqueRequestsReceived = "clique.max_requests_received"
   case cliqueBlocked = "clique.max_blocked"
   case cliquePlaces = "clique.max_places"
@@ -32,10 +32,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   /// Fixed: characters and bytes of a caption.
   case stateCaption = "state.caption"
 
-  /// For metrics and logs: `clique_max_places`.
+  /// The name in metrics and logs: `clique_max_places`.
   public var name: String { String(rawValue.map { $0 == "." ? "_" : $0 }) }
 
-  /// For the log.
+  /// The cause under which refusals are logged.
   public var cause: RefusalCause {
     let app = rawValue.utf8.first == UInt8(ascii: "c") ? "CLIQUE" : "STATE"
     return RefusalCause(name, "calls of users went over the limit \(rawValue) (docs/\(app).md)")

@@ -1,7 +1,7 @@
-/// An IP address by value, in the one form in which limits and lists compare them: an IPv4 address that came mapped into
-/// IPv6 (`::ffff:192.0.2.1`, as a socket that listens for both gives it) is the IPv4 address.
+/// An IP address by value, in the one form in which limits and lists compare them: an IPv4 address that came mapped
+/// into IPv6 (`::ffff:192.0.2.1`, as a socket that listens for both gives it) is the IPv4 address.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-  /// As 128 bits in the order of the text; IPv4 mapped into IPv6.
+  /// The upper half of 128 bits, in the order of the text; IPv4 is mapped into IPv6.
   let high: UInt64
   let low: UInt64
 
@@ -14,7 +14,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   public init(v4: UInt32) { self.init(high: 0, low: Self.mapped << 32 | UInt64(v4)) }
 
-  /// Nil where there are neither 4 nor 16 of them.
+  /// An address from its bytes; nil where there are neither 4 nor 16 of them.
   public init?(networkBytes bytes: some Collection<UInt8>) {
     switch bytes.count {
     case 4: self.init(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
@@ -28,16 +28,16 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
   public var isIPv4: Bool { high == 0 && low >> 32 == Self.mapped }
 
-  /// 127.0.0.0/8 and ::1.
+  /// Whether the address is in 127.0.0.0/8, or ::1.
   public var isLoopback: Bool { isIPv4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
 
-  /// What limits count by: an IPv4 address itself, and of an IPv6 address its /64, all of which one household or one
-  /// rented machine may use as it likes.
+  /// The address by which limits count: an IPv4 address itself, and of an IPv6 address its /64, all of which one
+  /// household or one rented machine may use as it likes.
   public var limited: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 
   // MARK: Text
 
-  /// `192.0.2.1`, `2001:db8::1`; nothing around it.
+  /// Reads `192.0.2.1` or `2001:db8::1`; nil where anything stands around it.
   public init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard bytes.count <= 45 else { return nil }
@@ -56,7 +56,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     guard parts.count == 4 else { return nil }
     var address: UInt32 = 0
     for part in parts {
-      // No leading zeros: some readers take them for octal, and then two of us mean two addresses.
+      // No leading zeros: some readers take them for octal, and then two readers of one text mean two addresses.
       guard (1...3).contains(part.count), part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
       var value: UInt32 = 0
       for byte in part {
@@ -69,7 +69,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     return address
   }
 
-  /// Eight groups, with what `::` leaves out filled in (RFC 4291, section 2.2).
+  /// The eight groups of a text, with those that `::` leaves out filled in (RFC 4291, section 2.2).
   private static func parseIPv6(_ bytes: [UInt8]) -> [UInt16]? {
     let colon = UInt8(ascii: ":")
     let gap = bytes.indices.dropLast().first { bytes[$0] == colon && bytes[$0 + 1] == colon }
@@ -103,7 +103,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     return groups
   }
 
-  /// For log lines: IPv6 in eight groups, with the longest row of zeros as `::` (RFC 5952).
+  /// The text for log lines: IPv6 in eight groups, with the longest row of zeros as `::` (RFC 5952).
   public var description: String {
     if isIPv4 { return [24, 16, 8, 0].map { String(low >> $0 & 0xFF) }.joined(separator: ".") }
     let groups = [48, 32, 16, 0].map { high >> $0 & 0xFFFF } + [48, 32, 16, 0].map { low >> $0 & 0xFFFF }
@@ -147,7 +147,7 @@ public struct AddressRange: Sendable, Hashable {
     IPAddress(high: address.high & mask(prefix), low: address.low & mask(prefix - 64))
   }
 
-  /// Ones in the highest so many of 64 bits.
+  /// 64 bits of which the highest `bits` are ones.
   private static func mask(_ bits: Int) -> UInt64 {
     if bits <= 0 { return 0 }
     return bits >= 64 ? .max : ~(UInt64.max >> UInt64(bits))

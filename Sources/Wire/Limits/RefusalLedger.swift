@@ -1,8 +1,8 @@
-/// Why somebody was refused, held back or sent away: one constant of the code for each, never a peer's text.
+/// Why somebody was refused, held back or sent away: each cause is a constant in the code, never a peer's text.
 public struct RefusalCause: Sendable, Hashable {
-  /// For metrics: `address_connections`.
+  /// The name in metrics: `address_connections`.
   public var name: String
-  /// For the log: what happened and which setting rules it.
+  /// The sentence in the log: what happened, and which setting rules it.
   public var sentence: String
 
   public init(_ name: String, _ sentence: String) {
@@ -13,21 +13,21 @@ public struct RefusalCause: Sendable, Hashable {
 
 /// Sums up refusals per cause, so that a flood of them makes a line a minute and not a flood of lines.
 ///
-/// The first refusal of a cause is told at once. What follows is counted, and told when the ledger is drained, once a
+/// The first refusal of a cause is told at once. Later ones are counted, and told when the ledger is drained, once a
 /// minute; a cause that had nothing to tell for a whole minute begins anew.
 ///
-/// Who was refused most is told with each line, out of a fixed number of candidates: with more sources than that each
-/// newcomer costs every candidate one, so whoever makes more than one in nine of all refusals is among them (Misra and
-/// Gries). That is what an operator wants to know of an attack, and it costs no memory that the attacker chooses.
+/// Each line names the source that was refused most, out of a fixed number of candidates: with more sources than that
+/// each newcomer costs every candidate one, so a source of more than one in nine of all refusals is among them (Misra
+/// and Gries). That is what an operator wants to know of an attack, and it costs no memory that the attacker chooses.
 public struct RefusalLedger: Sendable {
-  /// What is to be logged, at `info`.
+  /// A line that is to be logged, at `info`.
   public struct Line: Sendable, Equatable {
     public var cause: RefusalCause
     /// Refusals since the last line of the same cause.
     public var count: Int
     /// The address or the user that was refused most; "" where nobody stands out.
     public var source: String
-    /// How many of them were certainly this source's.
+    /// How many of the refusals were certainly this source's.
     public var sourceCount: Int
 
     public init(cause: RefusalCause, count: Int, source: String, sourceCount: Int) {
@@ -64,6 +64,8 @@ public struct RefusalLedger: Sendable {
 
   public init() {}
 
+  /// Counts a refusal.
+  ///
   /// - Parameter source: an address or a user; cut where it is long.
   /// - Returns: a line to log now, where this is the first after a quiet minute.
   @discardableResult
@@ -77,7 +79,7 @@ public struct RefusalLedger: Sendable {
     return nil
   }
 
-  /// What came since the last time, in the order of the names. To be called once a minute.
+  /// The lines for refusals since the last call, in the order of the causes' names. To be called once a minute.
   public mutating func drain() -> [Line] {
     var lines: [Line] = []
     for (cause, entry) in entries {

@@ -1,7 +1,7 @@
-/// Swift's collections keep the room that they once needed. A table that held a million channels for a minute would keep
-/// the room for a million; these give it back when an eighth of it is in use.
+/// Swift's collections keep the room that they once needed. A table that held a million channels for a minute would
+/// keep the room for a million; `giveBackMemory` shrinks a collection when only an eighth of its room is in use.
 private enum Sparse {
-  /// Less room than this is not worth moving anything.
+  /// Elements of the smallest room that is worth shrinking.
   static let smallest = 4096
 
   static func isSparse(count: Int, capacity: Int) -> Bool { capacity > smallest && count < capacity / 8 }

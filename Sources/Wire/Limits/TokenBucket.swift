@@ -1,8 +1,9 @@
-/// What somebody may do per second on average, and how much of it at once.
+/// How much somebody may do per second on average, and how much at once.
 public struct RateLimit: Sendable, Hashable {
-  /// 0: no limit.
+  /// Tokens that come back per second; 0: no limit.
   public var perSecond: Int
-  /// At least what one second brings: a smaller burst would make the rate unreachable for who asks once a second.
+  /// Tokens of a full bucket. At least those of one second: with fewer, somebody who asks once a second could never
+  /// reach the rate.
   public var burst: Int
 
   public init(perSecond: Int, burst: Int) {
@@ -14,18 +15,20 @@ public struct RateLimit: Sendable, Hashable {
 
   public var isUnlimited: Bool { perSecond == 0 }
 
-  /// Of either number, so that thousandths of tokens fit into 64 bits with room for a debt as large.
+  /// The most that either number may be, so that thousandths of tokens fit into 64 bits with room for a debt as large.
   private static let most = 1_000_000_000_000
 }
 
-/// A rate limit and where somebody stands with it: tokens that come back with time and are spent by what they do.
+/// A rate limit and where somebody stands with it: tokens come back with time, and each thing that somebody does spends
+/// some.
 ///
 /// Whole numbers throughout: a token is a thousand parts, and a millisecond brings as many parts as the rate has tokens
 /// per second, so nothing is rounded and no drift adds up. The clock is the caller's, in milliseconds that never go
-/// back; a clock that does brings nothing and takes nothing.
+/// back; should it go back, no tokens come and none are lost.
 ///
-/// There are two ways to spend. ``take(_:at:)`` refuses what there are no tokens for. ``charge(_:at:)`` takes it in any
-/// case and says how long to rest before the next: for work that came already and is better read later than refused.
+/// There are two ways to spend. ``take(_:at:)`` refuses work for which there are no tokens. ``charge(_:at:)`` spends
+/// them in any case and says how long to rest before the next: for work that came already, and whose successors are
+/// better read later than refused.
 public struct TokenBucket: Sendable {
   public let limit: RateLimit
   private var level: TokenLevel
@@ -36,12 +39,15 @@ public struct TokenBucket: Sendable {
     level = TokenLevel(limit)
   }
 
-  /// - Parameter perSecond: 0: no limit.
+  /// A full bucket.
+  ///
+  /// - Parameter perSecond: tokens per second; 0: no limit.
   public init(perSecond: Int, burst: Int) { self.init(RateLimit(perSecond: perSecond, burst: burst)) }
 
   /// Spends `count` tokens where they are there.
   ///
-  /// More than the burst is let through when the bucket is full, and owed: else it could never pass.
+  /// A count above the burst is let through when the bucket is full, and the rest is owed: otherwise it could never
+  /// pass.
   public mutating func take(_ count: Int = 1, at milliseconds: Int64) -> Bool {
     level.take(count, of: limit, at: milliseconds)
   }
@@ -54,13 +60,13 @@ public struct TokenBucket: Sendable {
   }
 }
 
-/// Where somebody stands with a ``RateLimit`` that is kept elsewhere: for the many who share one limit.
+/// Where somebody stands with a ``RateLimit`` that is stored elsewhere, for many who have the same limit.
 public struct TokenLevel: Sendable {
   private static let partsPerToken: Int64 = 1000
 
-  /// In thousandths of tokens; below 0: owed.
+  /// Thousandths of tokens that are there; below 0: that are owed.
   private var parts: Int64
-  /// Nil: not used yet, and full. Monotonic milliseconds.
+  /// When tokens last came back, in monotonic milliseconds; nil: the bucket was not used yet, and is full.
   private var updated: Int64?
 
   public init(_ limit: RateLimit) { parts = Self.capacity(limit) }
@@ -83,12 +89,12 @@ public struct TokenLevel: Sendable {
     return parts >= 0 ? 0 : Self.milliseconds(for: -parts, limit)
   }
 
-  /// Spends `count` tokens where those that are owed then come within `longest` milliseconds, and else none.
+  /// Spends `count` tokens if those that are owed then come back within `longest` milliseconds, and otherwise none.
   ///
-  /// For what is only put off: however many ask at once, no more is done than the limit allows, since whoever would have
-  /// to wait for longer is told so and owes nothing.
+  /// For work that may be put off: however many ask at once, no more is done than the limit allows, since whoever would
+  /// have to wait for longer is told so and owes nothing.
   ///
-  /// - Returns: milliseconds to wait; nil: it would be longer.
+  /// - Returns: milliseconds to wait; nil: the wait would be longer.
   public mutating func reserve(
     _ count: Int = 1, of limit: RateLimit, within longest: Int64, at milliseconds: Int64
   ) -> Int64? {
@@ -117,12 +123,12 @@ public struct TokenLevel: Sendable {
     guard elapsed > 0, !overflow else { return }
     updated = now
     let missing = Self.capacity(limit) - parts
-    // What a long rest brings does not fit into 64 bits, and is more than is missing.
+    // The parts of a long rest may not fit into 64 bits, and are more than are missing.
     let (brought, isMore) = elapsed.multipliedReportingOverflow(by: Int64(limit.perSecond))
     parts += isMore ? missing : min(brought, missing)
   }
 
-  /// What is owed is bounded by a second burst, so that nobody who was let through once rests for ever.
+  /// Spends parts. The debt is bounded by a second burst, so that nobody who was let through once rests for ever.
   private mutating func spend(_ cost: Int64, _ limit: RateLimit) {
     parts = max(parts - cost, -max(Self.capacity(limit), min(cost, Self.mostOwed)))
   }
@@ -135,7 +141,8 @@ public struct TokenLevel: Sendable {
     min(Int64(max(count, 0)), mostOwed / partsPerToken) * partsPerToken
   }
 
-  /// Rounded up, so that who waits as long as they are told does not come too early.
+  /// Milliseconds in which parts come back, rounded up, so that somebody who waits as long as told does not come too
+  /// early.
   private static func milliseconds(for parts: Int64, _ limit: RateLimit) -> Int64 {
     let rate = Int64(limit.perSecond)
     return parts / rate + (parts % rate == 0 ? 0 : 1)

@@ -1,8 +1,8 @@
-/// One ``RateLimit`` for each of many: addresses, users, channels. Bounded, whoever invents keys.
+/// A bucket of one ``RateLimit`` for each of many keys: addresses, users, channels. Bounded, whoever invents keys.
 ///
 /// Two generations: a key that is used is in the young one; when that is full, the old one is dropped and the young one
-/// takes its place. So what is forgotten is what was idle longest, without ever looking through all of them. Somebody
-/// who was forgotten begins with a full bucket.
+/// takes its place. So the keys that were idle longest are forgotten, without ever looking through all of them. A key
+/// that was forgotten begins with a full bucket.
 public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   public let limit: RateLimit
   /// Keys in one generation; twice as many are kept at most.
@@ -23,7 +23,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// Keys that are kept now.
   public var count: Int { young.count + old.count }
 
-  /// As ``TokenBucket/take(_:at:)``, for one of them.
+  /// As ``TokenBucket/take(_:at:)``, for one key.
   public mutating func take(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Bool {
     if limit.isUnlimited { return true }
     var level = bucket(of: key)
@@ -31,7 +31,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return level.take(count, of: limit, at: milliseconds)
   }
 
-  /// As ``TokenLevel/reserve(_:of:within:at:)``, for one of them.
+  /// As ``TokenLevel/reserve(_:of:within:at:)``, for one key.
   public mutating func reserve(
     _ count: Int = 1, for key: Key, within longest: Int64, at milliseconds: Int64
   ) -> Int64? {
@@ -41,7 +41,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return level.reserve(count, of: limit, within: longest, at: milliseconds)
   }
 
-  /// Leaves room for the key in the young generation.
+  /// The bucket of a key, for which room is left in the young generation.
   private mutating func bucket(of key: Key) -> TokenLevel {
     if let level = young[key] { return level }
     let level = old.removeValue(forKey: key) ?? TokenLevel(limit)
