@@ -33,7 +33,7 @@ public final class BrokerCore {
   public init(configuration: BrokerConfiguration, memory: any LogStore, disk: any LogStore) {
     self.configuration = configuration
     stores = Stores(memory: memory, disk: disk, configuration)
-    channels = ChannelTable(configuration, memory as? any MemoryAccounts, tally)
+    channels = ChannelTable(configuration, memory as? MemoryStore, tally)
     links = GatewayLinks(configuration, tally)
     hosts = AppHosts(configuration.namespaces)
   }

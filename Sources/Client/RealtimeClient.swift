@@ -56,12 +56,12 @@ public actor RealtimeClient {
   private let options: Options
   private let eventLoop: any EventLoop
   private let executor: any SerialExecutor
-  private let makeTransport: (any EventLoop) -> any Transport
+  private let transportConfiguration: WebSocketTransport.Configuration
   private let serverEventQueue: EventQueue<ServerEvent>
   private var missedServerEvents = 0
 
   private var machine: ClientMachine
-  private var transport: (any Transport)?
+  private var transport: WebSocketTransport?
   private var timers: [ClientTimer: Scheduled<Void>] = [:]
   private var subscriptions: [SubscriptionID: (queue: EventQueue<SubscriptionEvent>, options: SubscriptionOptions)] =
     [:]
@@ -84,15 +84,10 @@ public actor RealtimeClient {
   public init(url: String, token: String = "", options: Options = .init()) throws(RealtimeError) {
     let endpoint = try Endpoint(url)
     if endpoint.isSecure, options.tls == nil { throw .noTLS }
-    let transport = WebSocketTransport.Configuration(
+    transportConfiguration = WebSocketTransport.Configuration(
       endpoint: endpoint, headers: options.headers, timeout: TimeAmount(options.timeout),
       maximumMessageBytes: options.maximumMessageBytes, tls: endpoint.isSecure ? options.tls : nil)
-    self.init(token: token, options: options) { WebSocketTransport(transport, on: $0) }
-  }
-
-  init(token: String, options: Options, makeTransport: @escaping @Sendable (any EventLoop) -> any Transport) {
     self.options = options
-    self.makeTransport = makeTransport
     eventLoop = (options.eventLoopGroup ?? MultiThreadedEventLoopGroup.singleton).next()
     executor = eventLoop.executor
     serverEventQueue = EventQueue(limit: options.maximumWaitingBytes)
@@ -222,7 +217,7 @@ public actor RealtimeClient {
   }
 
   private func open(_ attempt: UInt64) {
-    let transport = makeTransport(eventLoop)
+    let transport = WebSocketTransport(transportConfiguration, on: eventLoop)
     self.transport = transport
     transport.open { [weak self] event in
       self?.assumeIsolated { $0.feed(.transport(attempt: attempt, event)) }

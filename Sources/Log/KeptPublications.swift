@@ -22,7 +22,6 @@ struct KeptPublications {
   private var low: UInt64 = 0
   var firstOffset: UInt64? { isEmpty ? nil : low }
   var lastOffset: UInt64? { isEmpty ? nil : low &+ UInt64(count) &- 1 }
-  var firstTime: Int64? { ring.first?.publication.time }
 
   mutating func append(_ publication: consuming Publication, ticket: UInt64) {
     let (offset, cost) = (publication.offset, publication.cost)

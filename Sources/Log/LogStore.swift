@@ -108,29 +108,6 @@ public enum LogBatch: Sendable {
   case together([LogEntry])
 }
 
-/// Tells how much a store keeps in memory, so that the broker can refuse publications before the process is killed for
-/// it.
-public protocol MemoryAccounts: AnyObject {
-  /// Bytes of memory that publications and channels take, roughly.
-  var memoryBytes: Int { get }
-
-  /// A user's count of channels and bytes; nil where the user owns no channel.
-  func owner(_ user: String) -> ChannelOwner?
-
-  /// The owner of an open channel; nil: it has none.
-  func owner(of channel: ChannelName) -> ChannelOwner?
-
-  /// Makes the user the owner of a channel, which is open and new.
-  func own(_ channel: ChannelName, by user: String)
-
-  /// Counts an entry of a map that the broker alone keeps, where its namespace has a quota.
-  ///
-  /// - Parameters:
-  ///   - before: the entry that `now` takes the place of; nil: there was none.
-  ///   - now: the entry from now on; nil: it is removed.
-  func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope)
-}
-
 /// The key of an entry of a map, and when the entry ends by itself.
 public struct ExpiringKey: Sendable, Equatable {
   public var key: String

@@ -7,7 +7,7 @@ public import Wire
 /// while longer. A channel's epoch is worked out from its name and a generation, which rises whenever a channel is
 /// forgotten on which something was published: so a channel that comes to be again, at offset 0, never does so in its
 /// former epoch, and one of which nothing is known has an epoch that anybody may be told.
-public final class MemoryStore: LogStore, MemoryAccounts {
+public final class MemoryStore: LogStore {
   private var channels: [ChannelName: MemoryChannel] = [:]
   /// The channels once more, in no particular order, so that a sweep can look at some and go on later.
   private var order: [MemoryChannel] = []
@@ -95,17 +95,27 @@ public final class MemoryStore: LogStore, MemoryAccounts {
   /// Bytes that a channel takes beside what is kept of it: its object, its epoch, places in two tables.
   static let channelOverhead = 512
 
+  /// Bytes of memory that publications and channels take, roughly, so that the broker can refuse publications before the
+  /// process is killed for it.
   public var memoryBytes: Int { bytesKept + channels.count * Self.channelOverhead }
 
+  /// A user's count of channels and bytes; nil where the user owns no channel.
   public func owner(_ user: String) -> ChannelOwner? { owners[user] }
 
+  /// The owner of an open channel; nil: it has none.
   public func owner(of channel: ChannelName) -> ChannelOwner? { channels[channel]?.owner }
 
+  /// Makes the user the owner of a channel, which is open and new.
   public func own(_ name: ChannelName, by user: String) {
     guard let channel = channels[name], channel.owner == nil else { return }
     channel.owner = owners.adding(user)
   }
 
+  /// Counts an entry of a map that the broker alone keeps, where its namespace has a quota.
+  ///
+  /// - Parameters:
+  ///   - before: the entry that `now` takes the place of; nil: there was none.
+  ///   - now: the entry from now on; nil: it is removed.
   public func countEntry(_ before: Publication?, replacedBy now: Publication?, in scope: QuotaScope) {
     QuotaTally(scope: scope, ledger: ledger).replaced(before, by: now)
   }

@@ -16,7 +16,6 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
   public static let noMemory = ResultCode(rawValue: 7)
   public static let readOnly = ResultCode(rawValue: 8)
   public static let interrupted = ResultCode(rawValue: 9)
-  public static let ioError = ResultCode(rawValue: 10)
   public static let corrupt = ResultCode(rawValue: 11)
   public static let full = ResultCode(rawValue: 13)
   public static let cannotOpen = ResultCode(rawValue: 14)

@@ -110,9 +110,6 @@ public final class FileKeyVault: KeyVault {
     }
   }
 
-  /// Waits until the vault's thread has done all that it was given.
-  public func waitUntilIdle() { thread.sync {} }
-
   private func oldestHour(at now: Int64) -> Int64 { Self.hour(of: now - keepFor) }
 
   private static func hour(of time: Int64) -> Int64 {

@@ -144,3 +144,22 @@ struct TokenBucketTests {
     #expect(buckets.value.count == 0)
   }
 }
+
+/// A limit and where somebody stands with it, together.
+private struct TokenBucket {
+  let limit: RateLimit
+  private var level: TokenLevel
+
+  init(perSecond: Int, burst: Int) {
+    limit = RateLimit(perSecond: perSecond, burst: burst)
+    level = TokenLevel(limit)
+  }
+
+  mutating func take(_ count: Int = 1, at milliseconds: Int64) -> Bool {
+    level.take(count, of: limit, at: milliseconds)
+  }
+
+  mutating func charge(_ count: Int = 1, at milliseconds: Int64) -> Int64 {
+    level.charge(count, of: limit, at: milliseconds)
+  }
+}

@@ -25,7 +25,7 @@ final class ChannelQuota {
   }
 
   /// Counts an entry of the map that is written, replaced or removed, if the broker counts the map's entries.
-  func replaced(_ before: Publication?, by now: Publication?, in memory: (any MemoryAccounts)?) {
+  func replaced(_ before: Publication?, by now: Publication?, in memory: MemoryStore?) {
     if countsEntries { memory?.countEntry(before, replacedBy: now, in: scope) }
   }
 }

@@ -6,7 +6,7 @@ final class ChannelTable {
   let configuration: BrokerConfiguration
   let tally: BrokerTally
   /// What the memory store counts of its channels and users; nil where it does not count.
-  let accounts: (any MemoryAccounts)?
+  let accounts: MemoryStore?
   private var states: [ChannelName: BrokerChannel] = [:]
   /// The channel that was looked up last, because one command looks up the same one several times.
   private var recent: BrokerChannel?
@@ -22,7 +22,7 @@ final class ChannelTable {
   /// How fast each user makes new channels.
   var makers: TokenBuckets<IdentifierKey>
 
-  init(_ configuration: BrokerConfiguration, _ accounts: (any MemoryAccounts)?, _ tally: BrokerTally) {
+  init(_ configuration: BrokerConfiguration, _ accounts: MemoryStore?, _ tally: BrokerTally) {
     self.configuration = configuration
     self.accounts = accounts
     self.tally = tally

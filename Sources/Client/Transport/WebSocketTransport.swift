@@ -12,8 +12,8 @@ internal import Wire
 
 /// Protobuf over WebSocket, with the subprotocol `centrifuge-protobuf`.
 ///
-/// Bound to an event loop, and deliberately not Sendable.
-final class WebSocketTransport: Transport {
+/// One is made for each attempt to connect. Bound to an event loop, and deliberately not Sendable.
+final class WebSocketTransport {
   struct Configuration: Sendable {
     var endpoint: Endpoint
     var headers: [(String, String)]
@@ -48,6 +48,7 @@ final class WebSocketTransport: Transport {
     if case .open(let channel) = state { channel.close(promise: nil) }
   }
 
+  /// Begins to open the connection. What happens is told to `receive`, on the event loop, until ``close()``.
   func open(_ receive: @escaping (TransportEvent) -> Void) {
     guard case .idle = state else { preconditionFailure("a transport is opened once; make another one") }
     state = .opening
@@ -82,6 +83,7 @@ final class WebSocketTransport: Transport {
     channel.writeAndFlush(frame, promise: nil)
   }
 
+  /// Ends the connection. Nothing is told after that.
   func close() {
     receive = nil
     if case .open(let channel) = state {

@@ -23,7 +23,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// Keys that are kept now.
   public var count: Int { young.count + old.count }
 
-  /// As ``TokenBucket/take(_:at:)``, for one key.
+  /// As ``TokenLevel/take(_:of:at:)``, for one key.
   public mutating func take(_ count: Int = 1, for key: Key, at milliseconds: Int64) -> Bool {
     if limit.isUnlimited { return true }
     var level = bucket(of: key)

@@ -19,48 +19,16 @@ public struct RateLimit: Sendable, Hashable {
   private static let most = 1_000_000_000_000
 }
 
-/// A rate limit and where somebody stands with it: tokens come back with time, and each thing that somebody does spends
-/// some.
+/// Where somebody stands with a ``RateLimit``, which is stored elsewhere because many have the same: tokens come back with
+/// time, and each thing that somebody does spends some.
 ///
 /// Whole numbers throughout: a token is a thousand parts, and a millisecond brings as many parts as the rate has tokens
 /// per second, so nothing is rounded and no drift adds up. The clock is the caller's, in milliseconds that never go
 /// back; should it go back, no tokens come and none are lost.
 ///
-/// There are two ways to spend. ``take(_:at:)`` refuses work for which there are no tokens. ``charge(_:at:)`` spends
+/// There are two ways to spend. ``take(_:of:at:)`` refuses work for which there are no tokens. ``charge(_:of:at:)`` spends
 /// them in any case and says how long to rest before the next: for work that came already, and whose successors are
 /// better read later than refused.
-public struct TokenBucket: Sendable {
-  public let limit: RateLimit
-  private var level: TokenLevel
-
-  /// A full bucket.
-  public init(_ limit: RateLimit) {
-    self.limit = limit
-    level = TokenLevel(limit)
-  }
-
-  /// A full bucket.
-  ///
-  /// - Parameter perSecond: tokens per second; 0: no limit.
-  public init(perSecond: Int, burst: Int) { self.init(RateLimit(perSecond: perSecond, burst: burst)) }
-
-  /// Spends `count` tokens where they are there.
-  ///
-  /// A count above the burst is let through when the bucket is full, and the rest is owed: otherwise it could never
-  /// pass.
-  public mutating func take(_ count: Int = 1, at milliseconds: Int64) -> Bool {
-    level.take(count, of: limit, at: milliseconds)
-  }
-
-  /// Spends `count` tokens, there or not.
-  ///
-  /// - Returns: milliseconds until nothing is owed any more; 0 where nothing is.
-  public mutating func charge(_ count: Int = 1, at milliseconds: Int64) -> Int64 {
-    level.charge(count, of: limit, at: milliseconds)
-  }
-}
-
-/// Where somebody stands with a ``RateLimit`` that is stored elsewhere, for many who have the same limit.
 public struct TokenLevel: Sendable {
   private static let partsPerToken: Int64 = 1000
 
@@ -71,7 +39,10 @@ public struct TokenLevel: Sendable {
 
   public init(_ limit: RateLimit) { parts = Self.capacity(limit) }
 
-  /// As ``TokenBucket/take(_:at:)``.
+  /// Spends `count` tokens where they are there.
+  ///
+  /// A count above the burst is let through when the bucket is full, and the rest is owed: otherwise it could never
+  /// pass.
   public mutating func take(_ count: Int = 1, of limit: RateLimit, at milliseconds: Int64) -> Bool {
     if limit.isUnlimited { return true }
     refill(limit, at: milliseconds)
@@ -81,7 +52,9 @@ public struct TokenLevel: Sendable {
     return true
   }
 
-  /// As ``TokenBucket/charge(_:at:)``.
+  /// Spends `count` tokens, there or not.
+  ///
+  /// - Returns: milliseconds until nothing is owed any more; 0 where nothing is.
   public mutating func charge(_ count: Int = 1, of limit: RateLimit, at milliseconds: Int64) -> Int64 {
     if limit.isUnlimited { return 0 }
     refill(limit, at: milliseconds)
