@@ -67,7 +67,7 @@ proto:  ## Generate the Swift messages from Sources/ClientProtobuf/client.proto.
 	  --swift_out=Sources/ClientProtobuf client.proto
 
 scenarios:  ## Generate the scenarios that the bench has built in from benchmarks/scenarios.
-	benchmarks/embed > Sources/Bench/Scenario/EmbeddedScenarios.swift
+	benchmarks/embed > .embedded.new && mv .embedded.new Sources/Bench/Scenario/EmbeddedScenarios.swift || { rm -f .embedded.new; exit 1; }
 
 clean:  ## Remove what was built.
 	swift package clean

@@ -71,7 +71,10 @@ struct CompactToken {
     do throws(MalformedInput) {
       if let object = try JSONValue(parsing: bytes, equalKeys: .refused).object() { return object }
     } catch {
-      throw .invalid(reason: "the token's \(part) cannot be read: \(error)")
+      // The error may hold a part of the token, which goes into no log.
+      throw .invalid(
+        reason:
+          "the token's \(part) is not JSON, is nested deeper than \(JSONCursor.maximumDepth) levels or has a key twice")
     }
     throw .invalid(reason: "the token's \(part) is not a JSON object")
   }

@@ -51,7 +51,7 @@ struct KeySet: Sendable {
 
   private static func publicKey(_ entry: JSONObject) throws(UnusableKey) -> PublicKey? {
     func number(_ name: String) throws(UnusableKey) -> [UInt8] {
-      guard let text = entry[name]?.string, let bytes = Base64.url.bytes(text.utf8) else { throw UnusableKey() }
+      guard let text = entry[name]?.string, let bytes = Base64.url.bytes(text) else { throw UnusableKey() }
       return bytes
     }
     let curve = entry["crv"]?.string

@@ -56,7 +56,7 @@ struct VerificationKey: Sendable {
     if text.contains("-----BEGIN") {
       try self.init(pem: text) { $0 == .ed25519 }
     } else {
-      guard let bytes = Base64.url.bytes(text.utf8) else { throw UnusableKey() }
+      guard let bytes = Base64.url.bytes(text) else { throw UnusableKey() }
       self.init(try PublicKey(ed25519: bytes))
     }
   }

@@ -3,7 +3,8 @@ import CSQLite
 /// An open database, as whoever has its connection's turn sees it (``DatabaseConnection/inDatabase(_:)``).
 ///
 /// Not Sendable: it and its statements belong to one thread at a time, which the connection sees to. Safe: the handle
-/// stands from `init` to ``close()``, after which the connection gives nobody the database again.
+/// stands from `init` to ``close()``, after which the connection gives nobody the database again; whoever kept
+/// it finds its statements gone.
 @safe
 public final class Database {
   private let handle: OpaquePointer
@@ -17,7 +18,8 @@ public final class Database {
     // NOMUTEX: the connection's lock takes the place of SQLite's own.
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
-    let code = unsafe sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
+    let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
     guard let opened = unsafe opened else { throw DatabaseError(.noMemory, "no memory to open \(path)") }
     unsafe handle = unsafe opened
     if code != SQLITE_OK {
@@ -25,8 +27,15 @@ public final class Database {
       unsafe sqlite3_close_v2(opened)
       throw error
     }
-    unsafe sqlite3_extended_result_codes(opened, 1)
+    unsafe csqlite_refuse_double_quoted_text(opened)
     setBusyTimeout(milliseconds: busyTimeoutMilliseconds)
+    // SQLite opens whatever it is given: a file that is no database is told by the first page that is read.
+    do throws(DatabaseError) {
+      _ = try integer("SELECT count(*) FROM sqlite_master")
+    } catch {
+      try? close()
+      throw error
+    }
   }
 
   /// The version of the system's SQLite, such as 3040001 for 3.40.1.
@@ -42,8 +51,19 @@ public final class Database {
   public func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
-    let code = unsafe sqlite3_prepare_v3(handle, sql, -1, CUnsignedInt(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    var isWhole = true
+    let code = unsafe sql.withCString { text in
+      var rest: UnsafePointer<CChar>?
+      let code = unsafe sqlite3_prepare_v3(
+        handle, text, -1, CUnsignedInt(SQLITE_PREPARE_PERSISTENT), &prepared, &rest)
+      if let rest = unsafe rest { isWhole = unsafe rest.pointee == 0 }
+      return code
+    }
     guard code == SQLITE_OK else { throw error(code) }
+    if !isWhole {
+      unsafe sqlite3_finalize(prepared)
+      throw DatabaseError(.misuse, "more than one statement; execute() runs several")
+    }
     guard let prepared = unsafe prepared else { throw DatabaseError(.misuse, "a statement without SQL") }
     let statement = unsafe Statement(prepared, of: handle)
     statements[sql] = statement
@@ -79,20 +99,12 @@ public final class Database {
 
   // MARK: Transactions
 
-  public enum TransactionKind: String, Sendable {
-    /// Takes no lock before the first statement, and then the lock that this one needs.
-    case deferred = "BEGIN DEFERRED"
-    /// Takes the lock to write at once, so that no later statement is refused because another connection has it.
-    case immediate = "BEGIN IMMEDIATE"
-  }
-
   public var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-  /// Runs `body` and commits; takes back everything where `body` throws, or where the commit fails.
-  public func inTransaction<Result>(
-    _ kind: TransactionKind = .immediate, _ body: () throws -> Result
-  ) throws -> Result {
-    try statement(kind.rawValue).run()
+  /// Runs `body` and commits; takes back everything where `body` throws, or where the commit fails. The lock to write is
+  /// taken at once, so that no later statement is refused because another connection has it.
+  public func inTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try statement("BEGIN IMMEDIATE").run()
     do {
       let result = try body()
       try statement("COMMIT").run()
@@ -106,9 +118,13 @@ public final class Database {
   /// Takes back what the transaction did, if there is one. SQLite may have done so by itself, after a full disk for
   /// example.
   public func rollBack() {
-    // A statement that another error left within its rows would refuse the rollback.
-    for statement in statements.values { statement.reset() }
+    resetStatements()
     if isInTransaction { try? statement("ROLLBACK").run() }
+  }
+
+  /// Ends statements that an error left within their rows: they would hold what they read, and refuse a rollback.
+  func resetStatements() {
+    for statement in statements.values { statement.reset() }
   }
 
   /// Writes the write-ahead log into the database, waits for readers, and cuts the log to nothing.

@@ -20,17 +20,21 @@ public final class DatabaseConnection: @unchecked Sendable {
     var result: Result?
     try turn.withLock { _ in
       guard let database else { throw DatabaseError(.misuse, "the database is closed") }
-      result = try body(database)
+      do {
+        result = try body(database)
+      } catch {
+        // What a transaction left is not ended here: one that goes on over several turns is somebody's intention.
+        if !database.isInTransaction { database.resetStatements() }
+        throw error
+      }
     }
     guard let result else { preconditionFailure("the body neither returned nor threw") }
     return result
   }
 
   /// Runs `body` in a transaction of its own: what it reads is of one moment, what it writes is written whole or not.
-  public func inTransaction<Result>(
-    _ kind: Database.TransactionKind = .immediate, _ body: (Database) throws -> Result
-  ) throws -> Result {
-    try inDatabase { db in try db.inTransaction(kind) { try body(db) } }
+  public func inTransaction<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    try inDatabase { db in try db.inTransaction { try body(db) } }
   }
 
   /// Closes the file. A second time does nothing.

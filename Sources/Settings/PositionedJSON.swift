@@ -188,12 +188,12 @@ struct PositionedJSONParser: ~Copyable {
   /// What is wrong with a string, by where the cursor gave up: behind an escape that there is not, at a digit that is none,
   /// or at the byte that may not stand there.
   private func explained(stringFrom start: Int) -> JSONSyntaxError {
+    let raw = bytes[start..<cursor.index]
+    if raw.suffix(2).first == UInt8(ascii: "\\"), let escape = raw.last, !"\"\\/bfnrtu".utf8.contains(escape) {
+      return fault("no such escape in JSON; write \\\\ for a backslash", at: cursor.index - 1)
+    }
     guard let byte = cursor.next, byte != 0x0A, byte != 0x0D else {
       return fault("this string is not closed on its line", at: start)
-    }
-    let raw = bytes[start..<cursor.index]
-    if raw.suffix(2).first == UInt8(ascii: "\\"), raw.last != UInt8(ascii: "u") {
-      return fault("no such escape in JSON; write \\\\ for a backslash", at: cursor.index - 1)
     }
     if byte < 0x20 { return fault("a control character in a string; write it as an escape, for example \\t") }
     return fault("\\u needs four hexadecimal digits")

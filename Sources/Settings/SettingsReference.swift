@@ -26,7 +26,7 @@ public enum SettingsReference {
   private static let introduction = """
     # Configuration
 
-    <!-- Made from Sources/Settings/SettingTable.swift; a test compares. -->
+    <!-- Made from Sources/Settings/Sections; a test compares. -->
 
     One JSON file, then environment variables, then flags; the later wins. Without a file, `config/fanfare.json` is
     used as it was built in. Everything is checked before anything starts, and all problems are told at once, with file,

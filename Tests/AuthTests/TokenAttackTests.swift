@@ -98,18 +98,18 @@ struct TokenAttackTests {
   func deepNesting() async throws {
     let deep = String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000)
     let payload = try await refusalOfConnection(claims: #"{"info":\#(deep)}"#)
-    #expect(payload == "the token's payload cannot be read: JSON is nested deeper than 32 levels; flatten it")
+    #expect(payload == "the token's payload is not JSON, is nested deeper than 32 levels or has a key twice")
     let header = try await refusalOfConnection(header: #"{"alg":"HS256","x":\#(deep)}"#)
-    #expect(header == "the token's header cannot be read: JSON is nested deeper than 32 levels; flatten it")
+    #expect(header == "the token's header is not JSON, is nested deeper than 32 levels or has a key twice")
   }
 
   @Test("A claim that stands twice is refused, also when one is spelled with an escape")
   func duplicateClaim() async throws {
-    for (claims, key) in [
-      (#"{"sub":"a","sub":"b"}"#, "sub"), (#"{"sub":"a","\u0073ub":"b"}"#, "sub"), (#"{"info":{"x":1,"x":2}}"#, "x"),
+    for claims in [
+      #"{"sub":"a","sub":"b"}"#, #"{"sub":"a","\u0073ub":"b"}"#, #"{"info":{"x":1,"x":2}}"#, #"{"\ud800":1}"#,
     ] {
       let refusal = try await refusalOfConnection(claims: claims)
-      #expect(refusal == "the token's payload cannot be read: key \"\(key)\" stands twice")
+      #expect(refusal == "the token's payload is not JSON, is nested deeper than 32 levels or has a key twice")
     }
   }
 

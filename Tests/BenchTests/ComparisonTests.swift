@@ -54,6 +54,12 @@ struct ComparisonTests {
     #expect(ComparisonReport.conclusion(comparison).contains("fewer than 5 valid turns"))
   }
 
+  @Test("A peer that has no valid turn any more ends the comparison with a sentence")
+  func vanished() {
+    let broken = result(Self.steady, invalid: Set(1...Self.steady.count))
+    #expect { try Comparison(result(Self.steady), broken) } throws: { "\($0)".contains("none in the second") }
+  }
+
   @Test("A machine that was slower as a whole is taken out by the floor, and said")
   func floor() throws {
     let base = Self.steady.map { $0 / 2 }

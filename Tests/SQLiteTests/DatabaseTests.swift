@@ -108,10 +108,61 @@ struct DatabaseTests {
   @Test("A closed connection says so, and closing twice does nothing")
   func closed() throws {
     let connection = try connection()
-    try connection.inDatabase { _ = try $0.statement("SELECT a FROM t").next() }
+    try connection.inDatabase { db in
+      try db.execute("INSERT INTO t (a) VALUES (1), (2)")
+      let isRow = try db.statement("SELECT a FROM t").next()
+      #expect(isRow)
+    }
     try connection.close()
     try connection.close()
     #expect(throws: DatabaseError(.misuse, "the database is closed")) { try connection.inDatabase { _ in } }
+  }
+
+  @Test("A commit that fails takes everything back, and the connection goes on")
+  func failingCommit() throws {
+    let connection = try connection()
+    try connection.inDatabase { db in
+      try db.execute(
+        """
+        PRAGMA foreign_keys = ON;
+        CREATE TABLE child (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+        CREATE TABLE parents (id INTEGER PRIMARY KEY);
+        """)
+    }
+    #expect {
+      try connection.inTransaction { try $0.execute("INSERT INTO child VALUES (7)") }
+    } throws: { ($0 as? DatabaseError)?.code.primary == .constraint }
+    try connection.inTransaction { db in
+      let count = try db.integer("SELECT count(*) FROM child")
+      #expect(count == 0)
+    }
+  }
+
+  @Test("A file that is no database is told when it is opened, and double quotes hold names alone")
+  func openedWrongly() throws {
+    try Data(repeating: 7, count: 8192).write(to: URL(fileURLWithPath: path))
+    for isReadOnly in [false, true] {
+      #expect {
+        try DatabaseConnection(path: path, isReadOnly: isReadOnly)
+      } throws: { ($0 as? DatabaseError)?.code.primary == .notADatabase }
+    }
+    try FileManager.default.removeItem(atPath: path)
+    try connection().inDatabase { db in
+      #expect(throws: DatabaseError.self) { try db.statement("SELECT \"nothing\" FROM t") }
+      #expect(throws: DatabaseError.self) { try db.statement("SELECT 1; SELECT 2") }
+      try db.execute("INSERT INTO t (a) VALUES (1)")
+    }
+  }
+
+  @Test("A value that cannot be bound is an error of the next step, and of that alone")
+  func failingBind() throws {
+    try connection().inDatabase { db in
+      let insert = try db.statement("INSERT INTO t (a) VALUES (?1)")
+      insert.bind(Int64(1), at: 2)
+      #expect { try insert.run() } throws: { ($0 as? DatabaseError)?.code.primary == .range }
+      insert.bind(Int64(1), at: 1)
+      try insert.run()
+    }
   }
 
   @Test("Threads have their turns one after another, and lose no row")

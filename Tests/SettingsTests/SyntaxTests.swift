@@ -27,6 +27,10 @@ struct SyntaxTests {
       ("{\"a\": \"x\ny\"}", "f.json:1: column 7: this string is not closed on its line"),
       ("{\"a\": \"\\x\"}", "f.json:1: column 9: no such escape in JSON; write \\\\ for a backslash"),
       ("{\"a\": \"\\ud800\"}", "f.json:1: column 7: half of a surrogate pair; write the character itself"),
+      (
+        "{\"a\": \"\\n\t\"}",
+        "f.json:1: column 10: a control character in a string; write it as an escape, for example \\t"
+      ),
       ("{\"a\": \"\\", "f.json:1: column 7: this string is not closed on its line"),
       ("{\"a\": \"\\u12", "f.json:1: column 7: this string is not closed on its line"),
       ("{\"a\": \"\\u12\"}", "f.json:1: column 12: \\u needs four hexadecimal digits"),

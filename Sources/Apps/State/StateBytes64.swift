@@ -8,7 +8,7 @@ public struct Bytes64: Sendable, Codable, Hashable {
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    guard let bytes = Base64.standard.bytes(try container.decode(String.self).utf8) else {
+    guard let bytes = Base64.standard.bytes(try container.decode(String.self)) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
     }
     self.bytes = bytes

@@ -29,6 +29,10 @@ public struct Comparison: Sendable {
     /// The part of all ways of dealing the rounds to the runs in which some figure differs as much.
     var significance: Double
     var outcome: Outcome
+    /// Turns of each result that the ratio is of: where it is relative to the floor's, those beside a valid floor.
+    var compared: [Int]
+    /// Why nothing can be said, where it is not that turns are few or far apart.
+    var reason: String?
   }
 
   /// Valid turns of each result that a verdict takes at least: with four, no interval is sure to one in a hundred.
@@ -51,7 +55,7 @@ public struct Comparison: Sendable {
   ///     found.
   ///   - isAbsolute: figures are taken as they are, though the floor was measured beside.
   ///   - margin: as a part of 1.
-  /// - Throws: a sentence, where there is no such peer or figure in both.
+  /// - Throws: a sentence, where there is no such peer or figure in both, or where a peer has no valid turn any more.
   public init(
     _ first: RunResult, _ second: RunResult, peers: [String]? = nil, figures: [String]? = nil,
     isAbsolute: Bool = false, margin: Double = 0.05
@@ -63,6 +67,10 @@ public struct Comparison: Sendable {
     let metrics = all.filter { labels.contains($0.label) }
     var columns: [Column] = []
     for peer in servers {
+      if Self.validTurns(first, peer) > 0, Self.validTurns(second, peer) == 0 {
+        throw BenchError(
+          "\(peer) has valid turns in the first result and none in the second: see there what was wrong with them.")
+      }
       for metric in metrics {
         if let column = Column(peer, metric, first, second, isAbsolute: isAbsolute) { columns.append(column) }
       }
@@ -80,6 +88,10 @@ public struct Comparison: Sendable {
       ? []
       : Self.judged(
         metrics.filter(\.isCompared).compactMap { Column("floor", $0, first, second, isAbsolute: true) }, margin)
+  }
+
+  private static func validTurns(_ result: RunResult, _ peer: String) -> Int {
+    result.turns.count { $0.peer == peer && $0.isValid }
   }
 
   private static func peers(_ result: RunResult) -> [String] {
@@ -151,13 +163,23 @@ extension Comparison {
     /// The figures of valid turns as they were measured.
     let shown: (first: [Double], second: [Double])
 
-    var isEnough: Bool { min(first.count, second.count) >= Comparison.turnsNeeded }
+    /// Why the figure cannot be compared, whatever the number of turns.
+    let reason: String?
 
-    /// Nil where one of the results has no such figure.
+    var isEnough: Bool { reason == nil && min(first.count, second.count) >= Comparison.turnsNeeded }
+
+    /// Nil where neither result has such a figure.
     init?(_ peer: String, _ metric: Metric, _ first: RunResult, _ second: RunResult, isAbsolute: Bool) {
       let (own, other) = (Self.values(metric, peer, first), Self.values(metric, peer, second))
-      guard !own.isEmpty, !other.isEmpty else { return nil }
+      let bounds = (Self.bounds(metric, peer, first), Self.bounds(metric, peer, second))
+      guard !own.isEmpty || !other.isEmpty || bounds != (0, 0) else { return nil }
       (self.peer, self.metric) = (peer, metric)
+      // To leave these turns out would be to leave out those in which the server did most.
+      if bounds != (0, 0) {
+        reason = "lower bounds in \(bounds.0) and \(bounds.1) turns"
+      } else {
+        reason = own.isEmpty ? "not in the first" : other.isEmpty ? "not in the second" : nil
+      }
       shown = (Self.ordered(own), Self.ordered(other))
       if !isAbsolute && peer != "floor" && metric.quantity.varies {
         let relative = (Self.relative(own, metric, first), Self.relative(other, metric, second))
@@ -175,11 +197,19 @@ extension Comparison {
         peer: peer, label: metric.label, quantity: metric.quantity, isBetterLarger: metric.isBetterLarger,
         first: shown.first, second: shown.second, interval: interval, isByFloor: isByFloor,
         significance: significance,
-        outcome: Comparison.outcome(interval, significance, isBetterLarger: metric.isBetterLarger, margin: margin))
+        outcome: Comparison.outcome(interval, significance, isBetterLarger: metric.isBetterLarger, margin: margin),
+        compared: [first.count, second.count], reason: reason)
     }
 
-    /// The figure in each valid turn. One that is not above 0, such as memory that shrank, has no ratio and is left
-    /// out, and so is a lower bound, of which nobody knows how far it is from the figure.
+    /// Valid turns in which the figure is a bound.
+    private static func bounds(_ metric: Metric, _ peer: String, _ result: RunResult) -> Int {
+      result.turns.count { turn in
+        turn.peer == peer && turn.isValid && metric.reading(turn).map { $0.bound != .exact } ?? false
+      }
+    }
+
+    /// The figure in each valid turn in which it is no bound. One that is not above 0, such as memory that shrank, has no
+    /// ratio and is left out.
     private static func values(_ metric: Metric, _ peer: String, _ result: RunResult) -> [Int: Double] {
       var values: [Int: Double] = [:]
       for turn in result.turns where turn.peer == peer && turn.isValid {

@@ -21,7 +21,7 @@ public enum ComparisonReport {
         row.label + mark, median(row.first, row.quantity), median(row.second, row.quantity),
         row.interval.map { factor($0.ratio) + "×" } ?? "–",
         row.interval.map { "\(factor($0.lower))–\(factor($0.upper))" } ?? "–",
-        "\(row.first.count), \(row.second.count)", word(row),
+        "\(row.compared[0]), \(row.compared[1])", word(row),
       ])
     }
     return showsTurns ? table.text + "\n\n" + rows.map(turns).joined(separator: "\n") : table.text
@@ -43,7 +43,7 @@ public enum ComparisonReport {
     let isLarger = (row.outcome == .better) == row.isBetterLarger
     switch (row.outcome, row.quantity) {
     case (.same, _): return "same"
-    case (.undecided, _): return "too few turns to say"
+    case (.undecided, _): return row.reason ?? "too few turns to say"
     case (_, .bytes), (_, .microseconds), (_, .part): return isLarger ? "more" : "less"
     case (.better, _): return "faster"
     case (.worse, _): return "slower"
@@ -83,12 +83,14 @@ public enum ComparisonReport {
     var sentences: [String] = []
     switch comparison.outcome {
     case .worse: sentences.append("Worse: \(list(.worse)).")
+    case .better where comparison.rows.contains(where: { $0.outcome == .undecided }):
+      sentences.append("Nothing is known to be worse.")
     case .better: sentences.append("Nothing is worse.")
     case .same: sentences.append("The two are the same, within \(Quantity.part.format(comparison.margin)).")
     case .undecided: sentences.append("Nothing is known to be worse.")
     }
     if comparison.rows.contains(where: { $0.outcome == .better }) { sentences.append("Better: \(list(.better)).") }
-    let undecided = comparison.rows.filter { $0.outcome == .undecided }
+    let undecided = comparison.rows.filter { $0.outcome == .undecided && $0.reason == nil }
     if !undecided.isEmpty { sentences.append(sentence(undecided, of: comparison.rows.count)) }
     return sentences.joined(separator: " ")
   }

@@ -9,12 +9,15 @@ public struct Gate: Sendable, Equatable {
   }
 
   public let outcome: Outcome
+  /// Nobody asked for anything.
+  public let isEmpty: Bool
   /// What became of the goals, for who reads the exit code.
   public let sentence: String
 
   /// - Parameter others: results of other scenarios, against which some goals are held.
   public init(_ goals: [Goal], of result: RunResult, beside others: [RunResult] = []) {
     let verdicts = Verdict.all(goals, of: result, beside: others)
+    isEmpty = goals.isEmpty
     let missed = verdicts.filter { $0.outcome == .missed }
     let undecided = verdicts.filter { $0.outcome == .undecided }
     func list(_ verdicts: [Verdict]) -> String {
@@ -23,6 +26,9 @@ public struct Gate: Sendable, Equatable {
     if !missed.isEmpty {
       outcome = .missed
       sentence = "\(missed.count) of \(verdicts.count) goals missed: \(list(missed))."
+    } else if verdicts.count < goals.count {
+      outcome = .undecided
+      sentence = "\(goals.count - verdicts.count) of \(goals.count) goals are of figures that the result does not have."
     } else if !undecided.isEmpty {
       outcome = .undecided
       sentence = "\(undecided.count) of \(verdicts.count) goals undecided: \(list(undecided))."

@@ -10,10 +10,12 @@ struct Metric: Sendable {
   let value: @Sendable (Turn) -> Double?
 
   /// Whether the figure says something of the server: what was asked of it, what the generator took for asking, and what
-  /// all programs did to the cores together do not.
+  /// all programs did to the cores together do not. Neither do the latency and the CPU at a knee, of two builds whose knees
+  /// are at different rates.
   var isJudged: Bool {
     !label.hasPrefix("offered ") && !label.contains("generator's ") && !label.contains("all cores ")
-      && !label.contains("server's cores ")
+      && !label.contains("server's cores ") && !label.hasPrefix("knee: p") && label != "knee: server's CPU"
+      && label != "knee: CPU per delivery"
   }
 
   /// Whether more of it is better: of rates alone.

@@ -10,9 +10,14 @@ extension RunResult {
     guard var data = try? encoder.encode(written) else { throw BenchError("the result cannot be written as JSON.") }
     data.append(10)
     guard path.hasSuffix(".gz") else { return try Self.write(data, to: path) }
-    let plain = String(path.dropLast(3))
+    // Beside it, so that it can take its place at once, and under a name that nobody else's file has.
+    let plain = path + ".\(getpid()).part"
+    defer { _ = unsafe unlink(plain) }
     try Self.write(data, to: plain)
     try Spawn.run(["gzip", "-9", "--no-name", "--force", "--", plain])
+    guard unsafe rename(plain + ".gz", path) == 0 else {
+      throw BenchError("\(path) cannot be written: \(systemReason(errno)).")
+    }
   }
 
   /// - Parameter path: of a file that ``write(to:)`` wrote, packed where its name ends with `.gz`.

@@ -81,10 +81,11 @@ enum TurnRules {
   /// Beyond this part of all cores, what is neither the server's nor the generator's is worth a note.
   static let othersLimit = 0.25
 
-  /// What else ran while a turn was measured; nil where it was little, or nobody knows what the server used.
+  /// What else ran while a turn was measured; nil where it was little, or where it is not known what the server or the
+  /// generator used: its workers do not say what connecting took them.
   static func others(in turn: Turn) -> String? {
     guard let machine = turn.machine, let busy = machine.mean({ $0.busy }), let server = turn.server,
-      let report = turn.report, server.wallSeconds > 0
+      let report = turn.report, server.wallSeconds > 0, report.cpuSeconds > 0
     else { return nil }
     let own = (server.cpuSeconds + report.cpuSeconds) / (server.wallSeconds * Double(machine.cores.count))
     guard busy - own > othersLimit else { return nil }

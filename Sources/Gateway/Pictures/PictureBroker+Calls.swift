@@ -59,6 +59,6 @@ extension PictureBroker {
   private static func fields(_ reply: [UInt8]) -> JSONObject? { (try? JSONValue(parsing: reply))?.object }
 
   private static func key(in fields: JSONObject?) -> [UInt8]? {
-    fields?["key"]?.string.flatMap { Base64.standard.bytes($0.utf8) }
+    fields?["key"]?.string.flatMap { Base64.standard.bytes($0) }
   }
 }

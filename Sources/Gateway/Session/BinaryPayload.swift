@@ -8,7 +8,7 @@ enum BinaryPayload {
     guard json.count >= 2, json.first == quote, json.last == quote else { return nil }
     let text = json[1..<json.count - 1]
     // `\/` is the escape that encoders use in it.
-    if text.contains(UInt8(ascii: "\\")) { return Base64.standard.bytes(JSONEscapes.resolved(text).utf8) }
+    if text.contains(UInt8(ascii: "\\")) { return Base64.standard.bytes(JSONEscapes.resolved(text)) }
     return Base64.standard.bytes(text)
   }
 }

@@ -43,7 +43,7 @@ extension Settings {
       _maxMessageBytes = declare.bytes(
         "max_message_bytes", kibibytes(64), in: 256...mebibytes(16), "Largest message from a client.")
       _maxChannelNameBytes = declare.integer(
-        "max_channel_name_bytes", ChannelName.defaultMaximumLength, in: 1...1024,
+        "max_channel_name_bytes", ChannelName.defaultMaximumLength, in: 1...ChannelName.defaultMaximumLength,
         "Longest channel name, in bytes of UTF-8.")
       _maxChannels = declare.integer("max_channels", 128, in: 1...100_000, "Subscriptions of one client.")
       _connectTimeout = declare.duration(

@@ -198,8 +198,9 @@ extension CommandFields {
     if cursor.consume(UInt8(ascii: "]")) { return .list(first..<first) }
     repeat {
       cursor.skipWhitespace()
-      guard elements.count - first < Self.maximumElements, let element = Self.text(&cursor) else {
+      guard elements.count < Self.maximumElements, let element = Self.text(&cursor) else {
         cursor.rewind(to: start)
+        elements.removeSubrange(first...)
         return Self.other(&cursor)
       }
       elements.append(element)

@@ -15,6 +15,8 @@ extension ByteSink {
     unsafe put(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
+  /// Disfavoured, so that a literal is taken as what it is, and not made a string first.
+  @_disfavoredOverload
   @inline(__always)
   mutating func put(_ text: String) {
     let isPut: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe put(UnsafeRawBufferPointer($0)) }

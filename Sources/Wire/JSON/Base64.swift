@@ -23,7 +23,10 @@ public enum Base64: Sendable {
   }
 
   /// The bytes that a text stands for; nil where the text is not strictly of this kind.
-  public func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+  public func bytes(_ text: String) -> [UInt8]? { bytes(Array(text.utf8)[...]) }
+
+  /// As ``bytes(_:)-(String)``, of ASCII.
+  public func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var digits = text.count
     if self == .standard {
       guard digits % 4 == 0 else { return nil }

@@ -12,7 +12,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
-/// A cursor over bytes that reads JSON strictly (RFC 8259) and allocates nothing by itself: commands, tokens, key sets
+/// A cursor over bytes that reads JSON strictly (RFC 8259) and allocates nothing but what it is asked for: commands, tokens, key sets
 /// and the configuration are read by it.
 ///
 /// Foundation's decoder is not used here because it would parse and build the payload, which must stay the bytes that
@@ -116,7 +116,7 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     repeat {
       skipWhitespace()
       guard next == UInt8(ascii: "\"") else { throw missing("a key in quotes") }
-      let key = try readString()
+      let key = try readKey()
       skipWhitespace()
       try expect(UInt8(ascii: ":"), "a colon")
       skipWhitespace()
@@ -303,6 +303,16 @@ public struct MalformedInput: Error, Equatable, CustomStringConvertible {
     let start = index + 1
     let hasEscapes = try skipString()
     return hasEscapes ? JSONEscapes.resolved(bytes(from: start).dropLast()) : text(from: start, droppingLast: 1)
+  }
+
+  /// Reads a key. One with half of a surrogate pair is refused: two readers would make two names of it.
+  private mutating func readKey() throws(MalformedInput) -> String {
+    let start = index + 1
+    guard try skipString() else { return text(from: start, droppingLast: 1) }
+    guard let key = JSONEscapes.resolvedIfWhole(bytes(from: start).dropLast()) else {
+      throw MalformedInput("a key with half of a surrogate pair before byte \(index)")
+    }
+    return key
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {

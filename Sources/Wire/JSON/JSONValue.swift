@@ -18,23 +18,29 @@ public struct JSONValue: Sendable {
   }
 
   /// Reads a whole document: UTF-8, one value, nothing after it.
-  public init(parsing document: [UInt8], equalKeys: EqualKeys = .refusedWhereRead) throws(MalformedInput) {
+  ///
+  /// - Parameter levels: levels of the document's own around payloads, each of which may have ``JSONCursor/maximumDepth``.
+  public init(
+    parsing document: [UInt8], levels: Int = 0, equalKeys: EqualKeys = .refusedWhereRead
+  ) throws(MalformedInput) {
     var span = 0..<0
     var failure: MalformedInput?
     unsafe document.withUnsafeBytes { bytes in
       var cursor = unsafe JSONCursor(bytes)
-      do throws(MalformedInput) { span = try Self.document(&cursor, equalKeys) } catch { failure = error }
+      do throws(MalformedInput) { span = try Self.document(&cursor, -levels, equalKeys) } catch { failure = error }
     }
     if let failure { throw failure }
     self.init(whole: document[span])
   }
 
-  private static func document(_ cursor: inout JSONCursor, _ keys: EqualKeys) throws(MalformedInput) -> Range<Int> {
+  private static func document(
+    _ cursor: inout JSONCursor, _ depth: Int, _ keys: EqualKeys
+  ) throws(MalformedInput) -> Range<Int> {
     cursor.skipWhitespace()
     let start = cursor.index
     switch keys {
-    case .refused: try check(&cursor, depth: 0)
-    case .refusedWhereRead: try cursor.skipValue(depth: 0)
+    case .refused: try check(&cursor, depth: depth)
+    case .refusedWhereRead: try cursor.skipValue(depth: depth)
     }
     let end = cursor.index
     try cursor.expectEnd()
@@ -89,7 +95,7 @@ public struct JSONValue: Sendable {
     var keys = DistinctKeys()
     try read { (cursor, slice) throws(MalformedInput) in
       // The whole document was checked for its depth before.
-      try cursor.readObject(depth: -JSONCursor.maximumDepth) { (cursor, key) throws(MalformedInput) in
+      try cursor.readObject(depth: Self.known) { (cursor, key) throws(MalformedInput) in
         try keys.insert(key)
         if members.count == limit { throw MalformedInput("more than \(limit) fields") }
         members.append((key, try Self.value(&cursor, in: slice)))
@@ -106,18 +112,21 @@ public struct JSONValue: Sendable {
     guard bytes.first == UInt8(ascii: "[") else { return nil }
     var elements: [JSONValue] = []
     try? read { (cursor, slice) throws(MalformedInput) in
-      try cursor.readArray(depth: -JSONCursor.maximumDepth) { (cursor) throws(MalformedInput) in
+      try cursor.readArray(depth: Self.known) { (cursor) throws(MalformedInput) in
         elements.append(try Self.value(&cursor, in: slice))
       }
     }
     return elements
   }
 
+  /// The depth at which a value is read again that was found not to be too deep.
+  private static let known = Int.min / 2
+
   private static func value(
     _ cursor: inout JSONCursor, in slice: ArraySlice<UInt8>
   ) throws(MalformedInput) -> JSONValue {
     let start = cursor.index
-    try cursor.skipValue(depth: -JSONCursor.maximumDepth)
+    try cursor.skipValue(depth: Self.known)
     return JSONValue(whole: slice[slice.startIndex + start..<slice.startIndex + cursor.index])
   }
 

@@ -36,6 +36,9 @@ struct ReportCommand: ParsableCommand {
     let gates = results.map { result in
       Gate(Gate.goals(of: result.scenario, beside: results.map(\.scenario.name)), of: result, beside: results)
     }
+    guard gates.contains(where: { !$0.isEmpty }) else {
+      throw CommandFailure("none of these results has a goal that they can judge; --fail-on-goals has nothing to hold.")
+    }
     for outcome in [Gate.Outcome.missed, .undecided] {
       if let gate = gates.first(where: { $0.outcome == outcome }) { try GoalOptions.fail(with: gate) }
     }

@@ -118,7 +118,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
   /// The publications stand in the answer as JSON objects; each goes out as it came.
   private func printPublications(_ answer: [UInt8]) {
-    for publication in (try? JSONValue(parsing: answer))?.object?["publications"]?.array ?? [] {
+    for publication in (try? JSONValue(parsing: answer, levels: 3))?.object?["publications"]?.array ?? [] {
       print(publication.text)
     }
   }
