@@ -43,7 +43,7 @@ test: export FANFARE_TESTING = 1
 test:  ## Install what is missing and run the whole test suite; ARGS="--filter Name" runs a part of it.
 	@.ci/setup test
 	swift build $(TESTED) --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 swift test $(TESTED) --skip-build --disable-xctest $(ARGS)
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 swift test $(TESTED) --skip-build --disable-xctest $(ARGS)
 
 # Counts, not times: they are the same on a busy machine. BUILT=1: `make test` has just built it; SwiftPM would compile one of
 # the libraries again.

@@ -8,7 +8,7 @@ import Testing
 func linuxNow() -> UInt64 { linuxio_now() }
 
 /// `fanfare` itself, measured by a worker.
-@Suite("A worker and Fanfare", .serialized, .ownThread)
+@Suite("A worker and Fanfare", .ownThread)
 struct EngineServerTests {
   private static let secret = "a secret that only the tests know, long enough"
   private static let configuration = """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Bench
 
-@Suite("Measuring State", .serialized, .ownThread)
+@Suite("Measuring State", .ownThread)
 struct StateMeasureTests {
   private func scenario(
     receivers: Int = 24, senders: Int = 3, rate: Double = 40, duration: Double = 0.5, workers: Int = 1,
