@@ -54,7 +54,7 @@ struct ClaimsReader {
     guard !user.isEmpty else { throw .invalid(reason: "a place token is for somebody, and this one has no sub") }
     guard claims.has("exp") else { throw .invalid(reason: "a place token needs an end (exp)") }
     let (token, expiry) = try checkedTimes(claims)
-    guard let expiry, holds(until: expiry, of: token, noLongerThan: PlaceClaims.longestLifetime) else {
+    guard let expiry, ends(by: expiry, of: token, noLongerThan: PlaceClaims.longestLifetime) else {
       throw .invalid(reason: "exp of a place token is at most \(PlaceClaims.longestLifetime) seconds away")
     }
     return PlaceClaims(user: user, place: place, expiresAt: expiry, token: token)
@@ -97,12 +97,12 @@ struct ClaimsReader {
     guard let end else {
       throw .invalid(reason: "\(claim) sets no end, and token.max_lifetime is set")
     }
-    guard holds(until: end, of: token, noLongerThan: maximumLifetime) else {
+    guard ends(by: end, of: token, noLongerThan: maximumLifetime) else {
       throw .invalid(reason: "\(claim) is further away than token.max_lifetime allows")
     }
   }
 
-  private func holds(until end: Int64, of token: TokenIdentity, noLongerThan lifetime: Int64) -> Bool {
+  private func ends(by end: Int64, of token: TokenIdentity, noLongerThan lifetime: Int64) -> Bool {
     let longest = saturating(now, plus: saturating(lifetime, plus: VerifierConfiguration.clockLeeway))
     return end <= longest && end <= saturating(token.issuedAt ?? longest, plus: lifetime)
   }

@@ -59,7 +59,7 @@ public final class MemoryStore: LogStore {
     case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
     case .kept(let account): return .kept(ledger[account])
     case .removeHistory(let name, _):
-      if let channel = channels[name] { account(channel) { channel.kept.removeAll() } }
+      if let channel = channels[name] { counting(channel) { channel.kept.removeAll() } }
       return .removed
     }
   }
@@ -121,7 +121,7 @@ public final class MemoryStore: LogStore {
   }
 
   /// Runs `body`, which changes what is kept of a channel, and counts the bytes that this adds or frees.
-  private func account(_ channel: MemoryChannel, _ body: () -> Void) {
+  private func counting(_ channel: MemoryChannel, _ body: () -> Void) {
     let before = channel.kept.bytes
     body()
     let change = channel.kept.bytes - before
@@ -156,7 +156,7 @@ public final class MemoryStore: LogStore {
     channel.ttl = entry.historyTTLMilliseconds
     channel.keepsHistory = entry.isKept
     channel.traces.add(entry)
-    account(channel) {
+    counting(channel) {
       if entry.isKept { channel.kept.append(entry.publication, ticket: entry.ticket) }
       channel.kept.drop(through: entry.floor)
       if let edit = entry.edit { channel.kept.replace(with: edit.replacement) }
@@ -211,7 +211,7 @@ public final class MemoryStore: LogStore {
     while staying > 0, leaving > 0, !order.isEmpty {
       if cursor >= order.count { cursor = 0 }
       let channel = order[cursor]
-      account(channel) { _ = channel.kept.drop(before: now.minus(ttl: channel.ttl)) }
+      counting(channel) { _ = channel.kept.drop(before: now.minus(ttl: channel.ttl)) }
       channel.traces.expire(at: clock)
       if channel.lastUse == 0 { channel.lastUse = now }  // Opened before any time was known.
       if isDone(channel, at: now) {

@@ -106,7 +106,7 @@ extension IndexWorker {
     let writes = try self.writes(for: publications, of: channel)
     let id = channel.id
     try write { db in
-      for write in writes { try write.perform(db) }
+      for write in writes { try write.apply(to: db) }
       let statement = try db.statement("UPDATE channels SET through = ?2 WHERE id = ?1")
       statement.bind(id, at: 1)
       statement.bind(through, at: 2)
@@ -184,7 +184,7 @@ extension IndexWorker {
   func change(_ writes: [IndexWrite]) throws {
     if writes.isEmpty { return }
     try write { db in
-      for write in writes { try write.perform(db) }
+      for write in writes { try write.apply(to: db) }
       try soil(db)
     }
   }
@@ -198,14 +198,7 @@ extension IndexWorker {
   }
 
   private func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    try index().inDatabase { db in
-      var result: Result?
-      try db.inTransaction {
-        result = try body(db)
-      }
-      guard let result else { throw LogError.failed("a transaction of the index did not run") }
-      return result
-    }
+    try index().inTransaction(body)
   }
 }
 
@@ -217,7 +210,7 @@ struct IndexWrite {
   /// Whether words that were in the index go with it.
   let removes: Bool
 
-  func perform(_ db: Database) throws {
+  func apply(to db: Database) throws {
     guard let text else {
       let statement = try db.statement("DELETE FROM words WHERE rowid = ?1")
       statement.bind(place.row, at: 1)

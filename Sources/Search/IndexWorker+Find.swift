@@ -58,7 +58,7 @@ extension IndexWorker {
           if isOneChannel { return }
           continue
         }
-        search.take(
+        search.weigh(
           try reread(place.offset, of: channel), at: place, of: channel, indexed: try Self.text(at: place, db))
       }
     }
@@ -107,7 +107,7 @@ private struct RunningSearch {
     counts[place.channel, default: 0] < limit ? channels[place.channel] : nil
   }
 
-  mutating func take(
+  mutating func weigh(
     _ publication: Publication?, at place: MessagePlace, of channel: IndexedChannel, indexed: String
   ) {
     rowsLeft -= 1

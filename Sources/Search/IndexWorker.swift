@@ -67,9 +67,9 @@ final class IndexWorker: @unchecked Sendable {
 
   func index() throws -> DatabaseConnection {
     if let opened { return opened }
-    let queue = try file.open()
-    opened = queue
-    return queue
+    let connection = try file.open()
+    opened = connection
+    return connection
   }
 
   /// Removes a file that is damaged or was deleted: it is made anew, and filled as searches ask for it.

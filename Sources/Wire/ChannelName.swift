@@ -80,16 +80,16 @@ public struct ChannelName: Sendable, CustomStringConvertible {
   /// The users after the last `#`, or nil where the name has no `#`: `dm:x#42,43` → `["42", "43"]`.
   public var limitedToUsers: [Substring]? {
     // Most names have no `#`, and each publish asks.
-    guard holds(UInt8(ascii: "#")), let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
+    guard contains(UInt8(ascii: "#")), let hash = string.utf8.lastIndex(of: UInt8(ascii: "#")) else { return nil }
     return string[string.utf8.index(after: hash)...]
       .split(separator: ",", omittingEmptySubsequences: false)
   }
 }
 
 extension ChannelName {
-  private func holds(_ byte: UInt8) -> Bool {
-    let holds = unsafe string.utf8.withContiguousStorageIfAvailable { unsafe UnsafeRawBufferPointer($0).holds(byte) }
-    return holds ?? string.utf8.contains(byte)
+  private func contains(_ byte: UInt8) -> Bool {
+    let found = unsafe string.utf8.withContiguousStorageIfAvailable { unsafe UnsafeRawBufferPointer($0).contains(byte) }
+    return found ?? string.utf8.contains(byte)
   }
 
   /// Calls `body` with the bytes of ``namespace`` in place; with nil where the name has none.
@@ -165,7 +165,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-  func holds(_ byte: UInt8) -> Bool { unsafe place(of: byte) != nil }
+  func contains(_ byte: UInt8) -> Bool { unsafe place(of: byte) != nil }
 
   /// The index at which the byte stands first; nil where it does not.
   func place(of byte: UInt8) -> Int? {

@@ -28,11 +28,11 @@ extension TagFilter {
     case .exists(let key): return tags.value(of: key) != nil
     case .hasPrefix(let key, let value): return unsafe tags.compare(key, value) { unsafe $0.begins(with: $1) }
     case .hasSuffix(let key, let value): return unsafe tags.compare(key, value) { unsafe $0.ends(with: $1) }
-    case .contains(let key, let value): return unsafe tags.compare(key, value) { unsafe $0.holds($1) }
+    case .contains(let key, let value): return unsafe tags.compare(key, value) { unsafe $0.contains($1) }
     case .number(let key, let comparison, let value):
       return unsafe tags.compare(key, value) { tag, value in
         guard let tag = unsafe DecimalText(tag), let value = unsafe DecimalText(value) else { return false }
-        return comparison.holds(tag.compared(to: value))
+        return comparison.isTrue(of: tag.compared(to: value))
       }
     }
   }
@@ -40,7 +40,7 @@ extension TagFilter {
 
 extension TagFilter.NumberComparison {
   /// - Parameter order: below zero where the tag is the smaller number, zero where both are the same (``DecimalText``).
-  fileprivate func holds(_ order: Int) -> Bool {
+  fileprivate func isTrue(of order: Int) -> Bool {
     switch self {
     case .greater: order > 0
     case .greaterOrEqual: order >= 0
@@ -105,7 +105,7 @@ extension UnsafeRawBufferPointer {
     return unsafe UnsafeRawBufferPointer(rebasing: self[(count - other.count)...]).hasSameBytes(as: other)
   }
 
-  fileprivate func holds(_ other: UnsafeRawBufferPointer) -> Bool {
+  fileprivate func contains(_ other: UnsafeRawBufferPointer) -> Bool {
     guard let first = unsafe other.first else { return true }
     var start = 0
     while count - start >= other.count {

@@ -24,7 +24,7 @@ struct PressureTests {
     defer { scene.thread.stop() }
     let (release, held) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let isAsked = scene.inbox.ask(
-      .perform(
+      .runInTest(
         { _ in
           held.signal()
           release.wait()

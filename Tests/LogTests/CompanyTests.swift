@@ -29,7 +29,7 @@ private final class CompanyScene: Sendable {
 
   func take() -> Int {
     var work: [WriterWork] = []
-    _ = inbox.take(into: &work, retry: nil)
+    _ = inbox.waitForWork(into: &work, retry: nil)
     return work.count
   }
 }

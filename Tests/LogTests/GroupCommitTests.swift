@@ -14,7 +14,7 @@ final class HeldWriter {
   init(_ subject: SQLiteSubject) {
     let (release, held) = (release, DispatchSemaphore(value: 0))
     let isAsked = subject.store.ask(
-      .perform(
+      .runInTest(
         { _ in
           held.signal()
           release.wait()

@@ -267,7 +267,7 @@ private final class JournalScene {
     }
     for sql in [Refusal.readOnly.begin, Refusal.readOnly.end] {
       let reply = Reply<Void>()
-      #expect(scene.store.ask(.perform({ try $0.execute(sql) }, reply)))
+      #expect(scene.store.ask(.runInTest({ try $0.execute(sql) }, reply)))
       scene.commit()
       try reply.wait()
       #expect(try scene.texts("a") == ["1", "2", "3"])

@@ -291,7 +291,7 @@ import Wire
     let subject = try SQLiteSubject(folder.path)
     let reply = Reply<Void>()
     let isAsked = subject.store.ask(
-      .perform(
+      .runInTest(
         { db in
           let mode = try db.text("PRAGMA journal_mode")
           let level = try db.integer("PRAGMA synchronous")

@@ -75,7 +75,7 @@ final class SQLiteSubject {
   /// Runs SQL on the writer's connection: how these tests cause faults.
   func perform(_ sql: String) throws {
     let reply = Reply<Void>()
-    #expect(store.ask(.perform({ db in try db.execute(sql) }, reply)))
+    #expect(store.ask(.runInTest({ db in try db.execute(sql) }, reply)))
     try reply.wait()
   }
 }

@@ -55,7 +55,7 @@ import Wire
     let deleted = Mutex(0)
     let reply = Reply<Void>()
     let isAsked = subject.store.ask(
-      .perform(
+      .runInTest(
         { db in
           let before = db.totalChanges
           try db.inTransaction {
@@ -149,7 +149,7 @@ extension SQLiteSubject {
     let count = Mutex(0)
     let reply = Reply<Void>()
     let isAsked = store.ask(
-      .perform(
+      .runInTest(
         { db in
           let found = Int(try db.integer("SELECT count(*) FROM \(table)") ?? 0)
           count.withLock { $0 = found }

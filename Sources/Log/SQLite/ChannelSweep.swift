@@ -135,7 +135,7 @@ extension LogWriter {
         found = try sweep.look(db)
         return false
       }
-      found.stale.removeAll { journal.holds($0.id) }
+      found.stale.removeAll { journal.hasEntries(of: $0.id) }
     }
     inbox.post([.looked(found)], freeing: 0)
   }

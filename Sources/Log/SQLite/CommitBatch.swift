@@ -24,13 +24,13 @@ struct CommitBatch {
       let follows = entries[index..<end].followWhatIsWorked
       for queued in entries[index..<end] {
         isContiguous.append(follows)
-        if follows { take(queued) }
+        if follows { stage(queued) }
       }
       index = end
     }
   }
 
-  private mutating func take(_ queued: QueuedEntry) {
+  private mutating func stage(_ queued: QueuedEntry) {
     let channel = queued.channel
     let entry = queued.entry
     if !channel.isTouched {

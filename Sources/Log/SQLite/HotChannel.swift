@@ -128,7 +128,7 @@ final class HotChannel {
   // MARK: Reading
 
   /// Whether the tail has all of the span that is kept.
-  func holds(_ span: ClosedRange<UInt64>) -> Bool {
+  func covers(_ span: ClosedRange<UInt64>) -> Bool {
     guard let first = tail.firstOffset, let last = tail.lastOffset else { return false }
     return first <= span.lowerBound && last >= span.upperBound
   }
@@ -170,13 +170,13 @@ final class HotChannel {
   /// - Returns: false where some of the rest got to the disk meanwhile and is not in the tail any more.
   func add(_ stored: [Publication], and rest: ClosedRange<UInt64>?, to found: inout FoundPublications) -> Bool {
     if found.range.reverse {
-      if let rest, !holds(rest) { return false }
+      if let rest, !covers(rest) { return false }
       if let rest { tail.read(rest, into: &found) }
       addKept(stored, to: &found)
     } else {
       addKept(stored, to: &found)
       guard let rest, !found.isFull else { return true }
-      if !holds(rest) { return false }
+      if !covers(rest) { return false }
       tail.read(rest, into: &found)
     }
     return true

@@ -51,12 +51,12 @@ struct HotChannels {
   mutating func use(_ channel: HotChannel, _ body: () -> Void) {
     channel.lastUse = clock
     recency.touch(channel.place.slot)
-    account(channel, body)
+    counting(channel, body)
     evict()
   }
 
   /// Runs `body`, which changes a channel, and counts the bytes that its tail gains or loses.
-  mutating func account(_ channel: HotChannel, _ body: () -> Void) {
+  mutating func counting(_ channel: HotChannel, _ body: () -> Void) {
     let before = channel.tail.bytes
     body()
     bytes += channel.tail.bytes - before
@@ -70,7 +70,7 @@ struct HotChannels {
       slot = recency.after(candidate)
       steps -= 1
       guard let channel = slots[candidate] else { continue }
-      account(channel) { channel.clearTail() }
+      counting(channel) { channel.clearTail() }
       // Publications that are left wait for the disk, so the channel goes out of the way of the next eviction. One with
       // an empty tail leaves the list until it is used.
       if channel.tail.isEmpty { recency.remove(candidate) } else { recency.touch(candidate) }
@@ -88,7 +88,7 @@ struct HotChannels {
       if cursor >= slots.count { cursor = 0 }
       defer { cursor += 1 }
       guard let channel = slots[cursor] else { continue }
-      account(channel) {
+      counting(channel) {
         if let dropped = channel.tail.drop(before: now.minus(ttl: channel.ttl)) {
           channel.floor = max(channel.floor, dropped)
         }

@@ -95,7 +95,7 @@ final class LogWriter: @unchecked Sendable {
       let stranding: DispatchTime? = stranded.isEmpty ? nil : .now() + .seconds(1)
       let folding = account.cycle == nil ? nil : account.next
       let retry = [stranding, upkeep.next, folding].compactMap { $0 }.min()
-      let isClosed = inbox.take(into: &work, retry: retry)
+      let isClosed = inbox.waitForWork(into: &work, retry: retry)
       round(work)
       watchRoom()
       work.removeAll(keepingCapacity: true)
@@ -140,7 +140,7 @@ final class LogWriter: @unchecked Sendable {
       case .intercept(let body):
         commitRun()
         beforeCommit = body
-      case .perform(let body, let reply):
+      case .runInTest(let body, let reply):
         commitRun()
         reply.send(
           attempt { db in
@@ -231,7 +231,7 @@ final class LogWriter: @unchecked Sendable {
       if queued.channel.durability == .durable {
         completions.append(LogCompletion(ticket: queued.entry.ticket, error: error))
       } else if let cause = failure ?? error {
-        if keep(queued, after: cause) { continue }
+        if strand(queued, after: cause) { continue }
       }
       freed += queued.cost
       if let claim = queued.entry.claim { quotaNews.decided.append(claim) }
@@ -260,7 +260,7 @@ final class LogWriter: @unchecked Sendable {
   /// nothing can be written any more.
   ///
   /// - Returns: whether the entry is tried again.
-  private func keep(_ queued: QueuedEntry, after error: LogError) -> Bool {
+  private func strand(_ queued: QueuedEntry, after error: LogError) -> Bool {
     switch error {
     case .full, .readOnly:
       stranded.append(queued)

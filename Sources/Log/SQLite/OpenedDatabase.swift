@@ -38,7 +38,7 @@ struct OpenedDatabase {
       if !isNew, !counted.isEmpty {
         logger.notice("counted what users keep in namespaces with a new quota", metadata: ["namespaces": "\(counted)"])
       }
-      if !isNew { Self.renew(&meta, folder, logger, &randomness) }
+      if !isNew { Self.drawSuffixes(&meta, folder, logger, &randomness) }
       meta.isClean = false
       if meta.seed.isEmpty { meta.seed = Epoch.random(using: &randomness) + Epoch.random(using: &randomness) }
       let dirty = meta
@@ -57,7 +57,7 @@ struct OpenedDatabase {
   }
 
   /// Draws the era and the run anew where their channels may have lost something (``StoreMeta``).
-  private static func renew(
+  private static func drawSuffixes(
     _ meta: inout StoreMeta, _ folder: DataFolder, _ logger: Logger, _ randomness: inout any RandomNumberGenerator
   ) {
     let isWhole = folder.markFound.map { $0 <= meta.sequence } ?? false

@@ -11,7 +11,7 @@ struct QuotaChanges {
     changes[account] = (changes[account] ?? KeptAmount()) + amount
   }
 
-  private mutating func take(_ amount: KeptAmount, of info: ClientInfo?, in scope: QuotaScope) {
+  private mutating func subtract(_ amount: KeptAmount, of info: ClientInfo?, in scope: QuotaScope) {
     add(KeptAmount() - amount, of: info, in: scope)
   }
 
@@ -43,7 +43,7 @@ struct QuotaChanges {
       let row = SizedRow(rows)
       let change = rows.isNull(3) ? nil : RowCodec.decodeChange(rows.blob(3))
       let amount = KeptAmount(ofHistory: row.data, info: row.infoBytes, tags: row.tags, change: change)
-      take(amount, of: row.info, in: scope)
+      subtract(amount, of: row.info, in: scope)
       count += 1
     }
     return count
@@ -57,7 +57,7 @@ struct QuotaChanges {
     while try rows.next() {
       let row = SizedRow(rows)
       let amount = KeptAmount(ofEntry: row.data, info: row.infoBytes, tags: row.tags, key: key)
-      take(amount, of: row.info, in: scope)
+      subtract(amount, of: row.info, in: scope)
     }
   }
 

@@ -34,7 +34,7 @@ extension SQLiteStore {
   }
 
   /// Takes what a reader found. An answer that does not hold any more is asked for again.
-  func take(_ found: ReadJob.Found, for request: ReadRequest) {
+  func receive(_ found: ReadJob.Found, for request: ReadRequest) {
     if case .failed(let error) = found { readFailed(error) }
     switch request.purpose {
     case .refresh(let place): if case .channel(let disk) = found { refresh(place, from: disk) }
@@ -83,7 +83,7 @@ extension SQLiteStore {
     switch result {
     case .success(let offset):
       if case .removeHistory(let name, _) = question, let channel = hot[name] {
-        hot.account(channel) {
+        hot.counting(channel) {
           channel.floor = max(channel.floor, offset)
           channel.trimTail()
         }
@@ -100,7 +100,7 @@ extension SQLiteStore {
       return .page([])
     }
     channel.lastUse = hot.clock
-    if channel.holds(span) {
+    if channel.covers(span) {
       var found = FoundPublications(range)
       hot.use(channel) { channel.tail.read(span, into: &found) }
       return .page(found.publications)

@@ -145,7 +145,7 @@ public final class SQLiteStore: LogStore {
     if !channel.isDurable, entry.publication.offset != channel.top + 1 { return .refused(.notContiguous) }
     if let error = inbox.add(queued) { return .refused(error) }
     if let claim = entry.claim { shares.claim(claim) }
-    take(entry, in: channel)
+    note(entry, in: channel)
     return channel.isDurable ? .pending : .kept
   }
 
@@ -163,7 +163,7 @@ public final class SQLiteStore: LogStore {
     precondition(queued.allSatisfy { $0.channel.durability == .durable }, "a transaction is of durable channels alone")
     if let error = inbox.add(transaction: queued) { return .refused(error) }
     for (entry, queued) in zip(transaction, queued) {
-      if let channel = hot[queued.channel.place] { take(entry, in: channel) }
+      if let channel = hot[queued.channel.place] { note(entry, in: channel) }
     }
     return .pending
   }
@@ -178,7 +178,7 @@ public final class SQLiteStore: LogStore {
     return QueuedEntry(entry: entry, channel: channel.writer, cost: entry.cost, transaction: transaction)
   }
 
-  private func take(_ entry: LogEntry, in channel: HotChannel) {
+  private func note(_ entry: LogEntry, in channel: HotChannel) {
     hot.use(channel) { channel.add(entry) }
   }
 
@@ -231,15 +231,15 @@ public final class SQLiteStore: LogStore {
       case .looked(let found): propose(found)
       case .deleted: upkeep.deleted()
       case .quotas(let news): shares.apply(news)
-      case .read(let request, let found): take(found, for: request)
+      case .read(let request, let found): receive(found, for: request)
       case .removed(let question, let result): removed(result, question)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
-        hot.account(channel) { channel.advance(top: top, floor: floor, count: count) }
+        hot.counting(channel) { channel.advance(top: top, floor: floor, count: count) }
         cameBack(channel)
       case .failed(let place, let offset, let ticket, let isStale):
         guard let channel = hot[place] else { continue }
-        hot.account(channel) { channel.fail(offset: offset, ticket: ticket, isStale: isStale) }
+        hot.counting(channel) { channel.fail(offset: offset, ticket: ticket, isStale: isStale) }
         cameBack(channel)
       }
     }

@@ -26,22 +26,19 @@ struct StoreMeta {
   }
 
   func write(_ db: Database) throws {
-    try put(Int64(bitPattern: sequence), as: "sequence", db)
-    try put(isClean ? 1 : 0, as: "clean", db)
+    try Self.put("sequence", db) { $0.bind(sequence, at: $1) }
+    try Self.put("clean", db) { $0.bind(isClean ? Int64(1) : 0, at: $1) }
     for (key, value) in [("era", era), ("run", run), ("seed", seed)] { try Self.put(value, as: key, db) }
   }
 
   /// Writes text into the row of a key, which a migration made.
   static func put(_ value: String, as key: String, _ db: Database) throws {
-    let update = try db.statement("UPDATE meta SET value = ?1 WHERE key = ?2")
-    update.bind(value, at: 1)
-    update.bind(key, at: 2)
-    try update.run()
+    try put(key, db) { $0.bind(value, at: $1) }
   }
 
-  private func put(_ value: Int64, as key: String, _ db: Database) throws {
+  private static func put(_ key: String, _ db: Database, _ bind: (Statement, CInt) -> Void) throws {
     let update = try db.statement("UPDATE meta SET value = ?1 WHERE key = ?2")
-    update.bind(value, at: 1)
+    bind(update, 1)
     update.bind(key, at: 2)
     try update.run()
   }

@@ -33,7 +33,7 @@ public final class UnfoldedJournal: Sendable {
   /// Bytes of memory that the entries take.
   var bytes: Int { state.withLock { $0.bytes } }
 
-  func holds(_ channel: Int64) -> Bool { state.withLock { $0.channels[channel] != nil } }
+  func hasEntries(of channel: Int64) -> Bool { state.withLock { $0.channels[channel] != nil } }
 
   // MARK: The writer thread
 

@@ -16,7 +16,7 @@ enum WriterWork: Sendable {
   /// Overwrites what was erased: folds the journal, and empties SQLite's WAL.
   case scrub
   /// Runs on the writer's connection. For tests: they cause faults this way.
-  case perform(@Sendable (Database) throws -> Void, Reply<Void>)
+  case runInTest(@Sendable (Database) throws -> Void, Reply<Void>)
   /// Runs before each commit of entries from now on, and may fail it. For tests.
   case intercept((@Sendable (Database) throws -> Void)?)
 }
@@ -86,7 +86,7 @@ final class WriterInbox: Sendable {
     var arrivals = 0
     /// The writer is to be woken when so many hand-overs have arrived; 0: it waits for none.
     var awaited = 0
-    /// How many hand-overs the writer took together last: it waits for as many again (``take(into:retry:)``).
+    /// How many hand-overs the writer took together last: it waits for as many again (``waitForWork(into:retry:)``).
     var company = 0
     /// Work other than entries waits, so that the writer waits for no company.
     var isAsked = false
@@ -123,7 +123,7 @@ final class WriterInbox: Sendable {
     }
 
     /// - Returns: true where the writer sleeps and has to be woken.
-    mutating func take(_ queued: QueuedEntry) -> Bool {
+    mutating func enqueue(_ queued: QueuedEntry) -> Bool {
       bytes += queued.cost
       work.append(.append(queued))
       var isNews = false
@@ -172,7 +172,7 @@ final class WriterInbox: Sendable {
       let refusal = state.refusal(of: queued.cost, limit: backlogLimit, usesReserve: queued.entry.mayUseReserve)
       if let refusal { return (refusal, false) }
       let isWhole = state.arrive()
-      return (nil, state.take(queued) || isWhole)
+      return (nil, state.enqueue(queued) || isWhole)
     }
     if mustWake { wake.signal() }
     return error
@@ -188,7 +188,7 @@ final class WriterInbox: Sendable {
       let refusal = state.refusal(of: cost, limit: backlogLimit, usesReserve: usesReserve)
       if let refusal { return (refusal, false) }
       var mustWake = state.arrive()
-      for queued in transaction where state.take(queued) { mustWake = true }
+      for queued in transaction where state.enqueue(queued) { mustWake = true }
       return (nil, mustWake)
     }
     if mustWake { wake.signal() }
@@ -244,7 +244,7 @@ final class WriterInbox: Sendable {
   ///   - work: an empty array, whose buffer is used for the work that comes next.
   ///   - retry: when to return even if no work came.
   /// - Returns: true where the log was closed; nothing comes after that.
-  func take(into work: inout [WriterWork], retry: DispatchTime?) -> Bool {
+  func waitForWork(into work: inout [WriterWork], retry: DispatchTime?) -> Bool {
     let called = DispatchTime.now()
     while true {
       let empty = work

@@ -22,7 +22,7 @@ extension CliqueCommand {
       guard let id = try fields.conversation() else { throw Self.noConversation }
       self = .leaveGroup(id)
     case .search: self = .search(try Search(fields))
-    case .enter: self = .enter(place: try fields.place(), hasToken: fields.holds("token"))
+    case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())
     case .invisible:
       guard let on = try fields.boolean("on") else {

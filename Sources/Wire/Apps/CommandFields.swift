@@ -117,7 +117,7 @@ public struct CommandFields {
     }
   }
 
-  func holds(_ name: StaticString) -> Bool { value(name) != nil }
+  func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   public func text(_ name: StaticString) throws(ClientError) -> Text? {
     guard let value = value(name) else { return nil }

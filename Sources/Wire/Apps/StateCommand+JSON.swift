@@ -46,7 +46,7 @@ private struct StateFields {
   }
 
   func text(_ name: StaticString) throws(ClientError) -> String {
-    guard fields.holds(name) else {
+    guard fields.has(name) else {
       throw .badRequest.saying("\"\(name)\" is missing; docs/STATE.md says what this method takes")
     }
     do throws(ClientError) { return try fields.string(name) ?? "" } catch { throw Self.wrong }

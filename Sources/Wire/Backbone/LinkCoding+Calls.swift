@@ -6,28 +6,28 @@ private enum AppKind: UInt8 {
 }
 
 extension BrokerRequest.CallRequest {
-  func write(to writer: inout some ByteSink) {
+  func write(to sink: inout some ByteSink) {
     switch command {
     case .other(let other):
-      writer.write(byte: AppKind.other.rawValue)
-      writer.write(other.method)
-      writer.write(other.data)
+      sink.write(byte: AppKind.other.rawValue)
+      sink.write(other.method)
+      sink.write(other.data)
     case .clique(let command):
-      writer.write(byte: AppKind.clique.rawValue)
-      writer.write(byte: command.method.rawValue)
-      command.write(to: &writer)
+      sink.write(byte: AppKind.clique.rawValue)
+      sink.write(byte: command.method.rawValue)
+      command.write(to: &sink)
     case .state(let command):
-      writer.write(byte: AppKind.state.rawValue)
-      writer.write(byte: command.method.rawValue)
-      command.write(to: &writer)
+      sink.write(byte: AppKind.state.rawValue)
+      sink.write(byte: command.method.rawValue)
+      command.write(to: &sink)
     }
-    writer.write(caller)
+    sink.write(caller)
     // Whose command it is: 0 the client's, 1 the gateway's, 2 the client's in a place that a token attests, which
     // follows.
-    guard let place = attestedPlace else { return writer.write(flag: isGateways) }
+    guard let place = attestedPlace else { return sink.write(flag: isGateways) }
     precondition(!isGateways, "a token attests the place of a client, and nothing that the gateway says itself")
-    writer.write(byte: 2)
-    writer.write(place)
+    sink.write(byte: 2)
+    sink.write(place)
   }
 
   init(from reader: inout ByteReader) throws(MalformedMessage) {
@@ -57,33 +57,33 @@ extension BrokerRequest.CallRequest {
 // MARK: Clique
 
 extension CliqueCommand {
-  fileprivate func write(to writer: inout some ByteSink) {
+  fileprivate func write(to sink: inout some ByteSink) {
     switch self {
     case .send(let send):
-      writer.write(send.target)
-      writer.write(send.message)
+      sink.write(send.target)
+      sink.write(send.message)
     case .accept(let target), .decline(let target), .disconnect(let target), .block(let target), .unblock(let target):
-      writer.write(target)
+      sink.write(target)
     case .read(let mark), .delivered(let mark):
-      writer.write(mark.conversation)
-      writer.write(mark.offset)
-    case .typing(let text), .leaveGroup(let text), .leave(let text): writer.write(text)
+      sink.write(mark.conversation)
+      sink.write(mark.offset)
+    case .typing(let text), .leaveGroup(let text), .leave(let text): sink.write(text)
     case .createGroup(let group):
-      writer.write(group.members)
-      writer.write(group.name)
-      writer.write(group.key)
+      sink.write(group.members)
+      sink.write(group.name)
+      sink.write(group.key)
     case .search(let search):
-      writer.write(search.text)
-      writer.write(optionalText: search.person)
-      writer.write(optionalText: search.conversation)
-      writer.write(UInt64(search.limit))
+      sink.write(search.text)
+      sink.write(optionalText: search.person)
+      sink.write(optionalText: search.conversation)
+      sink.write(UInt64(search.limit))
     case .enter(let place, let hasToken):
-      writer.write(place)
-      writer.write(flag: hasToken)
-    case .invisible(let on): writer.write(flag: on)
+      sink.write(place)
+      sink.write(flag: hasToken)
+    case .invisible(let on): sink.write(flag: on)
     case .crossings(let crossings):
-      writer.write(flag: crossings.isByTime)
-      writer.write(UInt64(crossings.limit))
+      sink.write(flag: crossings.isByTime)
+      sink.write(UInt64(crossings.limit))
     }
   }
 
@@ -174,32 +174,32 @@ extension ByteReader {
 // MARK: State
 
 extension StateCommand {
-  fileprivate func write(to writer: inout some ByteSink) {
+  fileprivate func write(to sink: inout some ByteSink) {
     switch self {
-    case .begin(let user), .seen(let user), .block(let user), .unblock(let user): writer.write(user)
+    case .begin(let user), .seen(let user), .block(let user), .unblock(let user): sink.write(user)
     case .send(let send):
-      writer.write(send.to)
-      writer.write(send.front)
-      writer.write(send.rear)
-      writer.write(flag: send.caption != nil)
+      sink.write(send.to)
+      sink.write(send.front)
+      sink.write(send.rear)
+      sink.write(flag: send.caption != nil)
       if let caption = send.caption {
-        writer.write(caption.text)
-        writer.write(UInt64(caption.characters))
+        sink.write(caption.text)
+        sink.write(UInt64(caption.characters))
       }
-      writer.write(optionalTime: send.replyLimit)
-      writer.write(optionalText: send.key)
-    case .settings(let limit): writer.write(optionalTime: limit)
+      sink.write(optionalTime: send.replyLimit)
+      sink.write(optionalText: send.key)
+    case .settings(let limit): sink.write(optionalTime: limit)
     case .addPicture(let picture):
-      writer.write(picture.id)
-      writer.write(optionalText: picture.type)
-      writer.write(UInt64(bitPattern: picture.bytes))
-      writer.write(picture.key)
-      writer.write(optional: picture.upload)
+      sink.write(picture.id)
+      sink.write(optionalText: picture.type)
+      sink.write(UInt64(bitPattern: picture.bytes))
+      sink.write(picture.key)
+      sink.write(optional: picture.upload)
     case .uploadKey(let id, let upload):
-      writer.write(id)
-      writer.write(upload)
-    case .pictureKey(let id): writer.write(id)
-    case .gonePictures(let ids): writer.write(ids)
+      sink.write(id)
+      sink.write(upload)
+    case .pictureKey(let id): sink.write(id)
+    case .gonePictures(let ids): sink.write(ids)
     }
   }
 

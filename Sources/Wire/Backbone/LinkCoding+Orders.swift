@@ -12,26 +12,26 @@ private enum TokensKind: UInt8 {
 
 extension LinkOrder {
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(id)
+    var sink: [UInt8] = []
+    sink.write(id)
     switch order {
     case .disconnect(let target, let code):
-      writer.write(byte: OrderKind.disconnect.rawValue)
-      writer.write(target)
-      writer.write(code)
+      sink.write(byte: OrderKind.disconnect.rawValue)
+      sink.write(target)
+      sink.write(code)
     case .unsubscribe(let target, let channel, let code):
-      writer.write(byte: OrderKind.unsubscribe.rawValue)
-      writer.write(target)
-      writer.write(channel)
-      writer.write(code)
+      sink.write(byte: OrderKind.unsubscribe.rawValue)
+      sink.write(target)
+      sink.write(channel)
+      sink.write(code)
     case .revoke(let revocations, let replacesAll, let isComplete):
-      writer.write(byte: OrderKind.revoke.rawValue)
-      writer.write(UInt64(revocations.count))
-      for revocation in revocations { writer.write(revocation) }
-      writer.write(flag: replacesAll)
-      writer.write(flag: isComplete)
+      sink.write(byte: OrderKind.revoke.rawValue)
+      sink.write(UInt64(revocations.count))
+      for revocation in revocations { sink.write(revocation) }
+      sink.write(flag: replacesAll)
+      sink.write(flag: isComplete)
     }
-    return writer
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -55,9 +55,9 @@ extension LinkOrder {
 
 extension LinkObeyed {
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(id)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(id)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -70,9 +70,9 @@ extension LinkObeyed {
 extension Revocation {
   /// A revocation as the log keeps it.
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(self)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(self)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {

@@ -22,120 +22,120 @@ extension LinkRequest: ByteEncodable {
     write(request, to: &sink)
   }
 
-  private func write(_ request: BrokerRequest, to writer: inout some ByteSink) {
+  private func write(_ request: BrokerRequest, to sink: inout some ByteSink) {
     switch request {
     case .publish(let publish):
-      writer.write(byte: RequestKind.publish.rawValue)
-      writer.write(publish.channel)
-      writer.write(publish.data)
-      writer.write(optional: publish.info)
-      writer.write(publish.tags)
-      writer.write(flag: publish.idempotencyKey != nil)
-      if let key = publish.idempotencyKey { writer.write(key) }
-      writer.write(flag: publish.write != nil)
-      if let write = publish.write { writer.write(write) }
+      sink.write(byte: RequestKind.publish.rawValue)
+      sink.write(publish.channel)
+      sink.write(publish.data)
+      sink.write(optional: publish.info)
+      sink.write(publish.tags)
+      sink.write(flag: publish.idempotencyKey != nil)
+      if let key = publish.idempotencyKey { sink.write(key) }
+      sink.write(flag: publish.write != nil)
+      if let write = publish.write { sink.write(write) }
     case .subscribe(let subscribe):
-      writer.write(byte: RequestKind.subscribe.rawValue)
-      writer.write(subscribe.channel)
-      writer.write(optional: subscribe.since)
-      writer.write(UInt64(subscribe.recoveryLimit))
-      writer.write(optional: subscribe.member)
-      writer.write(flag: subscribe.isPresent)
-      writer.write(flag: subscribe.map != nil)
-      if let map = subscribe.map { writer.write(map) }
-      writer.write(subscribe.answer)
+      sink.write(byte: RequestKind.subscribe.rawValue)
+      sink.write(subscribe.channel)
+      sink.write(optional: subscribe.since)
+      sink.write(UInt64(subscribe.recoveryLimit))
+      sink.write(optional: subscribe.member)
+      sink.write(flag: subscribe.isPresent)
+      sink.write(flag: subscribe.map != nil)
+      if let map = subscribe.map { sink.write(map) }
+      sink.write(subscribe.answer)
     case .unsubscribe(let unsubscribe):
-      writer.write(byte: RequestKind.unsubscribe.rawValue)
-      writer.write(unsubscribe.channel)
-      writer.write(optional: unsubscribe.member)
-      writer.write(flag: unsubscribe.keepsInterest)
+      sink.write(byte: RequestKind.unsubscribe.rawValue)
+      sink.write(unsubscribe.channel)
+      sink.write(optional: unsubscribe.member)
+      sink.write(flag: unsubscribe.keepsInterest)
     case .history(let history):
-      writer.write(byte: RequestKind.history.rawValue)
-      writer.write(history.channel)
-      writer.write(UInt64(history.limit))
-      writer.write(optional: history.since)
-      writer.write(flag: history.reverse)
-      writer.write(optionalText: history.viewer)
-      writer.write(history.answer)
+      sink.write(byte: RequestKind.history.rawValue)
+      sink.write(history.channel)
+      sink.write(UInt64(history.limit))
+      sink.write(optional: history.since)
+      sink.write(flag: history.reverse)
+      sink.write(optionalText: history.viewer)
+      sink.write(history.answer)
     case .historyRemove(let channel):
-      writer.write(byte: RequestKind.historyRemove.rawValue)
-      writer.write(channel)
+      sink.write(byte: RequestKind.historyRemove.rawValue)
+      sink.write(channel)
     case .presence(let channel, let viewer, let answer):
-      writer.write(byte: RequestKind.presence.rawValue)
-      writer.write(channel)
-      writer.write(optionalText: viewer)
-      writer.write(answer)
+      sink.write(byte: RequestKind.presence.rawValue)
+      sink.write(channel)
+      sink.write(optionalText: viewer)
+      sink.write(answer)
     case .presenceStats(let channel, let viewer):
-      writer.write(byte: RequestKind.presenceStats.rawValue)
-      writer.write(channel)
-      writer.write(optionalText: viewer)
+      sink.write(byte: RequestKind.presenceStats.rawValue)
+      sink.write(channel)
+      sink.write(optionalText: viewer)
     case .channels(let prefix):
-      writer.write(byte: RequestKind.channels.rawValue)
-      writer.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &writer)
-    case .disconnect, .endSubscriptions, .revoke: writeOrder(request, to: &writer)
+      sink.write(byte: RequestKind.channels.rawValue)
+      sink.write(prefix)
+    case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &sink)
+    case .disconnect, .endSubscriptions, .revoke: writeOrder(request, to: &sink)
     }
   }
 
-  private func writeRare(_ request: BrokerRequest, to writer: inout some ByteSink) {
+  private func writeRare(_ request: BrokerRequest, to sink: inout some ByteSink) {
     switch request {
     case .edit(let edit):
-      writer.write(byte: RequestKind.edit.rawValue)
-      writer.write(edit.channel)
-      writer.write(edit.offset)
-      writer.write(optional: edit.data)
-      writer.write(optional: edit.editor)
+      sink.write(byte: RequestKind.edit.rawValue)
+      sink.write(edit.channel)
+      sink.write(edit.offset)
+      sink.write(optional: edit.data)
+      sink.write(optional: edit.editor)
     case .readMap(let read):
-      writer.write(byte: RequestKind.readMap.rawValue)
-      writer.write(read.channel)
-      writer.write(optionalText: read.key)
-      writer.write(read.read)
-      writer.write(optionalText: read.viewer)
-      writer.write(read.answer)
+      sink.write(byte: RequestKind.readMap.rawValue)
+      sink.write(read.channel)
+      sink.write(optionalText: read.key)
+      sink.write(read.read)
+      sink.write(optionalText: read.viewer)
+      sink.write(read.answer)
     case .receipt(let receipt):
-      writer.write(byte: RequestKind.receipt.rawValue)
-      writer.write(receipt.channel)
-      writer.write(receipt.delivered)
-      writer.write(receipt.read)
-      writer.write(receipt.reader)
+      sink.write(byte: RequestKind.receipt.rawValue)
+      sink.write(receipt.channel)
+      sink.write(receipt.delivered)
+      sink.write(receipt.read)
+      sink.write(receipt.reader)
     case .unread(let user, let channels):
-      writer.write(byte: RequestKind.unread.rawValue)
-      writer.write(user)
-      writer.write(UInt64(channels.count))
-      for channel in channels { writer.write(channel) }
+      sink.write(byte: RequestKind.unread.rawValue)
+      sink.write(user)
+      sink.write(UInt64(channels.count))
+      for channel in channels { sink.write(channel) }
     case .call(let call):
-      writer.write(byte: RequestKind.call.rawValue)
-      call.write(to: &writer)
+      sink.write(byte: RequestKind.call.rawValue)
+      call.write(to: &sink)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .endSubscriptions, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
     }
   }
 
-  private func writeOrder(_ request: BrokerRequest, to writer: inout some ByteSink) {
+  private func writeOrder(_ request: BrokerRequest, to sink: inout some ByteSink) {
     switch request {
     case .disconnect(let target, let code):
-      writer.write(byte: RequestKind.disconnect.rawValue)
-      writer.write(target)
-      writer.write(code)
+      sink.write(byte: RequestKind.disconnect.rawValue)
+      sink.write(target)
+      sink.write(code)
     case .endSubscriptions(let target, let channel, let code):
-      writer.write(byte: RequestKind.endSubscriptions.rawValue)
-      writer.write(target)
-      writer.write(channel)
-      writer.write(code)
+      sink.write(byte: RequestKind.endSubscriptions.rawValue)
+      sink.write(target)
+      sink.write(channel)
+      sink.write(code)
     case .revoke(let revoke):
-      writer.write(byte: RequestKind.revoke.rawValue)
+      sink.write(byte: RequestKind.revoke.rawValue)
       switch revoke.tokens {
       case .id(let id):
-        writer.write(flag: true)
-        writer.write(id)
+        sink.write(flag: true)
+        sink.write(id)
       case .user(let user, let time, let channel):
-        writer.write(flag: false)
-        writer.write(user)
-        writer.write(optionalTime: time)
-        writer.write(optionalText: channel)
+        sink.write(flag: false)
+        sink.write(user)
+        sink.write(optionalTime: time)
+        sink.write(optionalText: channel)
       }
-      writer.write(optionalTime: revoke.expiresAt)
+      sink.write(optionalTime: revoke.expiresAt)
     default: preconditionFailure("other requests are written above")
     }
   }

@@ -13,59 +13,59 @@ extension LinkReply: ByteEncodable {
     write(response, to: &sink)
   }
 
-  private func write(_ response: BrokerResponse, to writer: inout some ByteSink) {
+  private func write(_ response: BrokerResponse, to sink: inout some ByteSink) {
     switch response {
     case .published(let position):
-      writer.write(byte: ResponseKind.published.rawValue)
-      writer.write(position)
+      sink.write(byte: ResponseKind.published.rawValue)
+      sink.write(position)
     case .subscribed(let subscribed):
-      writer.write(byte: ResponseKind.subscribed.rawValue)
-      writer.write(subscribed.position)
-      writer.write(flag: subscribed.recovered)
-      writer.write(subscribed.publications)
-      writer.write(subscribed.entries)
-      writer.write(flag: subscribed.audience != nil)
-      subscribed.audience?.write(to: &writer)
+      sink.write(byte: ResponseKind.subscribed.rawValue)
+      sink.write(subscribed.position)
+      sink.write(flag: subscribed.recovered)
+      sink.write(subscribed.publications)
+      sink.write(subscribed.entries)
+      sink.write(flag: subscribed.audience != nil)
+      subscribed.audience?.write(to: &sink)
     case .done:
-      writer.write(byte: ResponseKind.done.rawValue)
+      sink.write(byte: ResponseKind.done.rawValue)
     case .history(let page):
-      writer.write(byte: ResponseKind.history.rawValue)
-      writer.write(page.position)
-      writer.write(page.publications)
+      sink.write(byte: ResponseKind.history.rawValue)
+      sink.write(page.position)
+      sink.write(page.publications)
     case .presence(let members, let isPartial):
-      writer.write(byte: ResponseKind.presence.rawValue)
-      writer.write(flag: isPartial)
-      writer.write(UInt64(members.count))
-      for member in members { writer.write(member) }
+      sink.write(byte: ResponseKind.presence.rawValue)
+      sink.write(flag: isPartial)
+      sink.write(UInt64(members.count))
+      for member in members { sink.write(member) }
     case .presenceStats(let clients, let users):
-      writer.write(byte: ResponseKind.presenceStats.rawValue)
-      writer.write(UInt64(clients))
-      writer.write(UInt64(users))
+      sink.write(byte: ResponseKind.presenceStats.rawValue)
+      sink.write(UInt64(clients))
+      sink.write(UInt64(users))
     case .channels(let channels):
-      writer.write(byte: ResponseKind.channels.rawValue)
-      writer.write(UInt64(channels.count))
-      for channel in channels { writer.write(channel) }
+      sink.write(byte: ResponseKind.channels.rawValue)
+      sink.write(UInt64(channels.count))
+      for channel in channels { sink.write(channel) }
     case .mapPage(let page):
-      writer.write(byte: ResponseKind.mapPage.rawValue)
-      writer.write(byte: page.phase.rawValue)
-      writer.write(page.position)
-      writer.write(page.entries)
-      writer.write(page.changes)
-      writer.write(page.cursor)
+      sink.write(byte: ResponseKind.mapPage.rawValue)
+      sink.write(byte: page.phase.rawValue)
+      sink.write(page.position)
+      sink.write(page.entries)
+      sink.write(page.changes)
+      sink.write(page.cursor)
     case .unread(let counts):
-      writer.write(byte: ResponseKind.unread.rawValue)
-      writer.write(UInt64(counts.count))
-      for count in counts { writer.write(count) }
+      sink.write(byte: ResponseKind.unread.rawValue)
+      sink.write(UInt64(counts.count))
+      for count in counts { sink.write(count) }
     case .result(let data):
-      writer.write(byte: ResponseKind.result.rawValue)
-      writer.write(data)
+      sink.write(byte: ResponseKind.result.rawValue)
+      sink.write(data)
     case .tooLarge:
-      writer.write(byte: ResponseKind.tooLarge.rawValue)
+      sink.write(byte: ResponseKind.tooLarge.rawValue)
     case .failed(let error):
-      writer.write(byte: ResponseKind.failed.rawValue)
-      writer.write(UInt64(error.code))
-      writer.write(error.message)
-      writer.write(flag: error.temporary)
+      sink.write(byte: ResponseKind.failed.rawValue)
+      sink.write(UInt64(error.code))
+      sink.write(error.message)
+      sink.write(flag: error.temporary)
     }
   }
 

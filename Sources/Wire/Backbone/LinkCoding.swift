@@ -144,10 +144,10 @@ extension LinkPublication: ByteEncodable {
 
 extension LinkPresenceEvent {
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(channel)
-    writer.write(member)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(channel)
+    sink.write(member)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -159,13 +159,13 @@ extension LinkPresenceEvent {
 
 extension LinkAudience {
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(channel)
-    writer.write(user)
-    writer.write(byte: admission.rawValue)
-    writer.write(flag: audience != nil)
-    audience?.write(to: &writer)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(channel)
+    sink.write(user)
+    sink.write(byte: admission.rawValue)
+    sink.write(flag: audience != nil)
+    audience?.write(to: &sink)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {

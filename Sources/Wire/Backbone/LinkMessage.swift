@@ -42,12 +42,12 @@ public struct LinkHeader: Sendable, Equatable {
   }
 
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.reserveCapacity(Self.length)
-    writer.write(byte: kind.rawValue)
-    writer.write(fixed: session)
-    writer.write(fixed: sequence)
-    return writer
+    var sink: [UInt8] = []
+    sink.reserveCapacity(Self.length)
+    sink.write(byte: kind.rawValue)
+    sink.write(fixed: session)
+    sink.write(fixed: sequence)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -135,10 +135,10 @@ public struct LinkHello: Sendable, Equatable {
   public init(gateway: UInt64) { self.gateway = gateway }
 
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(byte: Self.protocolVersion)
-    writer.write(fixed: gateway)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(byte: Self.protocolVersion)
+    sink.write(fixed: gateway)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -163,10 +163,10 @@ public struct LinkWelcome: Sendable, Equatable {
   }
 
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(fixed: broker)
-    writer.write(windowBytes)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(fixed: broker)
+    sink.write(windowBytes)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -184,9 +184,9 @@ public struct GatewayHeartbeat: Sendable, Equatable {
   public init(consumedBytes: UInt64) { self.consumedBytes = consumedBytes }
 
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(consumedBytes)
-    return writer
+    var sink: [UInt8] = []
+    sink.write(consumedBytes)
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -271,10 +271,10 @@ public struct LinkDiscard: Sendable, Equatable {
   public init(pictures: [String]) { self.pictures = pictures }
 
   public var bytes: [UInt8] {
-    var writer: [UInt8] = []
-    writer.write(UInt64(pictures.count))
-    for picture in pictures { writer.write(picture) }
-    return writer
+    var sink: [UInt8] = []
+    sink.write(UInt64(pictures.count))
+    for picture in pictures { sink.write(picture) }
+    return sink
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -304,11 +304,11 @@ public enum LinkIdentity {
 
   /// The routing identity of a gateway's DEALER.
   public static func bytes(of gateway: UInt64) -> [UInt8] {
-    var writer: [UInt8] = []
-    writer.reserveCapacity(9)
-    writer.write(byte: prefix)
-    writer.write(fixed: gateway)
-    return writer
+    var sink: [UInt8] = []
+    sink.reserveCapacity(9)
+    sink.write(byte: prefix)
+    sink.write(fixed: gateway)
+    return sink
   }
 
   /// The gateway that has a routing identity; nil for a peer that is no gateway.

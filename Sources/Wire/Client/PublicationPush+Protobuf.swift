@@ -38,37 +38,37 @@ struct ProtobufSizes {
 /// The same bytes as the generated messages would give: a test compares the two. Tags are written in the order of their
 /// keys.
 extension PublicationPush {
-  func writeProtobuf(_ sizes: ProtobufSizes, to memory: inout some ByteSink) {
-    memory.put(varint: UInt64(sizes.reply))
-    memory.put(tag: 4, length: sizes.push)
-    unsafe memory.put(field: 2, channel)
-    memory.put(tag: 4, length: sizes.publication)
-    unsafe memory.put(field: 4, data)
+  func writeProtobuf(_ sizes: ProtobufSizes, to sink: inout some ByteSink) {
+    sink.put(varint: UInt64(sizes.reply))
+    sink.put(tag: 4, length: sizes.push)
+    unsafe sink.put(field: 2, channel)
+    sink.put(tag: 4, length: sizes.publication)
+    unsafe sink.put(field: 4, data)
     if let info {
-      memory.put(tag: 5, length: sizes.info)
-      unsafe memory.put(field: 1, info.user)
-      unsafe memory.put(field: 2, info.client)
-      if let connection = unsafe info.connection { unsafe memory.put(field: 3, connection) }
-      if let channel = unsafe info.channel { unsafe memory.put(field: 4, channel) }
+      sink.put(tag: 5, length: sizes.info)
+      unsafe sink.put(field: 1, info.user)
+      unsafe sink.put(field: 2, info.client)
+      if let connection = unsafe info.connection { unsafe sink.put(field: 3, connection) }
+      if let channel = unsafe info.channel { unsafe sink.put(field: 4, channel) }
     }
     if offset > 0 {
-      memory.put(6 << 3)
-      memory.put(varint: offset)
+      sink.put(6 << 3)
+      sink.put(varint: offset)
     }
-    if !tags.isEmpty { write(tags, to: &memory) }
+    if !tags.isEmpty { write(tags, to: &sink) }
     if time != 0 {
-      memory.put(9 << 3)
-      memory.put(varint: UInt64(bitPattern: time))
+      sink.put(9 << 3)
+      sink.put(varint: UInt64(bitPattern: time))
     }
   }
 
-  private func write(_ tags: [String: String], to memory: inout some ByteSink) {
+  private func write(_ tags: [String: String], to sink: inout some ByteSink) {
     for (key, value) in tags.sorted(by: { $0.key < $1.key }) {
-      memory.put(tag: 7, length: ProtobufSizes.entry(key, value))
-      memory.put(tag: 1, length: key.utf8.count)
-      memory.put(key)
-      memory.put(tag: 2, length: value.utf8.count)
-      memory.put(value)
+      sink.put(tag: 7, length: ProtobufSizes.entry(key, value))
+      sink.put(tag: 1, length: key.utf8.count)
+      sink.put(key)
+      sink.put(tag: 2, length: value.utf8.count)
+      sink.put(value)
     }
   }
 }

@@ -21,7 +21,7 @@ public enum ServerFrame {
 
   /// Appends the header alone, for callers that write the payload behind it themselves.
   public static func appendHeader(payloadBytes: Int, format: WireFormat, to frame: inout [UInt8]) {
-    appendHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &frame)
+    writeHeader(payloadBytes: payloadBytes, format: format, to: &frame)
   }
 
   /// The length in bytes of a whole frame, header included, as its header tells.
@@ -41,17 +41,21 @@ public enum ServerFrame {
 
   static func headerBytes(payloadBytes: Int) -> Int { payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10 }
 
-  static func writeHeader(payloadBytes: Int, format: WireFormat, to memory: inout some ByteSink) {
-    memory.put(0x80 | (format == .json ? Opcode.text : Opcode.binary))
+  static func writeHeader(payloadBytes: Int, format: WireFormat, to sink: inout some ByteSink) {
+    writeHeader(opcode: format == .json ? Opcode.text : Opcode.binary, payloadBytes: payloadBytes, to: &sink)
+  }
+
+  private static func writeHeader(opcode: UInt8, payloadBytes: Int, to sink: inout some ByteSink) {
+    sink.put(0x80 | opcode)
     let count = UInt64(payloadBytes)
     switch payloadBytes {
-    case ..<126: memory.put(UInt8(truncatingIfNeeded: count))
+    case ..<126: sink.put(UInt8(truncatingIfNeeded: count))
     case ..<65_536:
-      memory.put(126)
-      unsafe withUnsafeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian) { unsafe memory.put($0) }
+      sink.put(126)
+      unsafe withUnsafeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian) { unsafe sink.put($0) }
     default:
-      memory.put(127)
-      unsafe withUnsafeBytes(of: count.bigEndian) { unsafe memory.put($0) }
+      sink.put(127)
+      unsafe withUnsafeBytes(of: count.bigEndian) { unsafe sink.put($0) }
     }
   }
 
@@ -71,25 +75,9 @@ public enum ServerFrame {
 
   private static func control(_ opcode: UInt8, _ payload: ArraySlice<UInt8>) -> [UInt8] {
     var frame: [UInt8] = []
-    appendHeader(opcode: opcode, payloadBytes: payload.count, to: &frame)
+    writeHeader(opcode: opcode, payloadBytes: payload.count, to: &frame)
     frame += payload
     return frame
-  }
-
-  private static func appendHeader(opcode: UInt8, payloadBytes: Int, to frame: inout [UInt8]) {
-    frame.append(0x80 | opcode)
-    switch payloadBytes {
-    case ..<126: frame.append(UInt8(truncatingIfNeeded: payloadBytes))
-    case ..<65_536:
-      frame.append(126)
-      frame.append(UInt8(truncatingIfNeeded: payloadBytes >> 8))
-      frame.append(UInt8(truncatingIfNeeded: payloadBytes))
-    default:
-      frame.append(127)
-      for shift in stride(from: 56, through: 0, by: -8) {
-        frame.append(UInt8(truncatingIfNeeded: payloadBytes >> shift))
-      }
-    }
   }
 }
 
