@@ -48,6 +48,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+    // Of it only the HTTP server: what carries its own settings and routes is not built.
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),  // Hummingbird's too.
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift.git", from: "0.2.0"),
   ],
   targets: [
@@ -120,6 +123,15 @@ let package = Package(
         logging, metrics,
       ],
       swiftSettings: hot),
+    // The port for backends and operators: the server API, metrics, health.
+    .target(
+      name: "Admin",
+      dependencies: [
+        "Auth", "Broker", "Wire", nioCore, nioPosix, logging,
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: library),
     .target(
       name: "Client",
       dependencies: [
@@ -130,8 +142,8 @@ let package = Package(
     .executableTarget(
       name: "fanfare",
       dependencies: [
-        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Client", "TLS",
-        "CLinuxIO",
+        "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
+        "TLS", "CLinuxIO",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -191,6 +203,8 @@ let package = Package(
         "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
       ],
       swiftSettings: tests),
+    .testTarget(
+      name: "AdminTests", dependencies: ["Admin", "Auth", "Broker", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "ClientTests",
       dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: tests),

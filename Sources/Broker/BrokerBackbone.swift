@@ -39,6 +39,10 @@ public final class BrokerBackbone: BackboneParticipant {
   private let backbone: BackboneRouter?
   private let pipe: MemoryPipe?
   private let services: ServiceEndpoint?
+  /// Nil where nobody in this process asks in a service's name.
+  private let desk: ServiceDesk?
+  /// What was asked at the desk while requests were not taken in. Bounded by what the desk lets wait.
+  private var held: [ServiceDesk.Inquiry] = []
   private let finder: (any MessageFinder)?
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   private let logger: Logger
@@ -64,24 +68,27 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - completions: mailbox into which the log's writer thread posts what became of entries.
   ///   - news: mailbox into which a store posts that it has something to tell.
   ///   - resumptions: mailbox into which whoever provides what an app's commands wait for posts that it is there.
+  ///   - desk: where other parts of this process ask in a service's name; closed with the loop.
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
-    resumptions: Mailbox<AppResumption>? = nil, finder: (any MessageFinder)? = nil,
+    resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
     self.core = core
     self.clock = clock
     turn = Turn(at: clock())
     self.finder = finder
+    self.desk = desk
     self.loop = loop
     self.logger = logger
     self.pipe = pipe
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
-      endpoints, namespaces: core.configuration.namespaces, context: context, logger: logger,
+      endpoints, admission: ServiceAdmission(namespaces: core.configuration.namespaces), context: context,
+      logger: logger,
       noteRefusal: { core.tally.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
@@ -90,6 +97,11 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
+    if let desk {
+      loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
+        broker.serve(inquiries)
+      }
+    }
     if let resumptions { loop.receive(from: resumptions, for: self) { broker, news in broker.resume(news) } }
     pauseOrResume()
   }
@@ -154,6 +166,26 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
+  /// Serves what was asked at the desk, as long as requests are taken in at all.
+  private func serve(_ inquiries: [ServiceDesk.Inquiry]) {
+    turn.time = clock()
+    for (place, inquiry) in inquiries.enumerated() {
+      if isPaused || core.shouldPauseIngress {
+        held += inquiries[place...]
+        break
+      }
+      core.serve(inquiry.request, for: inquiry.tag, in: &turn)
+    }
+    perform()
+  }
+
+  private func serveHeld() {
+    if held.isEmpty { return }
+    let inquiries = held
+    held = []
+    serve(inquiries)
+  }
+
   private func complete(_ completions: [LogCompletion]) {
     turn.time = clock()
     core.complete(completions, in: &turn)
@@ -206,6 +238,7 @@ public final class BrokerBackbone: BackboneParticipant {
       performOnThread(effect)
     case .search(let search, let requester): self.search(search, for: requester)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
+    case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
     }
   }
@@ -252,11 +285,13 @@ public final class BrokerBackbone: BackboneParticipant {
   /// piles up here.
   private func pauseOrResume() {
     let shouldPause = isPaused ? !core.mayResumeIngress : core.shouldPauseIngress
-    guard shouldPause != isPaused else { return }
-    isPaused = shouldPause
-    let events: Poller.Events = shouldPause ? [] : .input
-    if let registration { loop.setEvents(events, for: registration) }
-    if let registration = services?.registration { loop.setEvents(events, for: registration) }
+    if shouldPause != isPaused {
+      isPaused = shouldPause
+      let events: Poller.Events = shouldPause ? [] : .input
+      if let registration { loop.setEvents(events, for: registration) }
+      if let registration = services?.registration { loop.setEvents(events, for: registration) }
+    }
+    if !isPaused { serveHeld() }
   }
 
   public func tick(now: UInt64) -> UInt64? {
@@ -323,6 +358,7 @@ public final class BrokerBackbone: BackboneParticipant {
   /// Ends the broker. When this returns, all that the log took is on disk.
   public func close() {
     finder?.close()
+    desk?.close()
     core.close()
   }
 }

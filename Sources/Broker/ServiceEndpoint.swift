@@ -22,7 +22,7 @@ final class ServiceEndpoint {
   let commands: Socket
   let tap: Socket
   let commandsEndpoint: String
-  private let namespaces: NamespaceTable
+  private let admission: ServiceAdmission
   let tapEndpoint: String
   var registration: Poller.Registration?
   private var frames: [[UInt8]] = []
@@ -39,10 +39,10 @@ final class ServiceEndpoint {
 
   /// Nil where services are switched off.
   init?(
-    _ endpoints: BrokerEndpoints, namespaces: NamespaceTable, context: Context, logger: Logger,
+    _ endpoints: BrokerEndpoints, admission: ServiceAdmission, context: Context, logger: Logger,
     noteRefusal: @escaping (RefusalCause, String) -> Void
   ) throws(ZeroMQError) {
-    self.namespaces = namespaces
+    self.admission = admission
     self.logger = logger
     self.noteRefusal = noteRefusal
     commandsAccess = endpoints.commandsAccess
@@ -93,13 +93,12 @@ final class ServiceEndpoint {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
         let request = try ServiceRequest.read(rest)
         try check(grant, of: received.user, request)
-        try check(request)
-        let read = try ServiceRequest.readingCommand(of: request)
+        let admitted = try admission.admitted(request)
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
-        caller.binaryData = isBinary(request.channel)
+        caller.binaryData = admission.isBinary(request.channel)
         callers[tag] = caller
-        serve(read, tag)
+        serve(admitted, tag)
       } catch {
         send(.failed(error), to: caller)
       }
@@ -114,29 +113,6 @@ final class ServiceEndpoint {
         ? "this service's key may not do that; its line in broker.services.keys would need \(missing)"
         : "everybody on this machine reaches this endpoint, so it does not allow \(missing); use an ipc:// endpoint "
           + "or a key in broker.services.keys")
-  }
-
-  /// Checks that a payload is JSON where its channel holds JSON, as a gateway does for its clients: any other payload
-  /// would break the frames of clients that read JSON.
-  private func check(_ request: BrokerRequest) throws(ClientError) {
-    let data: [UInt8]
-    switch request {
-    case .publish(let publish) where !isBinary(publish.channel): data = publish.data
-    case .edit(let edit) where !isBinary(edit.channel): data = edit.data ?? BrokerCore.noData
-    default: return
-    }
-    try Self.checkJSON(data)
-  }
-
-  static func checkJSON(_ data: [UInt8]) throws(ClientError) {
-    do { try JSONSyntax.check(data) } catch {
-      throw .badRequest.saying(
-        "the payload is not JSON: \(error); for other bytes set publication_data_format to binary")
-    }
-  }
-
-  private func isBinary(_ channel: ChannelName?) -> Bool {
-    channel.flatMap(namespaces.options(for:))?.dataFormat == .binary
   }
 
   func answer(_ tag: ServiceTag, _ response: BrokerResponse) {

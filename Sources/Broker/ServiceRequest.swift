@@ -1,9 +1,13 @@
 import Wire
 
-/// Reads a service's request from its frames, which are those on the wire without the request id.
+/// Reads a service's request, whichever door it comes through: frames of ZeroMQ, which are those on the wire without the
+/// request id, or a command of the server API.
 enum ServiceRequest {
   static let wrongFrames = ClientError.badRequest.saying(
     "a request is the frames [id] [method] [parameters as JSON] and, for publish, [payload]")
+
+  private static let noPayload =
+    "needs the payload: over ZeroMQ the frame after the parameters, in the server API data or b64data"
 
   /// Most bytes of an idempotency key, the same as for clients: each key is held in memory for minutes.
   private static let longestKey = 255
@@ -32,8 +36,7 @@ enum ServiceRequest {
     var issuedBefore: Int64?
     var expireAt: Int64?
 
-    init(_ frame: [UInt8]) throws(ClientError) {
-      let fields = try JSONArguments(frame, called: "the parameters")
+    init(_ fields: JSONArguments) throws(ClientError) {
       channel = try fields.string("channel")
       idempotencyKey = try fields.string("idempotency_key")
       tags = try fields.stringMap("tags")
@@ -51,8 +54,12 @@ enum ServiceRequest {
       client = try fields.string("client")
       session = try fields.string("session")
       whitelist = try fields.strings("whitelist")
-      code = try fields.number("code")
-      reason = try fields.string("reason")
+      // The server API of Centrifugo has both in an object of their own.
+      let ending = try fields["disconnect"].map { (value) throws(ClientError) in
+        try JSONArguments(value, called: "disconnect")
+      }
+      code = try (ending ?? fields).number("code")
+      reason = try (ending ?? fields).string("reason")
       uid = try fields.string("uid")
       issuedBefore = try fields.number("issued_before")
       expireAt = try fields.number("expire_at")
@@ -69,34 +76,53 @@ enum ServiceRequest {
 
   static func read(_ frames: [[UInt8]]) throws(ClientError) -> BrokerRequest {
     guard let method = frames.first, frames.count <= 3 else { throw wrongFrames }
-    let parameters = try Parameters(frames.count > 1 ? frames[1] : [])
-    switch String(decoding: method, as: UTF8.self) {
-    case "publish": return .publish(try publish(parameters, frames))
+    return try read(
+      String(decoding: method, as: UTF8.self),
+      JSONArguments(frames.count > 1 ? frames[1] : [], called: "the parameters"),
+      payload: frames.count == 3 && !frames[2].isEmpty ? frames[2] : nil)
+  }
+
+  /// - Parameters:
+  ///   - channel: takes the place of the parameters' channel; nil: that one counts.
+  ///   - payload: what is published, or the data of a call; nil: none was given.
+  static func read(
+    _ method: String, _ fields: JSONArguments, channel: String? = nil, payload: [UInt8]?
+  ) throws(ClientError) -> BrokerRequest {
+    var parameters = try Parameters(fields)
+    if let channel { parameters.channel = channel }
+    switch method {
+    case "publish": return .publish(try publish(parameters, payload))
+    case "map_set", "map_remove":
+      guard parameters.key != nil else { throw .badRequest.saying("\(method) needs the key") }
+      parameters.removed = method == "map_remove"
+      return .publish(try publish(parameters, payload))
     case "history":
       return .history(
         .init(
-          channel: try channel(parameters), limit: limit(parameters.limit), since: parameters.since,
+          channel: try channelName(parameters), limit: limit(parameters.limit), since: parameters.since,
           reverse: parameters.reverse ?? false))
-    case "history_remove": return .historyRemove(try channel(parameters))
-    case "presence": return .presence(try channel(parameters))
-    case "presence_stats": return .presenceStats(try channel(parameters))
-    case "edit", "delete": return .edit(try edit(parameters, frames))
-    case "map":
+    case "history_remove": return .historyRemove(try channelName(parameters))
+    case "presence": return .presence(try channelName(parameters))
+    case "presence_stats": return .presenceStats(try channelName(parameters))
+    case "edit", "delete": return .edit(try edit(method, parameters, payload))
+    case "map", "map_get", "map_list":
+      if method == "map_get", parameters.key == nil { throw .badRequest.saying("map_get needs the key") }
+      if method == "map_list" { parameters.key = nil }
       let read = MapRead(phase: .state, cursor: parameters.cursor ?? "", limit: limit(parameters.limit))
-      return .readMap(.init(channel: try channel(parameters), key: parameters.key, read: read))
-    case "call": return .call(try call(parameters, frames))
+      return .readMap(.init(channel: try channelName(parameters), key: parameters.key, read: read))
+    case "call": return .call(try call(parameters, payload))
     case "channels": return .channels(prefix: parameters.prefix ?? "")
     case "disconnect", "unsubscribe", "revoke_token", "invalidate_user_tokens":
-      return try order(String(decoding: method, as: UTF8.self), parameters)
+      return try order(method, parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map, presence, presence_stats, channels, call, disconnect, unsubscribe, revoke_token and "
-          + "invalidate_user_tokens")
+          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, call, "
+          + "disconnect, unsubscribe, revoke_token and invalidate_user_tokens")
     }
   }
 
-  private static func channel(_ parameters: Parameters) throws(ClientError) -> ChannelName {
+  private static func channelName(_ parameters: Parameters) throws(ClientError) -> ChannelName {
     do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
   }
 
@@ -125,7 +151,7 @@ enum ServiceRequest {
         code.code = given
       }
       code.reason = try reason(parameters) ?? code.reason
-      return .endSubscriptions(try target(parameters), try channel(parameters), code)
+      return .endSubscriptions(try target(parameters), try channelName(parameters), code)
     default:
       var code = DisconnectCode.forceDisconnect
       if let given = parameters.code {
@@ -161,12 +187,10 @@ enum ServiceRequest {
   }
 
   private static func publish(
-    _ parameters: Parameters, _ frames: [[UInt8]]
+    _ parameters: Parameters, _ payload: [UInt8]?
   ) throws(ClientError) -> BrokerRequest.PublishRequest {
     let removes = parameters.key != nil && parameters.removed == true
-    guard removes || frames.count == 3 && !frames[2].isEmpty else {
-      throw .badRequest.saying("publish needs the payload as the frame after the parameters")
-    }
+    guard let data = removes ? BrokerCore.noData : payload else { throw .badRequest.saying("publish \(noPayload)") }
     if let tag = parameters.tags?.keys.first(where: BrokerCore.reservedTags.contains) {
       throw .badRequest.saying("the tag \(tag) is written by the server alone; choose another name")
     }
@@ -174,40 +198,30 @@ enum ServiceRequest {
       throw .badRequest.saying("the idempotency_key is longer than \(longestKey) bytes")
     }
     return .init(
-      channel: try channel(parameters), data: removes ? BrokerCore.noData : frames[2], tags: parameters.tags ?? [:],
+      channel: try channelName(parameters), data: data, tags: parameters.tags ?? [:],
       idempotencyKey: parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 },
       write: parameters.key.map { MapWrite(key: $0, removed: removes, score: parameters.score) })
   }
 
   private static func edit(
-    _ parameters: Parameters, _ frames: [[UInt8]]
+    _ method: String, _ parameters: Parameters, _ payload: [UInt8]?
   ) throws(ClientError) -> BrokerRequest.EditRequest {
-    let removes = frames[0].first == UInt8(ascii: "d")
-    guard removes || frames.count == 3 && !frames[2].isEmpty, let offset = parameters.offset else {
-      throw .badRequest.saying("edit needs the offset, and the new payload as the frame after the parameters")
-    }
-    return .init(channel: try channel(parameters), offset: offset, data: removes ? nil : frames[2], editor: nil)
+    guard let offset = parameters.offset else { throw .badRequest.saying("\(method) needs the offset") }
+    if method == "edit", payload == nil { throw .badRequest.saying("edit \(noPayload)") }
+    let data = method == "edit" ? payload : nil
+    return .init(channel: try channelName(parameters), offset: offset, data: data, editor: nil)
   }
 
   /// Reads a call for an app, which a service makes on behalf of a user. The service is trusted to know who that is.
   private static func call(
-    _ parameters: Parameters, _ frames: [[UInt8]]
+    _ parameters: Parameters, _ payload: [UInt8]?
   ) throws(ClientError) -> BrokerRequest.CallRequest {
     guard let method = parameters.method, let user = parameters.user, !user.isEmpty else {
       throw .badRequest.saying("call needs the method and the user, and the method's data as the next frame")
     }
     return .init(
-      .other(.init(method: method, data: frames.count == 3 ? frames[2] : [])),
+      .other(.init(method: method, data: payload ?? [])),
       caller: ClientInfo(user: user, client: "service"))
-  }
-
-  /// Reads the command of a call, after the service's grant was checked: a service that may not call is not told what
-  /// is wrong with its command.
-  static func readingCommand(of request: BrokerRequest) throws(ClientError) -> BrokerRequest {
-    guard case .call(var call) = request, case .other(let other) = call.command else { return request }
-    if !other.data.isEmpty { try ServiceEndpoint.checkJSON(other.data) }
-    call.command = try AppCommand(other.method, other.data, by: call.caller.user)
-    return .call(call)
   }
 }
 

@@ -6,6 +6,7 @@ public import Wire
 /// initializer declares and reads in one expression. Sizes are in bytes. Empty strings mean "not set".
 public struct Settings: Sendable, Equatable {
   public let server: Server
+  public let admin: Admin
   public let client: Client
   public let token: Token
   /// The rules of every channel.
@@ -23,6 +24,7 @@ public struct Settings: Sendable, Equatable {
   /// - Parameter namespaces: the names in the file's list of namespaces.
   init(_ declare: inout SettingDeclarations, namespaces: [String]) {
     server = declare.section("server", Server.init)
+    admin = declare.section("admin", Admin.init)
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)

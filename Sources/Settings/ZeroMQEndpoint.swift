@@ -3,6 +3,11 @@ extension Settings.Server {
   public var isOnLoopback: Bool { ZeroMQEndpoint.isLoopback(host[...]) }
 }
 
+extension Settings.Admin {
+  /// Whether only programs of this machine reach the port.
+  public var isOnLoopback: Bool { ZeroMQEndpoint.isLoopback(host[...]) }
+}
+
 extension Settings.Backbone {
   /// Whether the endpoint is one that nobody but this very process reaches.
   public var isInProcess: Bool { ZeroMQEndpoint(endpoint)?.isInProcess ?? false }

@@ -11,6 +11,7 @@ struct PythonConformanceTests {
     var testDescription: String { rawValue }
   }
 
+  private static let apiKey = "conformance-key-of-the-server-api"
   private static let secret = "conformance-secret-of-more-than-thirty-two-bytes"
 
   /// Times so small that expiry and pings happen within a script, and not so small that a busy machine passes them.
@@ -45,6 +46,11 @@ struct PythonConformanceTests {
   @Test("A service publishes and taps over ZeroMQ")
   func services() async throws { try await run("services", .json) }
 
+  @Test("The server API serves Centrifugo's own client, method by method")
+  func serverAPI() async throws {
+    try await run("server_api", .json, settings: ["admin.api.key=\(Self.apiKey)"])
+  }
+
   @Test("Clique: the life of conversations on two phones each of two people", arguments: Format.allCases)
   func clique(format: Format) async throws { try await run("clique", format) }
 
@@ -69,7 +75,7 @@ struct PythonConformanceTests {
         interpreter, [file.path],
         environment: [
           "SERVER_URL": server.endpoints.websocket, "COMMANDS": server.endpoints.commands,
-          "TAP": server.endpoints.tap, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
+          "TAP": server.endpoints.tap, "ADMIN_URL": server.endpoints.admin, "API_KEY": Self.apiKey, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
           // No bytecode beside the sources.
           "PYTHONDONTWRITEBYTECODE": "1",
         ])

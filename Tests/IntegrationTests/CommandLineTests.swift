@@ -173,7 +173,7 @@ struct CommandLineTests {
     try await Deployment.with(.serve) { deployment in
       let data = deployment.directory.appendingPathComponent("broker").path
       let common = [
-        "serve", "--set", "server.host=127.0.0.1",
+        "serve", "--set", "server.host=127.0.0.1", "--set", "admin.port=0",
       ]
       let sameFolder = try await Tool.run(
         common + ["--set", "server.port=0", "--set", "data.directory=\(data)"], in: deployment.directory)
@@ -189,8 +189,8 @@ struct CommandLineTests {
 
       let sameServices = try await Tool.run(
         [
-          "serve", "--set", "server.port=0", "--set", "broker.services.commands=\(deployment.commands)",
-          "--set", "data.directory=\(data)-3",
+          "serve", "--set", "server.port=0", "--set", "admin.port=0",
+          "--set", "broker.services.commands=\(deployment.commands)", "--set", "data.directory=\(data)-3",
         ], in: deployment.directory)
       #expect(sameServices.status == 1)
       #expect(sameServices.tool.errors.contains(deployment.commands), "\(sameServices.tool.errors)")

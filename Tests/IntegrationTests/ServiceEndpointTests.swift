@@ -67,7 +67,7 @@ struct ServiceEndpointTests {
   func openToOthers() async throws {
     try await withTemporaryDirectory { folder in
       func refusal(_ role: String, _ settings: [String]) async throws -> String {
-        let all = ["server.host=127.0.0.1", "server.port=0"] + settings
+        let all = ["server.host=127.0.0.1", "server.port=0", "admin.port=0"] + settings
         let (status, tool) = try await Tool.run([role] + all.flatMap { ["--set", $0] }, in: folder)
         #expect(status == 1)
         return tool.errors

@@ -12,6 +12,8 @@ public final class ServerProcess: Sendable {
     public var commands: String
     /// The endpoint of the tap.
     public var tap: String
+    /// The port for backends and operators: `http://127.0.0.1:PORT`.
+    public var admin: String
   }
 
   /// The server did not start. Holds the end of what it wrote to standard error.
@@ -54,7 +56,7 @@ public final class ServerProcess: Sendable {
       Self.executable(),
       [
         "serve", "--config", configurationFile.path, "--set", "server.host=127.0.0.1", "--set", "server.port=0",
-        "--set", "data.directory=\(directory.path)",
+        "--set", "admin.port=0", "--set", "data.directory=\(directory.path)",
       ] + arguments,
       environment: ChildProcess.fanfareEnvironment, errors: errorFile)
     endpoints = try await Self.waitForEndpoints(

@@ -25,6 +25,7 @@ NAMESPACES = [
 def settings(folder, changes):
     """What every server here has, and what one attack wants otherwise, by key."""
     tree = {
+        "admin": {"port": 0},
         "server": {"host": "127.0.0.1", "port": 0, "max_connections": 4000, "address": {"limit_loopback": True}},
         "token": {"hmac_secret": SECRET},
         "broker": {"services": {"enabled": False}},

@@ -105,7 +105,7 @@ struct FanfarePeer: Peer {
     try folder.write(try Self.configuration(for: scenario), to: "fanfare.json")
     var common = ["--config", folder.file("fanfare.json")]
     func set(_ setting: String) -> [String] { ["--set", setting] }
-    common += set("server.host=127.0.0.1") + set("server.port=\(port)")
+    common += set("server.host=127.0.0.1") + set("server.port=\(port)") + set("admin.port=0")
     common += set("broker.services.commands=\(Self.commands(folder))")
     // The tap is over TCP, so that a broker alone has a port at which it shows that it is there. Nobody taps.
     common += set("broker.services.tap=tcp://127.0.0.1:\(port + 1)")

@@ -13,11 +13,23 @@ public struct JSONArguments: Sendable {
   ///   - what: what the sentences of errors call the object.
   /// - Throws: error 107 with a sentence.
   public init(_ bytes: [UInt8], called what: StaticString = "the data of the call") throws(ClientError) {
+    guard !bytes.isEmpty else {
+      fields = JSONObject(members: [])
+      return
+    }
+    let value: JSONValue
+    do throws(MalformedInput) { value = try JSONValue(parsing: bytes) } catch {
+      throw .badRequest.saying("\(what) cannot be read: \(error.description)")
+    }
+    try self.init(value, called: what)
+  }
+
+  /// As the other initializer, of a part of a document that was parsed.
+  public init(_ value: JSONValue, called what: StaticString) throws(ClientError) {
     do throws(MalformedInput) {
-      guard
-        let object = bytes.isEmpty
-          ? JSONObject(members: []) : try JSONValue(parsing: bytes).object(limit: Self.maximumFields)
-      else { throw MalformedInput("an object expected") }
+      guard let object = try value.object(limit: Self.maximumFields) else {
+        throw MalformedInput("an object expected")
+      }
       fields = object
     } catch {
       throw .badRequest.saying("\(what) cannot be read: \(error.description)")

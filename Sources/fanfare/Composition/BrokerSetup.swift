@@ -13,8 +13,8 @@ import ZeroMQ
 enum BrokerSetup {
   /// Makes the broker. Call this on the backbone thread.
   static func loop(
-    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, context: Context, loop: BackboneLoop,
-    clock: ClockKeeper, logger: Logger
+    for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, desk: ServiceDesk?, context: Context,
+    loop: BackboneLoop, clock: ClockKeeper, logger: Logger
   ) throws -> BrokerBackbone {
     // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -45,7 +45,7 @@ enum BrokerSetup {
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
-      resumptions: resumptions, finder: index(of: disk, for: settings, clock: clock, logger: logger),
+      resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
       clock: { clock.brokerTime() }, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())

@@ -10,6 +10,8 @@ struct Endpoints {
   var commands: String?
   var tap: String?
   var backbone: String?
+  /// The port for backends and operators, as a URL.
+  var admin: String?
 
   func write(to folder: String) throws {
     var writer = JSONWriter()
@@ -18,6 +20,7 @@ struct Endpoints {
       if let commands { writer.write("commands", commands) }
       if let tap { writer.write("tap", tap) }
       if let backbone { writer.write("backbone", backbone) }
+      if let admin { writer.write("admin", admin) }
     }
     try Data(writer.bytes).write(to: URL(fileURLWithPath: "\(folder)/\(Self.fileName)"), options: .atomic)
   }

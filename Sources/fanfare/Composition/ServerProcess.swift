@@ -1,3 +1,4 @@
+import Admin
 import Auth
 import Broker
 import Foundation
@@ -46,6 +47,8 @@ struct ServerProcess: Service {
       throw Complaint("\(error)")
     } catch let error as ListenerError {
       throw Complaint("\(error)")
+    } catch let error as AdminError {
+      throw Complaint("\(error)")
     }
   }
 
@@ -63,20 +66,23 @@ struct ServerProcess: Service {
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
+    let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
     let thread = try startBackbone(
-      context: context, gateway: server, clock: clock, reporting: backbone, failure: failure)
+      context: context, gateway: server, desk: desk, clock: clock, reporting: backbone, failure: failure)
     // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.
     clock.start()
     defer { clock.stop() }
-    var websocket: String?
-    do { websocket = try server?.listen() } catch {
+    let admin = AdminSetup.server(for: settings, role: role, desk: desk, logger: logger)
+    var endpoints = Endpoints(
+      commands: backbone.services?.commands, tap: backbone.services?.tap, backbone: backbone.address)
+    do {
+      endpoints.websocket = try server?.listen()
+      endpoints.admin = try await admin.map { AdminSetup.address(port: try await $0.start(), for: settings) }
+    } catch {
       thread.stop()
       await server?.stop(deadline: .zero)
       throw error
     }
-    let endpoints = Endpoints(
-      websocket: websocket, commands: backbone.services?.commands, tap: backbone.services?.tap,
-      backbone: backbone.address)
     try endpoints.write(to: settings.data.directory)
     announce(endpoints, madeSecret: secret?.isNew ?? false)
     let reloading = Task { await reloadCertificatesOnHangup(server) }
@@ -86,6 +92,8 @@ struct ServerProcess: Service {
     returning.cancel()
     logger.notice("stopping: no new clients, what was accepted is finished")
     await server?.stop(deadline: settings.shutdown.deadline)
+    // The desk is closed with the loop, so that requests which are under way are answered.
+    await admin?.stop(deadline: settings.shutdown.deadline)
     thread.stop()
     Endpoints.remove(from: settings.data.directory)
     if let error = failure.error { throw Complaint("the backbone failed: \(error)") }
@@ -107,7 +115,8 @@ struct ServerProcess: Service {
   }
 
   private func startBackbone(
-    context: Context, gateway: GatewayServer?, clock: ClockKeeper, reporting backbone: Backbone, failure: FailureBox
+    context: Context, gateway: GatewayServer?, desk: ServiceDesk?, clock: ClockKeeper, reporting backbone: Backbone,
+    failure: FailureBox
   ) throws -> BackboneThread {
     let settings = settings
     let role = role
@@ -136,7 +145,8 @@ struct ServerProcess: Service {
         ServicesSetup.endpoints(
           &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
-          for: settings, endpoints: endpoints, pipe: pipe, context: context, loop: loop, clock: clock, logger: logger)
+          for: settings, endpoints: endpoints, pipe: pipe, desk: desk, context: context, loop: loop, clock: clock,
+          logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)
@@ -162,6 +172,14 @@ struct ServerProcess: Service {
         """,
         metadata: ["host": "\(server.host)"])
     }
+    if settings.admin.enabled, !settings.admin.isOnLoopback {
+      logger.warning(
+        """
+        the port for backends and operators is open beyond this machine, without TLS: whoever is on the way reads keys \
+        and messages; set admin.host to 127.0.0.1 and put a proxy that speaks TLS before it
+        """,
+        metadata: ["host": "\(settings.admin.host)"])
+    }
     if role.hasBroker, settings.broker.services.enabled, settings.broker.services.allowAnyoneOnThisMachine {
       logger.warning(
         "every process on this machine may publish, listen and disconnect, as broker.services.allow_anyone_on_this_machine says"
@@ -175,6 +193,7 @@ struct ServerProcess: Service {
     if let websocket = endpoints.websocket { metadata["clients"] = "\(websocket)" }
     if let commands = endpoints.commands { metadata["commands"] = "\(commands)" }
     if let tap = endpoints.tap { metadata["tap"] = "\(tap)" }
+    if let admin = endpoints.admin { metadata["admin"] = "\(admin)" }
     if let backbone = endpoints.backbone { metadata["backbone"] = "\(backbone)" }
     if role.hasBroker { metadata["store"] = "\(settings.data.directory)/fanfare.sqlite" }
     if role.hasGateway {

@@ -31,7 +31,8 @@ final class FanfareProcess: Sendable {
     let endpointsFile = directory.appendingPathComponent("endpoints.json")
     try? FileManager.default.removeItem(at: endpointsFile)
     errorFile = configuration.deletingLastPathComponent().appendingPathComponent("stderr-\(UUID().uuidString).txt")
-    let all = ["server.host=127.0.0.1", "server.port=0", "data.directory=\(directory.path)"] + settings
+    let all =
+      ["server.host=127.0.0.1", "server.port=0", "admin.port=0", "data.directory=\(directory.path)"] + settings
     process = try ChildProcess(
       ServerProcess.executable(),
       [role.rawValue, "--config", configuration.path] + all.flatMap { ["--set", $0] },

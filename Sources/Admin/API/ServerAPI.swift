@@ -1,0 +1,117 @@
+public import Auth
+public import Broker
+public import Logging
+import Wire
+
+/// The server API: Centrifugo's methods and ours, as commands for the broker.
+///
+/// What a method means is decided where services' requests over ZeroMQ are decided: here its JSON is taken apart and
+/// the answers are put together.
+public struct ServerAPI: Sendable {
+  let desk: ServiceDesk
+  /// The key that a client shows; nil: nobody's.
+  let key: @Sendable (String) -> APIKey?
+  /// Commands of one batch and channels of one broadcast, all of a batch together.
+  let maximumCommands: Int
+  let logger: Logger
+
+  /// - Parameters:
+  ///   - desk: where the broker is asked.
+  ///   - maximumCommands: commands of one batch, and channels of one broadcast.
+  ///   - key: the key that a client shows; nil: nobody's.
+  public init(
+    desk: ServiceDesk, maximumCommands: Int, logger: Logger, key: @escaping @Sendable (String) -> APIKey?
+  ) {
+    self.desk = desk
+    self.maximumCommands = maximumCommands
+    self.logger = logger
+    self.key = key
+  }
+
+  func answer(_ method: String, _ request: AdminRequest) async -> AdminAnswer {
+    guard let key = Self.shown(by: request).flatMap(key) else {
+      logger.info("the server API was called without a key that holds", metadata: ["method": "\(method.prefix(40))"])
+      return .sentence(
+        401,
+        "send a key as X-API-Key, or as Authorization: apikey KEY; make one with "
+          + "fanfare keys create --name NAME --allow all --channels '*'")
+    }
+    guard method == "batch" || APIMethod(rawValue: method) != nil else {
+      return .sentence(404, "there is no method \(method.prefix(40).debugDescription); see /api/openapi.json")
+    }
+    let plan: APIPlan
+    do throws(ClientError) {
+      plan = try APIPlan(method, body: request.body, limit: maximumCommands) { target throws(ClientError) in
+        try planned(target, for: key)
+      }
+    } catch {
+      return .sentence(400, error.message)
+    }
+    var responses: [BrokerResponse] = []
+    for step in plan.steps { responses += await desk.ask(step) }
+    let body = APIReplies(plan: plan, responses: responses, isBinary: desk.isBinary, mayRead: { key.mayRead($0) }).bytes
+    log(method, plan, by: key)
+    return AdminAnswer(AdminAnswer.json, body)
+  }
+
+  /// The key that a request shows, in either header.
+  static func shown(by request: AdminRequest) -> String? {
+    if let key = request.apiKey { return key }
+    guard let words = request.authorization?.split(separator: " "), words.count == 2,
+      words[0].lowercased() == "apikey"
+    else { return nil }
+    return String(words[1])
+  }
+
+  /// Reads one request and holds the key's grant against it.
+  private func planned(_ target: APIPlan.Target, for key: APIKey) throws(ClientError) -> BrokerRequest {
+    let request = try desk.request(
+      target.method.service, target.arguments, channel: target.channel, payload: target.payload)
+    if let missing = key.grant.refusal(of: target.method.rawValue, channel: request.channel) {
+      throw .permissionDenied.saying("the key \(key.name) may not do that; it would need \(missing)")
+    }
+    return try desk.admitted(request)
+  }
+
+  /// Writes down who did what; what ends, bans or destroys something where an operator sees it by default.
+  private func log(_ method: String, _ plan: APIPlan, by key: APIKey) {
+    let isControl = plan.commands.contains { $0.method?.isControl == true }
+    logger.log(
+      level: isControl ? .notice : .debug, "server API",
+      metadata: [
+        "audit": "api", "key": "\(key.name)", "method": "\(method)", "commands": "\(plan.commands.count)",
+        "refused": "\(plan.commands.count { $0.isRefused })",
+      ])
+  }
+}
+
+/// The server API's methods, by their names in a path or a batch.
+enum APIMethod: String, CaseIterable, Sendable {
+  case publish, broadcast, edit, delete
+  case subscribe, unsubscribe, disconnect, refresh
+  case presence
+  case presenceStats = "presence_stats"
+  case history
+  case historyRemove = "history_remove"
+  case channels, info
+  case mapSet = "map_set"
+  case mapRemove = "map_remove"
+  case mapGet = "map_get"
+  case mapList = "map_list"
+  case revokeToken = "revoke_token"
+  case invalidateUserTokens = "invalidate_user_tokens"
+
+  /// The method of services that does this.
+  var service: String { self == .broadcast ? "publish" : rawValue }
+
+  /// Whether the method only writes publications, in the order in which they are asked for.
+  var publishes: Bool { self == .publish || self == .broadcast }
+
+  /// Whether somebody may ask later who did this.
+  var isControl: Bool {
+    switch self {
+    case .subscribe, .unsubscribe, .disconnect, .refresh, .historyRemove, .revokeToken, .invalidateUserTokens: true
+    default: false
+    }
+  }
+}

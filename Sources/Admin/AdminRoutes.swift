@@ -1,0 +1,65 @@
+public import Logging
+
+/// One request on the port for backends and operators.
+struct AdminRequest: Sendable {
+  var method: String
+  /// The path without the query.
+  var path: String
+  var authorization: String?
+  var apiKey: String?
+  var body: [UInt8]
+}
+
+/// Says which part of the server answers which path.
+public struct AdminRoutes: Sendable {
+  /// Nil where there is no broker in this process.
+  private let api: ServerAPI?
+  private let metrics: @Sendable () -> AdminAnswer
+  /// Why the server cannot serve clients now, as sentences; empty: it can.
+  private let obstacles: @Sendable () async -> [String]
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - api: nil where no broker is in this process.
+  ///   - metrics: what a scraper gets.
+  ///   - obstacles: why the server cannot serve clients now, as sentences; empty: it can.
+  public init(
+    api: ServerAPI?, metrics: @escaping @Sendable () -> AdminAnswer,
+    obstacles: @escaping @Sendable () async -> [String], logger: Logger
+  ) {
+    self.api = api
+    self.metrics = metrics
+    self.obstacles = obstacles
+    self.logger = logger
+  }
+
+  func answer(_ request: AdminRequest) async -> AdminAnswer {
+    switch request.path {
+    case "/health": return reading(request) { .sentence(200, "ok") }
+    case "/ready":
+      let obstacles = await obstacles()
+      return reading(request) {
+        obstacles.isEmpty ? .sentence(200, "ready") : .sentence(503, obstacles.joined(separator: "\n"))
+      }
+    case "/metrics": return reading(request, metrics)
+    case "/api/openapi.json": return reading(request) { AdminAnswer(AdminAnswer.json, OpenAPI.document) }
+    case let path where path.hasPrefix("/api/"):
+      guard request.method == "POST" else {
+        return .sentence(405, "methods of the server API are called with POST")
+      }
+      guard let api else {
+        return .sentence(404, "there is no broker in this process: the server API is on the broker's port")
+      }
+      return await api.answer(String(path.dropFirst("/api/".count)), request)
+    default:
+      return .sentence(404, "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here")
+    }
+  }
+
+  private func reading(_ request: AdminRequest, _ answer: () -> AdminAnswer) -> AdminAnswer {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .sentence(405, "\(request.path) is read with GET")
+    }
+    return answer()
+  }
+}

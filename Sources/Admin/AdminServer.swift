@@ -1,0 +1,108 @@
+import HTTPTypes
+import HummingbirdCore
+public import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The port for backends and operators: the server API, metrics and health, over HTTP/1.1 on a thread of its own.
+///
+/// Nothing of it is on the way of a publication: a client of this port that asks for much delays others of this port.
+public final class AdminServer: Sendable {
+  private let configuration: AdminConfiguration
+  private let routes: AdminRoutes
+  private let logger: Logger
+  private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+  private let running = Mutex<(@Sendable () async -> Void)?>(nil)
+
+  public init(_ configuration: AdminConfiguration, routes: AdminRoutes, logger: Logger) {
+    self.configuration = configuration
+    self.routes = routes
+    self.logger = logger
+  }
+
+  /// Opens the port.
+  ///
+  /// - Returns: the port, which the system chose where 0 was configured.
+  public func start() async throws(AdminError) -> Int {
+    // Hummingbird's own lines would tell an operator nothing that ours do not.
+    let quiet = Logger(label: "fanfare.admin.http") { _ in SwiftLogNoOpLogHandler() }
+    let timeout = TimeAmount.milliseconds(configuration.requestTimeoutMilliseconds)
+    let channel = HTTP1Channel(
+      responder: { [self] request, writer, channel in try await respond(to: request, writer, on: channel) },
+      configuration: .init(
+        idleTimeout: timeout,
+        httpDecoderConfiguration: .init(
+          maxHeaderFieldSize: 16_384, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100)))
+    let (opened, tell) = AsyncStream.makeStream(of: Result<Int, AdminError>.self)
+    let server = Server(
+      childChannelSetup: channel,
+      configuration: ServerConfiguration(
+        address: .hostname(configuration.host, port: configuration.port),
+        availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)),
+      onServerRunning: { tell.yield(.success($0.localAddress?.port ?? 0)) }, eventLoopGroup: group, logger: quiet)
+    let place = "\(configuration.host):\(configuration.port)"
+    Task {
+      do { try await server.run() } catch {
+        tell.yield(
+          .failure(
+            AdminError(
+              description: "the port for backends and operators cannot be opened at \(place): \(error); choose another "
+                + "with admin.port, or do without it with admin.enabled=false")))
+      }
+      tell.finish()
+    }
+    running.withLock { $0 = { try? await server.shutdownGracefully() } }
+    for await result in opened { return try result.get() }
+    throw AdminError(description: "the port for backends and operators at \(place) was closed before it was open")
+  }
+
+  /// Closes the port. Requests that are under way are answered first, those that do not end within the deadline are cut
+  /// off.
+  public func stop(deadline: Duration) async {
+    guard let stop = running.withLock({ $0.take() }) else { return }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await stop() }
+      group.addTask { try? await Task.sleep(for: deadline) }
+      await group.next()
+      group.cancelAll()
+      // Ends the connections, and with them what still waits.
+      try? await self.group.shutdownGracefully()
+    }
+  }
+
+  // MARK: One request
+
+  private func respond(
+    to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel
+  ) async throws {
+    let timeout = channel.eventLoop.scheduleTask(in: .milliseconds(configuration.requestTimeoutMilliseconds)) {
+      channel.close(promise: nil)
+    }
+    defer { timeout.cancel() }
+    let body: ByteBuffer
+    do { body = try await request.body.collect(upTo: configuration.maximumBodyBytes) } catch is NIOTooManyBytesError {
+      let answer = AdminAnswer.sentence(
+        413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)")
+      try await send(answer, to: request, writer)
+      // What is left of the body would be read to its end otherwise.
+      return channel.close(promise: nil)
+    }
+    let answer = await routes.answer(
+      AdminRequest(
+        method: request.method.rawValue, path: request.uri.path, authorization: request.headers[.authorization],
+        apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] }, body: Array(body.readableBytesView)))
+    try await send(answer, to: request, writer)
+  }
+
+  private func send(_ answer: AdminAnswer, to request: Request, _ writer: consuming ResponseWriter) async throws {
+    var fields = HTTPFields()
+    fields[.contentType] = answer.contentType
+    fields[.contentLength] = String(answer.body.count)
+    fields[.cacheControl] = "no-store"
+    let head = HTTPResponse(status: .init(code: answer.status), headerFields: fields)
+    let isHead = request.method == .head
+    let body = isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))
+    try await writer.write(response: head, body: body)
+  }
+}

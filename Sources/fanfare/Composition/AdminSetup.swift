@@ -1,0 +1,52 @@
+import Admin
+import Auth
+import Broker
+import Logging
+import Settings
+import Wire
+
+/// The port for backends and operators, from the settings.
+enum AdminSetup {
+  /// Where the server API asks the broker of this process.
+  static func desk(for settings: Settings) -> ServiceDesk {
+    ServiceDesk(namespaces: AppSetup.namespaces(for: settings), bytes: settings.admin.api.pendingBytes)
+  }
+
+  /// Nil where the port is switched off.
+  ///
+  /// - Parameter desk: nil where there is no broker in this process, and so no server API.
+  static func server(
+    for settings: Settings, role: ServerProcess.Role, desk: ServiceDesk?, logger: Logger
+  ) -> AdminServer? {
+    let admin = settings.admin
+    guard admin.enabled else { return nil }
+    let routes = AdminRoutes(
+      api: desk.map { api(for: settings, desk: $0, logger: logger) },
+      metrics: { AdminAnswer(503, "text/plain", []) },
+      obstacles: { await obstacles(desk: desk) }, logger: logger)
+    return AdminServer(
+      AdminConfiguration(
+        host: admin.host, port: admin.port, maximumConnections: admin.maxConnections,
+        requestTimeoutMilliseconds: admin.requestTimeout.milliseconds, maximumBodyBytes: admin.api.maxBodyBytes),
+      routes: routes, logger: logger)
+  }
+
+  static func address(port: Int, for settings: Settings) -> String {
+    let host = settings.admin.host
+    return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  }
+
+  private static func api(for settings: Settings, desk: ServiceDesk, logger: Logger) -> ServerAPI {
+    let file = APIKeyFile(
+      folder: settings.data.directory, configured: settings.admin.api.key, logger: logger)
+    return ServerAPI(desk: desk, maximumCommands: settings.admin.api.maxCommands, logger: logger) { file.key(for: $0) }
+  }
+
+  /// Why the server cannot serve clients now; empty: it can.
+  private static func obstacles(desk: ServiceDesk?) async -> [String] {
+    guard let desk else { return [] }
+    // A question that takes the same way as any other, and costs the broker next to nothing to answer.
+    for case .failed(let error) in await desk.ask([.channels(prefix: "\u{1}")]) { return [error.message] }
+    return []
+  }
+}
