@@ -1,3 +1,4 @@
+import Auth
 import Wire
 
 /// A call of the server API, taken apart: what the broker is asked, in which steps, and where each answer belongs.

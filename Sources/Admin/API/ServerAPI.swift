@@ -49,7 +49,7 @@ public struct ServerAPI: Sendable {
     }
     var responses: [BrokerResponse] = []
     for step in plan.steps { responses += await desk.ask(step) }
-    let body = APIReplies(plan: plan, responses: responses, isBinary: desk.isBinary, mayRead: { key.mayRead($0) }).bytes
+    let body = APIReplies(plan: plan, responses: responses, isBinary: desk.isBinary, mayRead: key.grant.mayUse).bytes
     log(method, plan, by: key)
     return AdminAnswer(AdminAnswer.json, body)
   }
@@ -75,9 +75,9 @@ public struct ServerAPI: Sendable {
 
   /// Writes down who did what; what ends, bans or destroys something where an operator sees it by default.
   private func log(_ method: String, _ plan: APIPlan, by key: APIKey) {
-    let isControl = plan.commands.contains { $0.method?.isControl == true }
+    let isProved = plan.commands.contains { $0.method?.isProved == true }
     logger.log(
-      level: isControl ? .notice : .debug, "server API",
+      level: isProved ? .notice : .debug, "server API",
       metadata: [
         "audit": "api", "key": "\(key.name)", "method": "\(method)", "commands": "\(plan.commands.count)",
         "refused": "\(plan.commands.count { $0.isRefused })",
@@ -85,33 +85,13 @@ public struct ServerAPI: Sendable {
   }
 }
 
-/// The server API's methods, by their names in a path or a batch.
-enum APIMethod: String, CaseIterable, Sendable {
-  case publish, broadcast, edit, delete
-  case subscribe, unsubscribe, disconnect, refresh
-  case presence
-  case presenceStats = "presence_stats"
-  case history
-  case historyRemove = "history_remove"
-  case channels, info
-  case mapSet = "map_set"
-  case mapRemove = "map_remove"
-  case mapGet = "map_get"
-  case mapList = "map_list"
-  case revokeToken = "revoke_token"
-  case invalidateUserTokens = "invalidate_user_tokens"
-
+extension APIMethod {
   /// The method of services that does this.
-  var service: String { self == .broadcast ? "publish" : rawValue }
+  var service: String { self == .broadcast ? APIMethod.publish.rawValue : rawValue }
 
   /// Whether the method only writes publications, in the order in which they are asked for.
   var publishes: Bool { self == .publish || self == .broadcast }
 
   /// Whether somebody may ask later who did this.
-  var isControl: Bool {
-    switch self {
-    case .subscribe, .unsubscribe, .disconnect, .refresh, .historyRemove, .revokeToken, .invalidateUserTokens: true
-    default: false
-    }
-  }
+  var isProved: Bool { group == .control || self == .historyRemove }
 }

@@ -4,6 +4,7 @@ import Broker
 import Logging
 import Settings
 import Wire
+import ZeroMQ
 
 /// The port for backends and operators, from the settings.
 enum AdminSetup {
@@ -16,12 +17,12 @@ enum AdminSetup {
   ///
   /// - Parameter desk: nil where there is no broker in this process, and so no server API.
   static func server(
-    for settings: Settings, role: ServerProcess.Role, desk: ServiceDesk?, logger: Logger
-  ) -> AdminServer? {
+    for settings: Settings, desk: ServiceDesk?, logger: Logger
+  ) throws -> AdminServer? {
     let admin = settings.admin
     guard admin.enabled else { return nil }
     let routes = AdminRoutes(
-      api: desk.map { api(for: settings, desk: $0, logger: logger) },
+      api: try desk.map { try api(for: settings, desk: $0, logger: logger) },
       metrics: { AdminAnswer(503, "text/plain", []) },
       obstacles: { await obstacles(desk: desk) }, logger: logger)
     return AdminServer(
@@ -36,9 +37,15 @@ enum AdminSetup {
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }
 
-  private static func api(for settings: Settings, desk: ServiceDesk, logger: Logger) -> ServerAPI {
-    let file = APIKeyFile(
-      folder: settings.data.directory, configured: settings.admin.api.key, logger: logger)
+  private static func api(for settings: Settings, desk: ServiceDesk, logger: Logger) throws -> ServerAPI {
+    let file: APIKeyFile
+    do throws(APIKeyFault) {
+      file = try APIKeyFile(
+        folder: settings.data.directory, configured: settings.admin.api.key,
+        now: { Int64(MonotonicClock.now() / 1_000_000_000) }, logger: logger)
+    } catch {
+      throw Complaint("\(error)")
+    }
     return ServerAPI(desk: desk, maximumCommands: settings.admin.api.maxCommands, logger: logger) { file.key(for: $0) }
   }
 
@@ -46,7 +53,7 @@ enum AdminSetup {
   private static func obstacles(desk: ServiceDesk?) async -> [String] {
     guard let desk else { return [] }
     // A question that takes the same way as any other, and costs the broker next to nothing to answer.
-    for case .failed(let error) in await desk.ask([.channels(prefix: "\u{1}")]) { return [error.message] }
+    for case .failed(let error) in await desk.ask([.unread(user: "", [])]) { return [error.message] }
     return []
   }
 }

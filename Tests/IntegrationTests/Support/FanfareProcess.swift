@@ -11,6 +11,7 @@ final class FanfareProcess: Sendable {
     var commands: String?
     var tap: String?
     var backbone: String?
+    var admin: String?
   }
 
   let endpoints: Endpoints
