@@ -77,6 +77,7 @@ public final class GatewayServer: Sendable {
   private let logger: Logger
   private let listener = NIOLockedValueBox<Listener?>(nil)
   private let egress: EgressBudget
+  private let isLinked = NIOLockedValueBox(false)
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
   private let revocations: Revocations
@@ -177,8 +178,12 @@ public final class GatewayServer: Sendable {
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
-      linkOpened: { [pictures] in pictures?.reconcile() }, logger: logger)
+      linkOpened: { [pictures] in pictures?.reconcile() },
+      linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } }, logger: logger)
   }
+
+  /// Whether the link to the broker was open when it was looked at last, some milliseconds ago.
+  public var hasLink: Bool { isLinked.withLockedValue { $0 } }
 
   /// Opens the public port.
   ///

@@ -46,6 +46,7 @@ final class GatewayBackbone: BackboneParticipant {
   private let shards: [ShardMailbox]
   private let discardPictures: ([String]) -> Void
   private let linkOpened: () -> Void
+  private let linkIs: (_ isOpen: Bool) -> Void
   private let logger: Logger
   private unowned let loop: BackboneLoop
   private var effects: [GatewayLinkEffect] = []
@@ -69,7 +70,7 @@ final class GatewayBackbone: BackboneParticipant {
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
-    linkOpened: @escaping () -> Void, logger: Logger
+    linkOpened: @escaping () -> Void, linkIs: @escaping (_ isOpen: Bool) -> Void, logger: Logger
   ) throws {
     self.link = link
     self.revocations = revocations
@@ -78,6 +79,7 @@ final class GatewayBackbone: BackboneParticipant {
     self.loop = loop
     self.discardPictures = discardPictures
     self.linkOpened = linkOpened
+    self.linkIs = linkIs
     self.logger = logger
     batches = Array(repeating: [], count: shards.count)
     batchBytes = Array(repeating: 0, count: shards.count)
@@ -265,6 +267,7 @@ final class GatewayBackbone: BackboneParticipant {
         ])
     }
     if counters.sessions > reported.sessions { linkOpened() }
+    linkIs(link.isOpen)
     if counters.requestsTimedOut > reported.requestsTimedOut {
       logger.warning(
         "the broker did not answer in time; is it running, and is the backbone endpoint the same on both sides?",

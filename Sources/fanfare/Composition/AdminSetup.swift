@@ -1,6 +1,7 @@
 import Admin
 import Auth
 import Broker
+import Gateway
 import Logging
 import Settings
 import Wire
@@ -15,16 +16,18 @@ enum AdminSetup {
 
   /// Nil where the port is switched off.
   ///
-  /// - Parameter desk: nil where there is no broker in this process, and so no server API.
+  /// - Parameters:
+  ///   - desk: nil where there is no broker in this process, and so no server API.
+  ///   - gateway: nil where there is none in this process.
   static func server(
-    for settings: Settings, desk: ServiceDesk?, logger: Logger
+    for settings: Settings, desk: ServiceDesk?, gateway: GatewayServer?, logger: Logger
   ) throws -> AdminServer? {
     let admin = settings.admin
     guard admin.enabled else { return nil }
     let routes = AdminRoutes(
       api: try desk.map { try api(for: settings, desk: $0, logger: logger) },
       metrics: { AdminAnswer(503, "text/plain", []) },
-      obstacles: { await obstacles(desk: desk) }, logger: logger)
+      obstacles: { await obstacles(desk: desk, gateway: gateway) }, logger: logger)
     return AdminServer(
       AdminConfiguration(
         host: admin.host, port: admin.port, maximumConnections: admin.maxConnections,
@@ -50,10 +53,30 @@ enum AdminSetup {
   }
 
   /// Why the server cannot serve clients now; empty: it can.
-  private static func obstacles(desk: ServiceDesk?) async -> [String] {
-    guard let desk else { return [] }
-    // A question that takes the same way as any other, and costs the broker next to nothing to answer.
-    for case .failed(let error) in await desk.ask([.unread(user: "", [])]) { return [error.message] }
-    return []
+  private static func obstacles(desk: ServiceDesk?, gateway: GatewayServer?) async -> [String] {
+    var obstacles: [String] = []
+    if let gateway, !gateway.hasLink {
+      obstacles.append(
+        "the link to the broker is not open: is the broker running, and is backbone.endpoint the same on both sides?")
+    }
+    if let desk, let obstacle = await obstacle(at: desk) { obstacles.append(obstacle) }
+    return obstacles
+  }
+
+  /// Why the broker serves nobody now; nil: it does.
+  private static func obstacle(at desk: ServiceDesk) async -> String? {
+    let (answers, tell) = AsyncStream.makeStream(of: String?.self)
+    Task {
+      // A question that takes the same way as any other, and costs the broker next to nothing to answer.
+      guard case .failed(let error) = await desk.ask([.unread(user: "", [])]).first else { return tell.yield(nil) }
+      tell.yield("the broker takes no requests: \(error.message)")
+    }
+    let patience = Task {
+      try await Task.sleep(for: .seconds(1))
+      tell.yield("the broker has not answered within a second: it starts, or waits for its disk")
+    }
+    defer { patience.cancel() }
+    for await first in answers { return first }
+    return nil
   }
 }

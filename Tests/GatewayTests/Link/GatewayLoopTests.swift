@@ -72,7 +72,8 @@ private final class LoopScene: Sendable {
             pipe: .socket(GatewayEndpoint(endpoint), Context()),
             rules: SessionRules(SessionConfiguration(), namespaces: NamespaceTable()), shards: [],
             loop: loop, uplink: Mailbox(capacity: 1 << 20), revocations: Revocations(),
-            discardPictures: { [self] in discard($0) }, linkOpened: {}, logger: Logger(label: "test"))
+            discardPictures: { [self] in discard($0) }, linkOpened: {}, linkIs: { _ in },
+            logger: Logger(label: "test"))
         ]
       })
   }
