@@ -10,18 +10,20 @@ import Synchronization
 /// The keys of the server API while the server runs: the file in the data folder is looked at again as it is used, at
 /// most once a second, so that new and deleted keys count without a restart.
 ///
-/// A file that cannot be used is logged once and not taken: the former keys stay until a good one comes. A file that was
-/// removed takes its keys with it.
+/// A file that cannot be used is logged once and not taken: the former keys stay until a good one comes. A file that
+/// was removed takes its keys with it.
 ///
-/// A look costs one `stat`, and reads at most 1 MiB where the file has changed. Others who ask meanwhile wait for it, so
-/// that two looks end in the order in which they began, and no deleted key comes back by the slower one.
+/// A look costs one `stat`, and reads at most 1 MiB where the file has changed. Others who ask meanwhile wait for it:
+/// two looks end in the order in which they began, and no deleted key comes back by the slower one.
 public final class APIKeyFile: Sendable {
   /// What tells one version of the file from another; zeros where it cannot be looked at.
   struct Version: Sendable, Equatable {
     var inode: UInt64 = 0
     var size: Int64 = 0
-    /// When the file was changed last, in nanoseconds. It is `st_ctime`, which goes on with a change of the mode too,
-    /// after which a file that was refused may be good; and nobody can set it back, as a copy does with `st_mtime`.
+    /// A file that was refused for its mode is good after a change of nothing else.
+    var mode: UInt32 = 0
+    /// When the file was changed last, in nanoseconds. It is `st_ctime`, which nobody can set back, as a copy that
+    /// keeps a file's times does with `st_mtime`.
     var changed: Int64 = 0
   }
 
@@ -121,7 +123,7 @@ public final class APIKeyFile: Sendable {
       let time = status.st_ctimespec
     #endif
     return Version(
-      inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      inode: UInt64(status.st_ino), size: Int64(status.st_size), mode: UInt32(status.st_mode),
       changed: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
   }
 }
