@@ -96,9 +96,7 @@ public enum SecretFile {
 
   /// Loads a secret from a file, without the whitespace around it.
   public static func load(_ path: String) throws(Fault) -> String {
-    let descriptor = try openPrivate(path)
-    defer { close(descriptor) }
-    let bytes = try contents(descriptor, path)
+    let bytes = try contents(of: path, limit: maximumLength)
     let secret = String(decoding: bytes, as: UTF8.self).trimmingWhitespace()
     guard secret.utf8.count >= VerifierConfigurationError.minimumSecretLength else {
       throw .tooShort(path: path, bytes: secret.utf8.count)
@@ -122,14 +120,63 @@ public enum SecretFile {
       throw failure(path, "writing")
     }
     guard unsafe link(temporary, path) == 0 || errno == EEXIST else { throw failure(path, "creating") }
+    try sync(folder, for: path)
+  }
+
+  /// Puts a file that only its owner may read in the place of another, or of none: written beside it and durable first,
+  /// so that no crash leaves half of it there. Only one caller at a time may do so.
+  static func replace(_ path: String, in folder: String, with bytes: [UInt8]) throws(Fault) {
+    let temporary = path + ".new"
+    // A process that was killed while it wrote left one.
+    guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw failure(path, "replacing") }
+    let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure(path, "creating") }
+    defer { close(descriptor) }
+    do throws(Fault) {
+      guard fchmod(descriptor, 0o600) == 0, writeAll(bytes, to: descriptor), fsync(descriptor) == 0 else {
+        throw failure(path, "writing")
+      }
+      guard unsafe rename(temporary, path) == 0 else { throw failure(path, "replacing") }
+    } catch {
+      unsafe unlink(temporary)
+      throw error
+    }
+    try sync(folder, for: path)
+  }
+
+  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var count = 0
+    while count < bytes.count {
+      let written = unsafe bytes.withUnsafeBytes { buffer in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[count...])
+        return unsafe write(descriptor, rest.baseAddress, rest.count)
+      }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { return false }
+      count += written
+    }
+    return true
+  }
+
+  /// Makes the names in a folder durable: without it a power cut may take a new file's name back.
+  private static func sync(_ folder: String, for path: String) throws(Fault) {
     let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { throw failure(path, "writing") }
     defer { close(directory) }
     guard fsync(directory) == 0 else { throw failure(path, "writing") }
   }
 
-  private static func contents(_ descriptor: Int32, _ path: String) throws(Fault) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: maximumLength + 1)
+  /// The bytes of a file that only its owner may read or change.
+  ///
+  /// - Parameter limit: bytes of the largest file that is read.
+  static func contents(of path: String, limit: Int) throws(Fault) -> [UInt8] {
+    let descriptor = try openPrivate(path)
+    defer { close(descriptor) }
+    return try contents(descriptor, path, limit)
+  }
+
+  private static func contents(_ descriptor: Int32, _ path: String, _ limit: Int) throws(Fault) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: limit + 1)
     var count = 0
     while count < bytes.count {
       let received = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -141,11 +188,12 @@ public enum SecretFile {
       if received == 0 { break }
       count += received
     }
-    guard count <= maximumLength else { throw .tooLong(path: path) }
+    guard count <= limit else { throw .tooLong(path: path) }
     return Array(bytes[..<count])
   }
 
-  private static func failure(_ path: String, _ doing: String) -> Fault {
+  /// What the system said of a path, in its own words.
+  static func failure(_ path: String, _ doing: String) -> Fault {
     let error = unsafe String(cString: strerror(errno))
     return .system(path: path, doing: doing, error: error)
   }

@@ -40,8 +40,13 @@ public enum Digest: Sendable, CaseIterable {
   /// Whether `tag` is the message's keyed digest. The comparison takes the same time for any wrong tag of the right
   /// length.
   public func isAuthentic(_ message: [UInt8], _ tag: [UInt8], with key: SecretKey) -> Bool {
-    let expected = authenticate(message, with: key)
-    return unsafe tag.count == expected.count && CRYPTO_memcmp(tag, expected, expected.count) == 0
+    Self.areSame(tag, authenticate(message, with: key))
+  }
+
+  /// Whether two digests are the same. The comparison takes the same time wherever two of one length differ, so that it
+  /// tells nobody how much of a guess was right.
+  public static func areSame(_ digest: [UInt8], _ other: [UInt8]) -> Bool {
+    unsafe digest.count == other.count && CRYPTO_memcmp(digest, other, other.count) == 0
   }
 
   var algorithm: OpaquePointer? {

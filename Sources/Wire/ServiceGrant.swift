@@ -20,6 +20,14 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+extension [NamePattern] {
+  /// Whether one of the patterns means the channel. `*` never means the apps' channels: a pattern has to name them.
+  public func match(_ channel: ChannelName) -> Bool {
+    let isApps = AppChannels.contains(channel.string)
+    return contains { (!isApps || $0.namesApp) && $0.matches(channel.string) }
+  }
+}
+
 /// Channels of the built-in apps, by their names alone: private chats, sealed pictures.
 public enum AppChannels {
   /// The beginnings of the apps' channel names. They are reserved for the apps, switched on or not.
@@ -83,15 +91,10 @@ public struct ServiceGrant: Sendable, Equatable {
     }
   }
 
-  public func mayRead(_ channel: ChannelName) -> Bool { isEverything || allows(channel.string, read) }
+  public func mayRead(_ channel: ChannelName) -> Bool { isEverything || read.match(channel) }
 
   private func missing(_ channel: ChannelName, _ patterns: [NamePattern], _ word: String) -> String? {
-    allows(channel.string, patterns) ? nil : "\(word)=\(channel.string.prefix(64))"
-  }
-
-  private func allows(_ name: String, _ patterns: [NamePattern]) -> Bool {
-    let isApps = AppChannels.contains(name)
-    return patterns.contains { (!isApps || $0.namesApp) && $0.matches(name) }
+    patterns.match(channel) ? nil : "\(word)=\(channel.string.prefix(64))"
   }
 }
 

@@ -52,6 +52,18 @@ struct DigestTests {
     }
   }
 
+  @Test("two digests are the same when all of their bytes are, and never where one is longer")
+  func sameness() {
+    let digest = Digest.sha256.hash([1])
+    #expect(Digest.areSame(digest, Digest.sha256.hash([1])) && Digest.areSame([], []))
+    for index in digest.indices {
+      var other = digest
+      other[index] ^= 1
+      #expect(!Digest.areSame(digest, other) && !Digest.areSame(digest, Array(digest[..<index])))
+    }
+    #expect(!Digest.areSame(digest, digest + [0]) && !Digest.areSame([], [0]))
+  }
+
   @Test("derived keys (RFC 5869, A.1 and A.3)")
   func derivedKeys() {
     let secret = SecretKey([UInt8](repeating: 0x0b, count: 22))

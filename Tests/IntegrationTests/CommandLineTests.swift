@@ -147,6 +147,60 @@ struct CommandLineTests {
     }
   }
 
+  @Test("keys create prints the key alone and keeps its digest alone; list and delete go by names")
+  func keys() async throws {
+    try await withTemporaryDirectory { folder in
+      let data = folder.appendingPathComponent("data")
+      func run(_ arguments: [String]) async throws -> (status: Int32?, output: String, errors: String) {
+        let (status, tool) = try await Tool.run(
+          ["keys"] + arguments + ["--set", "data.directory=\(data.path)"], in: folder)
+        return (status, tool.output, tool.errors)
+      }
+      let none = try await run(["list"])
+      #expect(none.status == 0 && none.output.isEmpty && none.errors.contains("there are no keys"), "\(none.errors)")
+      let made = try await run([
+        "create", "--name", "billing", "--allow", "publish,presence", "--channels", "chat:*, news", "--channels",
+        "dm:x#42,43",
+      ])
+      #expect(made.status == 0, "\(made.errors)")
+      #expect(made.output.wholeMatch(of: /ff_[A-Za-z0-9_-]{43}\n/) != nil, "\(made.output)")
+      let key = made.output.trimmingCharacters(in: .newlines)
+      #expect(made.errors.contains("made the key billing") && !made.errors.contains(key))
+      let ops = try await run(["create", "--name", "ops", "--allow", "disconnect"])
+      #expect(ops.status == 0, "\(ops.errors)")
+
+      let file = data.appendingPathComponent("api-keys.json")
+      #expect(try !String(contentsOf: file, encoding: .utf8).contains(key))
+      let listed = try await run(["list"])
+      let lines = listed.output.split(separator: "\n")
+      #expect(lines.count == 2, "\(listed.errors)")
+      #expect(lines.first?.hasPrefix("billing: publish,presence on chat:*,news,dm:x#42,43, made 20") == true)
+      #expect(lines.last?.hasPrefix("ops: disconnect, made 20") == true)
+      #expect(!listed.output.contains(key))
+
+      let refused: [([String], String)] = [
+        (["create", "--name", "billing", "--allow", "all", "--channels", "*"], "there is a key billing already"),
+        (["create", "--name", "x", "--allow", "pubish", "--channels", "*"], "\"pubish\" is no method"),
+        (["create", "--name", "x", "--allow", "publish"], "--channels"),
+        (["create", "--name", "x", "--allow", ",", "--channels", "*"], "--allow publish"),
+        (["create", "--name", "a b", "--allow", "all", "--channels", "*"], "is no name for a key"),
+        (["delete", "nobody"], "there is no key \"nobody\""),
+      ]
+      for (arguments, expected) in refused {
+        let result = try await run(arguments)
+        #expect(result.status != 0 && result.status != nil && result.output.isEmpty)
+        #expect(result.errors.contains(expected), "\(arguments): \(result.errors)")
+      }
+
+      let deleted = try await run(["delete", "billing"])
+      #expect(deleted.status == 0 && deleted.output == "deleted the key billing\n", "\(deleted.errors)")
+      #expect(try await run(["list"]).output.hasPrefix("ops: "))
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+      let open = try await run(["list"])
+      #expect(open.status == 1 && open.errors.contains("chmod 600"), "\(open.errors)")
+    }
+  }
+
   @Test("config check names the line, the key and what to write")
   func configCheck() async throws {
     try await withTemporaryDirectory { folder in

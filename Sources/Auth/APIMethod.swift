@@ -1,0 +1,71 @@
+/// A method of the server API, by the name that Centrifugo gives it; `edit` and those after it are our own.
+public enum APIMethod: String, Sendable, CaseIterable {
+  case publish
+  case broadcast
+  case subscribe
+  case unsubscribe
+  case disconnect
+  case refresh
+  case presence
+  case presenceStats = "presence_stats"
+  case history
+  case historyRemove = "history_remove"
+  case channels
+  case info
+  case edit
+  case delete
+  case mapSet = "map_set"
+  case mapRemove = "map_remove"
+  case mapGet = "map_get"
+  case mapList = "map_list"
+  case revokeToken = "revoke_token"
+  case invalidateUserTokens = "invalidate_user_tokens"
+
+  /// Methods that a key is given with one word.
+  public enum Group: String, Sendable, CaseIterable {
+    /// What tells and changes nothing.
+    case read
+    /// What changes the contents of channels.
+    case write
+    /// What is about connections, subscriptions and tokens.
+    case control
+    case all
+
+    public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
+  }
+
+  /// The group of the method, beside `all`.
+  public var group: Group {
+    switch self {
+    case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
+    case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
+    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
+    }
+  }
+
+  /// What one call of a method is about.
+  enum Subject {
+    /// A channel that the call names; `broadcast` names several, each of which is judged by itself.
+    case channel
+    /// All channels that the key may use.
+    case everyChannel
+    /// Connections, tokens or the server: no channel has a say in it.
+    case noChannel
+  }
+
+  var subject: Subject {
+    switch self {
+    case .publish, .broadcast, .subscribe, .unsubscribe, .presence, .presenceStats, .history, .historyRemove, .edit,
+      .delete, .mapSet, .mapRemove, .mapGet, .mapList:
+      .channel
+    case .channels: .everyChannel
+    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel
+    }
+  }
+
+  /// The methods that a word of a key's grant means: one, those of a group, or none where there is no such word.
+  static func methods(of word: String) -> [APIMethod] {
+    if let group = Group(rawValue: word) { return group.methods }
+    return APIMethod(rawValue: word).map { [$0] } ?? []
+  }
+}
