@@ -118,9 +118,13 @@ public final class BrokerCore {
         response = .channels(channels.active(prefix: prefix, limit: Int(configuration.maximumPageSize)))
       case .disconnect(let target, let code):
         return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
+      case .beginSubscriptions(let target, let subscription):
+        return try subscribe(target, to: subscription, for: requester, in: &turn)
       case .endSubscriptions(let target, let channel, let code):
         let order = SessionOrder.unsubscribe(target, channel, code)
         return try issue(order, then: .done, for: requester, in: &turn)
+      case .refresh(let target, let expiry):
+        return try issue(.refresh(target, expiry), then: .done, for: requester, in: &turn)
       case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)

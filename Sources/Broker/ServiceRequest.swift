@@ -12,6 +12,10 @@ enum ServiceRequest {
   /// Most bytes of an idempotency key, the same as for clients: each key is held in memory for minutes.
   private static let longestKey = 255
 
+  /// Most bytes of the JSON that comes with a subscription, as many as a token can bring along: each order is kept until
+  /// every gateway has carried it out.
+  private static let longestGrant = 16_384
+
   private struct Parameters {
     var channel: String?
     var idempotencyKey: String?
@@ -35,13 +39,17 @@ enum ServiceRequest {
     var uid: String?
     var issuedBefore: Int64?
     var expireAt: Int64?
+    var expired: Bool?
+    var info: [UInt8]?
+    var data: [UInt8]?
+    var recoverSince: StreamPosition?
 
     init(_ fields: JSONArguments) throws(ClientError) {
       channel = try fields.string("channel")
       idempotencyKey = try fields.string("idempotency_key")
       tags = try fields.stringMap("tags")
       limit = try fields.number("limit")
-      since = try Self.position(fields["since"])
+      since = try Self.position(fields, "since")
       reverse = try fields.flag("reverse")
       prefix = try fields.string("prefix")
       key = try fields.string("key")
@@ -63,13 +71,17 @@ enum ServiceRequest {
       uid = try fields.string("uid")
       issuedBefore = try fields.number("issued_before")
       expireAt = try fields.number("expire_at")
+      expired = try fields.flag("expired")
+      info = fields["info"].map { Array($0.bytes) }
+      data = fields["data"].map { Array($0.bytes) }
+      recoverSince = try Self.position(fields, "recover_since")
     }
 
-    private static func position(_ value: JSONValue?) throws(ClientError) -> StreamPosition? {
-      guard let value else { return nil }
+    private static func position(_ fields: JSONArguments, _ name: String) throws(ClientError) -> StreamPosition? {
+      guard let value = fields[name] else { return nil }
       guard let fields = value.object, let epoch = fields["epoch"]?.string,
         let offset = fields["offset"].flatMap({ UInt64($0.text) })
-      else { throw .badRequest.saying("since must be an object of an epoch and an offset") }
+      else { throw .badRequest.saying("\(name) must be an object of an epoch and an offset") }
       return StreamPosition(epoch: epoch, offset: offset)
     }
   }
@@ -112,13 +124,13 @@ enum ServiceRequest {
       return .readMap(.init(channel: try channelName(parameters), key: parameters.key, read: read))
     case "call": return .call(try call(parameters, payload))
     case "channels": return .channels(prefix: parameters.prefix ?? "")
-    case "disconnect", "unsubscribe", "revoke_token", "invalidate_user_tokens":
+    case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try order(method, parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
           + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, call, "
-          + "disconnect, unsubscribe, revoke_token and invalidate_user_tokens")
+          + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
     }
   }
 
@@ -144,6 +156,8 @@ enum ServiceRequest {
         .init(
           .user(user, issuedBefore: parameters.issuedBefore, channel: parameters.channel),
           expiresAt: parameters.expireAt))
+    case "subscribe": return .beginSubscriptions(try target(parameters), try subscription(parameters))
+    case "refresh": return .refresh(try target(parameters), expiry(parameters))
     case "unsubscribe":
       var code = UnsubscribeCode.server
       if let given = parameters.code {
@@ -163,6 +177,22 @@ enum ServiceRequest {
       code.reason = try reason(parameters) ?? code.reason
       return .disconnect(try target(parameters), code)
     }
+  }
+
+  private static func subscription(_ parameters: Parameters) throws(ClientError) -> OrderedSubscription {
+    let subscription = OrderedSubscription(
+      channel: try channelName(parameters), info: parameters.info, data: parameters.data, since: parameters.recoverSince)
+    guard subscription.payloadBytes <= longestGrant else {
+      throw .badRequest.saying("info and data together have more than \(longestGrant) bytes; shorten them")
+    }
+    return subscription
+  }
+
+  /// When connections are to expire: `expired` goes before `expire_at`, of which 0 says never, as in a token.
+  private static func expiry(_ parameters: Parameters) -> ConnectionExpiry {
+    if parameters.expired == true { return .now }
+    guard let time = parameters.expireAt, time != 0 else { return .never }
+    return .at(time)
   }
 
   private static func target(_ parameters: Parameters) throws(ClientError) -> SessionTarget {

@@ -54,6 +54,10 @@ extension RefusalCause {
   )
   static let clientChannels = RefusalCause(
     "client_channels", "subscriptions were refused: a client has as many as client.max_channels")
+  static let orderedSubscriptions = RefusalCause(
+    "ordered_subscriptions",
+    "clients were not subscribed though a service ordered it: the broker refused it or cannot do it now, or this gateway does not know the namespace"
+  )
   static let channelFilters = RefusalCause(
     "channel_filters",
     "subscriptions were refused: a channel has as many different filters as gateway.max_filters_per_channel")

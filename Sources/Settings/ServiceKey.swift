@@ -47,6 +47,7 @@ public struct ServiceKey: Sendable, Equatable {
     case "publish": grant.publish.append(pattern)
     case "read": grant.read.append(pattern)
     case "tap": grant.tap.append(pattern)
+    case "subscribe": grant.subscribe.append(pattern)
     case "call": grant.call.append(pattern)
     default: throw unknown(word)
     }
@@ -55,8 +56,8 @@ public struct ServiceKey: Sendable, Equatable {
   private func unknown(_ word: String) -> Invalid {
     Invalid(
       why:
-        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap= or call= with a name "
-        + "or a beginning and *, disconnect, or revoke")
+        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe= or call= "
+        + "with a name or a beginning and *, disconnect, or revoke")
   }
 }
 

@@ -48,6 +48,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var read: [NamePattern] = []
   /// Channels to listen to.
   public var tap: [NamePattern] = []
+  /// Channels to subscribe clients to.
+  public var subscribe: [NamePattern] = []
   /// Methods of apps to call, in any user's name.
   public var call: [NamePattern] = []
   public var mayDisconnect = false
@@ -65,7 +67,7 @@ public struct ServiceGrant: Sendable, Equatable {
   public static let everyoneOnThisMachine: ServiceGrant = {
     var grant = ServiceGrant()
     let all = [NamePattern("*")]
-    (grant.publish, grant.read, grant.tap) = (all, all, all)
+    (grant.publish, grant.read, grant.tap, grant.subscribe) = (all, all, all, all)
     (grant.mayDisconnect, grant.mayRevoke) = (true, true)
     return grant
   }()
@@ -85,7 +87,8 @@ public struct ServiceGrant: Sendable, Equatable {
     case .call(let call):
       let method = call.command.method
       return self.call.contains { $0.matches(method) } ? nil : "call=\(method.prefix(64))"
-    case .disconnect, .endSubscriptions: return mayDisconnect ? nil : "disconnect"
+    case .beginSubscriptions(_, let subscription): return missing(subscription.channel, subscribe, "subscribe")
+    case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
     case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
     }

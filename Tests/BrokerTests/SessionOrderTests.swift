@@ -102,11 +102,42 @@ struct SessionOrderTests {
     #expect(scene.ask(Self.request) == nil)
   }
 
+  @Test("to subscribe connections and to let them expire are orders like the others")
+  func others() {
+    let scene = scene(1, 2)
+    let subscription = OrderedSubscription(channel: "chat", data: Array("1".utf8))
+    _ = scene.serve(1, .beginSubscriptions(Self.target, subscription))
+    _ = scene.serve(2, .refresh(Self.target, .at(5)))
+    for gateway: UInt64 in [1, 2] {
+      #expect(
+        scene.hears(gateway)
+          == [.order(1, .subscribe(Self.target, subscription)), .order(2, .refresh(Self.target, .at(5)))])
+      obey(1, gateway, scene)
+    }
+    #expect(scene.answers[1] == .done && scene.answers[2] == nil)
+    for gateway: UInt64 in [1, 2] { obey(2, gateway, scene) }
+    #expect(scene.answers[2] == .done)
+    #expect(scene.core.orders.isEmpty)
+  }
+
+  @Test("nobody is subscribed to an app's channel, or to one of an unknown namespace, and no gateway hears of it")
+  func refusedChannels() {
+    let scene = BrokerScene(TinyApp())
+    scene.hello(1)
+    _ = scene.hears()
+    for (channel, code) in [(TinyApp.chat, UInt32(103)), ("nowhere:1", 102)] as [(ChannelName, UInt32)] {
+      #expect(scene.ask(.beginSubscriptions(Self.target, .init(channel: channel)))?.errorCode == code, "\(channel)")
+    }
+    #expect(scene.hears().isEmpty)
+    #expect(scene.core.orders.isEmpty && scene.core.counters.orders == 0)
+  }
+
+  private func read(_ method: String, _ parameters: String) throws -> BrokerRequest {
+    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
+  }
+
   @Test("what a service writes is read as Centrifugo's server API has it, and refused in a sentence where it is not")
   func reading() throws {
-    func read(_ method: String, _ parameters: String) throws -> BrokerRequest {
-      try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
-    }
     #expect(try read("disconnect", #"{"user":"ann"}"#) == Self.request)
     #expect(
       try read("disconnect", #"{"client":"c","session":"s","whitelist":["w"],"code":4001,"reason":"why"}"#)
@@ -129,6 +160,40 @@ struct SessionOrderTests {
     ]
     for (method, parameters) in wrong {
       #expect(throws: ClientError.self, "\(method) \(parameters)") { try read(method, parameters) }
+    }
+  }
+
+  @Test("subscriptions and expiries are read likewise")
+  func readingMore() throws {
+    let everything = #"{"user":"ann","channel":"c","info":{"a": 1},"data":[],"recover_since":{"epoch":"e","offset":7}}"#
+    #expect(
+      try read("subscribe", everything)
+        == .beginSubscriptions(
+          Self.target,
+          OrderedSubscription(
+            channel: "c", info: Array(#"{"a": 1}"#.utf8), data: Array("[]".utf8), since: .init(epoch: "e", offset: 7))))
+    #expect(
+      try read("subscribe", #"{"user":"ann","channel":"c","info":null}"#)
+        == .beginSubscriptions(Self.target, OrderedSubscription(channel: "c")))
+    let expiries: [(String, ConnectionExpiry)] = [
+      (#""expired":true"#, .now), (#""expired":true,"expire_at":7"#, .now), (#""expired":false,"expire_at":7"#, .at(7)),
+      (#""expire_at":-1"#, .at(-1)), (#""expire_at":0"#, .never), (#""expired":false"#, .never),
+    ]
+    for (fields, expiry) in expiries {
+      #expect(try read("refresh", #"{"user":"ann",\#(fields)}"#) == .refresh(Self.target, expiry), "\(fields)")
+    }
+    #expect(try read("refresh", #"{"user":"ann"}"#) == .refresh(Self.target, .never))
+    let longest = String(repeating: "x", count: 16_382)
+    #expect(throws: Never.self) { try read("subscribe", #"{"user":"a","channel":"c","data":"\#(longest)"}"#) }
+    let wrong = [
+      ("subscribe", #"{"channel":"c"}"#), ("subscribe", #"{"user":"ann"}"#),
+      ("subscribe", #"{"user":"a","channel":"c","recover_since":7}"#),
+      ("subscribe", #"{"user":"a","channel":"c","recover_since":{"epoch":"e","offset":-1}}"#),
+      ("subscribe", #"{"user":"a","channel":"c","info":1,"data":"\#(longest)"}"#),
+      ("refresh", "{}"), ("refresh", #"{"user":"a","expired":1}"#), ("refresh", #"{"user":"a","expire_at":1.5}"#),
+    ]
+    for (method, parameters) in wrong {
+      #expect(throws: ClientError.self, "\(method) \(parameters.prefix(80))") { try read(method, parameters) }
     }
   }
 }

@@ -49,7 +49,8 @@ struct ReplyDecoderTests {
       .push(.join(channel: "ch", info)), .push(.leave(channel: "ch", info)),
       .push(.unsubscribe(channel: "ch", .insufficient)), .push(.message(data: [4])),
       .push(
-        .subscribe(channel: "ch", recoverable: true, positioned: true, StreamPosition(epoch: "e", offset: 1))),
+        .subscribe(
+          channel: "ch", recoverable: true, positioned: true, StreamPosition(epoch: "e", offset: 1), data: [5])),
       .push(.disconnect(.shutdown)), .push(.refresh(expires: true, ttl: 8)),
     ]
   }

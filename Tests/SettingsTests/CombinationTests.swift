@@ -227,12 +227,14 @@ struct CombinationTests {
       let keys = entries.map { "\"\($0)\"" }.joined(separator: ",")
       return #"{"broker": {"services": {"commands": "tcp://0.0.0.0:7005", "keys": [\#(keys)]\#(secret)}}}"#
     }
-    let text = "billing \(Self.key) publish=news publish=chat:* tap=* read=x call=clique.* disconnect revoke"
+    let text =
+      "billing \(Self.key) publish=news publish=chat:* tap=* read=x subscribe=chat:* call=clique.* disconnect revoke"
     #expect(problems(json(text)) == ["accepted"])
     let entry = try #require(try load(json(text)).broker.services.serviceKeys.first)
     #expect(entry.name == "billing" && entry.publicKey == Self.key)
     #expect(entry.grant.publish == [NamePattern("news"), NamePattern("chat:*")])
     #expect(entry.grant.tap == [NamePattern("*")] && entry.grant.read == [NamePattern("x")])
+    #expect(entry.grant.subscribe == [NamePattern("chat:*")])
     #expect(entry.grant.call == [NamePattern("clique.*")] && entry.grant.mayDisconnect && entry.grant.mayRevoke)
     let other = String(repeating: "b", count: 40)
     for wrong in [

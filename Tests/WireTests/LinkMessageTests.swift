@@ -96,6 +96,8 @@ struct LinkMessageTests {
       .call(.init(.other(.init(method: "", data: [])), caller: bare, isGateways: true)),
       .call(.init(.clique(.enter(place: "caf\u{E9}", hasToken: true)), caller: full, attestedPlace: "caf\u{E9}")),
       .call(.init(.clique(.enter(place: "", hasToken: false)), caller: bare, attestedPlace: "")),
+      .beginSubscriptions(SessionTarget(user: "u"), .init(channel: channel, info: [0x31], data: [], since: position)),
+      .refresh(SessionTarget(client: "c", whitelist: ["d"]), .at(-1)), .refresh(SessionTarget(session: "s"), .never),
     ] + AppCommandExample.all.map { .call(.init($0, caller: bare)) }
   }
 
@@ -111,6 +113,14 @@ struct LinkMessageTests {
         name: "audience",
         bytes: LinkAudience(channel: channel, user: "u", .admitted, audience: filter).bytes
       ) { (bytes) throws(MalformedMessage) in try LinkAudience(bytes: bytes).bytes })
+    let target = SessionTarget(user: "u", whitelist: ["c"])
+    let subscription = OrderedSubscription(channel: channel, info: [0x31], since: .init(epoch: "e", offset: 300))
+    for order: SessionOrder in [.subscribe(target, subscription), .refresh(target, .at(1)), .refresh(target, .now)] {
+      examples.append(
+        Example(name: "order \(order)", bytes: LinkOrder(id: 7, order: order).bytes) {
+          (bytes) throws(MalformedMessage) in try LinkOrder(bytes: bytes).bytes
+        })
+    }
     examples.append(
       Example(name: "hello", bytes: LinkHello(gateway: .max - 1).bytes) { (bytes) throws(MalformedMessage) in
         try LinkHello(bytes: bytes).bytes

@@ -8,6 +8,9 @@ struct OrderTests {
   private static let orders: [SessionOrder] = [
     .disconnect(target, .invalidToken), .disconnect(SessionTarget(session: "s"), .init(code: 4999, reason: "")),
     .unsubscribe(target, name("chat:1"), .server),
+    .subscribe(target, OrderedSubscription(channel: name("chat:1"))), .subscribe(target, everything),
+    .refresh(target, .now), .refresh(SessionTarget(user: ""), .at(.min)), .refresh(target, .at(1_700_000_000)),
+    .refresh(target, .never),
     .revoke([], replacesAll: true, isComplete: true),
     .revoke(
       [
@@ -15,6 +18,9 @@ struct OrderTests {
         Revocation(.user("ann", issuedBefore: .max, channel: "news"), expiresAt: .min),
       ], replacesAll: false, isComplete: false),
   ]
+
+  private static let everything = OrderedSubscription(
+    channel: name("$x"), info: Array("{}".utf8), data: [], since: StreamPosition(epoch: "é", offset: .max))
 
   private static func name(_ text: String) -> ChannelName {
     guard let name = try? ChannelName(text) else { preconditionFailure("\(text) is no channel name") }
@@ -38,6 +44,8 @@ struct OrderTests {
     let channel = Self.name("chat:1")
     let requests: [BrokerRequest] = [
       .disconnect(Self.target, .forceDisconnect), .endSubscriptions(Self.target, channel, .server),
+      .beginSubscriptions(Self.target, .init(channel: channel)), .beginSubscriptions(Self.target, Self.everything),
+      .refresh(Self.target, .now), .refresh(Self.target, .at(-1)), .refresh(Self.target, .never),
       .revoke(.init(.id("x"))), .revoke(.init(.user("ann", issuedBefore: nil))),
       .revoke(.init(.user("ann", issuedBefore: 7, channel: "news"), expiresAt: 9)),
     ]
@@ -46,6 +54,15 @@ struct OrderTests {
       #expect(try LinkRequest(bytes: message.bytes) == message)
       #expect(!request.isRemembered)
     }
+  }
+
+  @Test("what an order brings along counts in the link's windows")
+  func costs() {
+    func cost(_ data: [UInt8]) -> Int {
+      let subscription = OrderedSubscription(channel: Self.name("chat:1"), data: data)
+      return LinkBody.order(LinkOrder(id: 1, order: .subscribe(Self.target, subscription))).cost
+    }
+    #expect(cost(Array(repeating: 0x31, count: 1000)) == cost([]) + 1000)
   }
 
   @Test("all that is given of a target must be so, and who is on the list is spared")

@@ -367,6 +367,18 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.push.subscribe = .init()
     },
     .init(
+      .push(
+        .subscribe(
+          channel: "c", recoverable: false, positioned: true, StreamPosition(epoch: "x", offset: 0),
+          data: utf8(#"{"a":1}"#))),
+      #"{"push":{"channel":"c","subscribe":{"epoch":"x","positioned":true,"data":{"a":1}}}}"#
+    ) {
+      $0.push.channel = "c"
+      $0.push.subscribe.positioned = true
+      $0.push.subscribe.epoch = "x"
+      $0.push.subscribe.data = Data(utf8(#"{"a":1}"#))
+    },
+    .init(
       .push(.disconnect(.shutdown)),
       #"{"push":{"disconnect":{"code":3001,"reason":"shutdown","reconnect":true}}}"#
     ) {
@@ -382,5 +394,6 @@ struct ReplyExample: CustomTestStringConvertible, Sendable {
       $0.push.refresh.expires = true
       $0.push.refresh.ttl = 30
     },
+    .init(.push(.refresh(expires: false, ttl: 0)), #"{"push":{"refresh":{}}}"#) { $0.push.refresh = .init() },
   ]
 }

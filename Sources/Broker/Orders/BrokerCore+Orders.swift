@@ -14,6 +14,18 @@ extension BrokerCore {
     tellGateways(order, then: response, for: requester, in: &turn)
   }
 
+  /// Subscribes connections to a channel: answered when every gateway has begun the subscriptions.
+  func subscribe(
+    _ target: SessionTarget, to subscription: OrderedSubscription, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
+    let channel = subscription.channel
+    if let app = try options(of: channel).app {
+      throw .permissionDenied.saying(
+        "\(app) alone says who may be on \"\(channel)\"; its users subscribe to it by themselves")
+    }
+    try issue(.subscribe(target, subscription), then: .done, for: requester, in: &turn)
+  }
+
   func tellGateways(
     _ order: SessionOrder, then response: BrokerResponse, for requester: Requester, in turn: inout Turn
   ) {

@@ -59,7 +59,7 @@ extension ClientMachine {
         serverUnsubscribed(channel)
       }
     case .message(let data): effects.append(.serverEvent(.message(data)))
-    case .subscribe(let string, let recoverable, let positioned, let position):
+    case .subscribe(let string, let recoverable, let positioned, let position, _):
       guard let channel = try? ChannelName(string, limit: .max) else { return }
       serverSubscribed(channel, recoverable: recoverable, positioned: positioned, position)
     case .disconnect(let code): closed(code: code.code, reason: code.reason)

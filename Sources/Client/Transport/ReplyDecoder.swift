@@ -70,7 +70,7 @@ enum ReplyDecoder {
       let subscribe = message.subscribe
       return .subscribe(
         channel: channel, recoverable: subscribe.recoverable, positioned: subscribe.positioned,
-        StreamPosition(epoch: subscribe.epoch, offset: subscribe.offset))
+        StreamPosition(epoch: subscribe.epoch, offset: subscribe.offset), data: Array(subscribe.data))
     }
     if message.hasDisconnect {
       let code = UInt16(clamping: message.disconnect.code)

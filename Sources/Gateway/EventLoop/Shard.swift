@@ -364,8 +364,12 @@ final class Shard: SessionHost {
     switch order {
     case .disconnect(let target, let code):
       for driver in sessions(target) { driver.disconnect(code) }
+    case .subscribe(let target, let subscription):
+      for driver in sessions(target) { driver.addSubscription(subscription) }
     case .unsubscribe(let target, let channel, let code):
       for driver in sessions(target) { driver.removeSubscription(channel, code) }
+    case .refresh(let target, let expiry):
+      for driver in sessions(target) { driver.changeExpiry(expiry) }
     case .revoke: break  // Revocations come as a table (`Handover.revoked`).
     }
   }

@@ -4,7 +4,7 @@ import Wire
 extension GatewayLink {
   func obey(_ order: LinkOrder, into effects: inout [GatewayLinkEffect]) {
     switch order.order {
-    case .disconnect, .unsubscribe: effects.append(.sessionOrder(order.id, order.order))
+    case .disconnect, .subscribe, .unsubscribe, .refresh: effects.append(.sessionOrder(order.id, order.order))
     case .revoke(let revocations, let replacesAll, let isComplete):
       guard case .open(let open) = state else { return }
       guard replacesAll || open.incomingRevocations != nil else {

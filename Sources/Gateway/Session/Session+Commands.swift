@@ -67,7 +67,9 @@ extension Session {
       return fail(id, response.error)
     }
     switch (operation, response) {
-    case (.subscribe(let order), _) where order.serverSide: connectSubscribed(order, response)
+    // While the connect is under way, commands of the client are held: it is a subscription of the server's.
+    case (.subscribe(let order), _) where phase == .connecting: connectSubscribed(order, response)
+    case (.subscribe(let order), _) where order.maker == .service: orderSubscribed(order, response)
     case (.subscribe(let order), _): subscribed(order, response)
     case (.abandoned(let channel, let member), _): abandonedAnswered(channel, member, response)
     case (.history(let id, let binaryData), .history(let page)):

@@ -7,7 +7,8 @@ struct ConnectAttempt {
   var id: UInt32
   /// Seconds since 1970; nil: never.
   var expiresAt: Int64?
-  /// Server-side subscriptions that the broker has still to answer.
+  /// Server-side subscriptions that the broker has still to answer. Above 0 from when the token was accepted until the
+  /// connect is answered.
   var unanswered = 0
   /// Server-side subscriptions that the broker has answered, by channel name.
   var subs: [String: ClientReply.SubscribeResult] = [:]
@@ -78,7 +79,7 @@ extension Session {
       case .success((let channel, let options)):
         let ask = subs[name] ?? ClientCommand.Subscribe()
         orders.append(
-          SubscribeOrder(id: 0, channel: channel, options: options, ask: ask, grant: grant, serverSide: true))
+          SubscribeOrder(id: 0, channel: channel, options: options, ask: ask, grant: grant, maker: .connection))
       }
     }
     attempt?.unanswered = orders.count
@@ -90,12 +91,20 @@ extension Session {
   mutating func connectSubscribed(_ order: SubscribeOrder, _ response: BrokerResponse) {
     guard case .subscribed(let answer) = response else {
       subscriptions[order.channel] = nil
-      return refuse(.internalError)
+      guard order.maker == .service else { return refuse(.internalError) }
+      // The client does not count on it, and so gets in without it.
+      out.append(.note(.orderedSubscriptions))
+      return subscriptionAnswered()
     }
     subscriptions[order.channel]?.phase = .live
     attempt?.subs[order.channel.string] = order.result(answer, at: time)
+    let flags = order.hubFlags.union(.held)
+    out.append(.attach(order.channel, flags, HubFilters(own: order.filter, audience: answer.audience)))
+    subscriptionAnswered()
+  }
+
+  private mutating func subscriptionAnswered() {
     attempt?.unanswered -= 1
-    out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     if attempt?.unanswered == 0 { welcome() }
   }
 

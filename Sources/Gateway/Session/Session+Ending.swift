@@ -72,7 +72,7 @@ extension Session {
     // With `insufficient` the client is to come back at once, and a server-side subscription comes back only with a
     // connection.
     let comesBack = code == .insufficient
-    if comesBack, subscription.traits.contains(.serverSide) { return end(.insufficientState) }
+    if comesBack, subscription.isServerSide { return end(.insufficientState) }
     let wasLive = subscription.isLive
     paced.forget(channel)
     remove(channel, subscription, telling: comesBack ? .internalError : .permissionDenied)

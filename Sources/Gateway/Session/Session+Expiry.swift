@@ -33,11 +33,11 @@ extension Session {
   }
 
   /// Ends server-side subscriptions that an older token named and the newer one does not. The user's personal channel
-  /// stays: no token grants it.
+  /// and what a service ordered stay: no token grants them.
   private mutating func endUngranted(_ claims: ConnectionClaims) {
     let personal = rules.personalChannelPrefix.map { $0 + user }
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key })
-    where subscription.traits.contains(.serverSide) {
+    where subscription.traits.contains(.serverSide) && !subscription.traits.contains(.ordered) {
       if personal?.hasSameBytes(as: channel.string) == true { continue }
       // By bytes: two spellings that `String` takes for one are two channels.
       if claims.subscriptions.keys.contains(where: { $0.hasSameBytes(as: channel.string) }) { continue }

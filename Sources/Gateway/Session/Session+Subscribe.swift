@@ -13,7 +13,7 @@ extension Session {
     if ask.type != 0, let refusal = mapRefusal(ask, options) { return fail(id, refusal) }
     if let subscription = subscriptions[channel] {
       guard case .abandoned(next: nil) = subscription.phase else { return fail(id, .alreadySubscribed) }
-      subscriptions[channel]?.phase = .abandoned(next: command)
+      subscriptions[channel]?.phase = .abandoned(next: .command(command))
       return
     }
     guard subscriptions.count < configuration.maximumChannels else {
@@ -122,7 +122,7 @@ extension Session {
       return fail(id, .badRequest.saying("the channel name is not valid"))
     }
     if let subscription = subscriptions[channel] {
-      if subscription.traits.contains(.serverSide) {
+      if subscription.isServerSide {
         return fail(id, .permissionDenied.saying("the server keeps this subscription; a client cannot end it"))
       }
       remove(channel, subscription, telling: .endedWhileSubscribing)
@@ -142,11 +142,13 @@ extension Session {
       if case .subscriptionToken(let command, _) = pending.removeValue(forKey: tag) { fail(command.id, error) }
     case .subscribing(let tag):
       subscriptions[channel]?.phase = .abandoned(next: nil)
-      if case .subscribe(let order) = pending[tag] { fail(order.id, error) }
+      // What is over is not the server's any more: the client may subscribe by itself.
+      subscriptions[channel]?.traits.subtract([.serverSide, .ordered])
+      if case .subscribe(let order) = pending[tag], order.maker == .client { fail(order.id, error) }
       pending[tag] = .abandoned(channel, member: member(of: subscription))
     case .abandoned(let next):
       subscriptions[channel]?.phase = .abandoned(next: nil)
-      if let next { fail(next.id, error) }
+      if case .command(let command)? = next { fail(command.id, error) }
     }
   }
 
@@ -155,7 +157,11 @@ extension Session {
     if case .subscribed = response { unsubscribeAtBroker(channel, member) }
     guard case .abandoned(let next) = subscriptions[channel]?.phase else { return }
     subscriptions[channel] = nil
-    if let next { subscribe(next) }
+    switch next {
+    case .command(let command)?: subscribe(command)
+    case .order(let ordered)?: addSubscription(ordered)
+    case nil: break
+    }
   }
 
   /// Tells the broker that a subscription is over. The answer says nothing, so nothing waits for it.

@@ -15,8 +15,8 @@ public import Wire
 /// Three promises, each by construction rather than by timing:
 /// - *No gap and no double.* When the broker's answer to a subscribe comes in, everything up to its position has
 ///   passed the hub and everything after it is still to come. So the answer is turned, in one step, into
-///   `send(subscribe result with what was missed)` and then `attach`. For server-side subscriptions `attach` is held
-///   (``HubFlags/held``) until the connect result is out.
+///   `send(subscribe result with what was missed)` and then `attach`. For the server-side subscriptions of a connect
+///   `attach` is held (``HubFlags/held``) until the connect result is out.
 /// - *Each successful subscribe at the broker is followed by exactly one unsubscribe*, whatever happens to the client
 ///   while the answer is under way: an answer nobody waits for any more is turned into the unsubscribe.
 /// - *Each command with an id is answered once, or the connection closes.* (`send` has no answer in the protocol.)
@@ -148,7 +148,9 @@ public struct Session: ~Copyable {
     case .transportClosed: end(nil)
     case .shutdown: end(.shutdown)
     case .kick(let code): end(code)
+    case .addSubscription(let subscription): addSubscription(subscription)
     case .removeSubscription(let channel, let code): removeSubscription(channel, code)
+    case .changeExpiry(let expiry): changeExpiry(expiry)
     case .tokensRevoked(let tokens): tokensRevoked(tokens)
     }
   }

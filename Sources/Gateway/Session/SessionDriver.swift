@@ -190,9 +190,13 @@ final class SessionDriver: ConnectionDelegate {
   /// These tokens count no more: the session ends, or the subscriptions that it has by them.
   func revoke(_ tokens: RevocationTable) { feed(.tokensRevoked(tokens)) }
 
+  func addSubscription(_ subscription: OrderedSubscription) { feed(.addSubscription(subscription)) }
+
   func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
     feed(.removeSubscription(channel, code))
   }
+
+  func changeExpiry(_ expiry: ConnectionExpiry) { feed(.changeExpiry(expiry)) }
 
   /// Has commands read later, because the broker is behind or reads wait for room; or no longer.
   func holdInput(_ holds: Bool) {

@@ -33,8 +33,12 @@ public enum SessionInput: Sendable {
   case shutdown
   /// Somebody ends the connection through the server API, or the gateway does.
   case kick(DisconnectCode)
+  /// Somebody subscribes the client to a channel through the server API.
+  case addSubscription(OrderedSubscription)
   /// Somebody ends a subscription through the server API.
   case removeSubscription(ChannelName, UnsubscribeCode)
+  /// Somebody says through the server API when the connection expires.
+  case changeExpiry(ConnectionExpiry)
   /// These tokens count no more, from now on.
   case tokensRevoked(RevocationTable)
 }

@@ -14,7 +14,7 @@ struct SessionSubscription {
     /// unsubscribe; whoever subscribes again meanwhile waits for it too, else the late unsubscribe would end the
     /// presence of the new subscription.
     /// Can transition to: gone, and from there on with `next` as if it came now.
-    indirect case abandoned(next: QueuedSubscribe?)
+    indirect case abandoned(next: NextSubscribe?)
     /// The hub delivers.
     /// Can transition to: gone.
     case live
@@ -27,6 +27,8 @@ struct SessionSubscription {
     static let toldOfLoss = Traits(rawValue: 2)
     /// The broker knows who subscribed, so the unsubscribe names them again.
     static let member = Traits(rawValue: 4)
+    /// A service made it, by an order: with ``serverSide``.
+    static let ordered = Traits(rawValue: 8)
   }
 
   var phase: Phase
@@ -53,9 +55,22 @@ struct SessionSubscription {
   }
 
   var isLive: Bool { if case .live = phase { true } else { false } }
+
+  /// Whether the server keeps the subscription, or the one that follows it.
+  var isServerSide: Bool {
+    if case .abandoned(next: .order?) = phase { return true }
+    return traits.contains(.serverSide)
+  }
 }
 
-/// A subscribe command that waits for the end of the subscription before it.
+/// What waits for the end of the subscription before it.
+enum NextSubscribe {
+  case command(QueuedSubscribe)
+  /// A service's order.
+  case order(OrderedSubscription)
+}
+
+/// A subscribe command, as it came.
 struct QueuedSubscribe {
   var id: UInt32
   var ask: ClientCommand.Subscribe
@@ -63,10 +78,20 @@ struct QueuedSubscribe {
 
 /// A subscription that is allowed: what the broker is asked, and what its answer is made into.
 struct SubscribeOrder {
+  /// Who makes a subscription.
+  enum Maker {
+    /// The client itself.
+    case client
+    /// The server, when the client connects.
+    case connection
+    /// A service, by an order.
+    case service
+  }
+
   /// The command to answer; 0 for a server-side subscription, which has none of its own.
   var id: UInt32
   var channel: ChannelName
-  var serverSide: Bool
+  var maker: Maker
   var recoverable: Bool
   var positioned: Bool
   /// The subscriber hears of publications that are lost on the way to this gateway, with a position or without. In a
@@ -95,12 +120,12 @@ struct SubscribeOrder {
   /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
   init(
     id: UInt32, channel: ChannelName, options: ChannelOptions, ask: ClientCommand.Subscribe,
-    grant: SubscriptionGrant, expiresAt: Int64? = nil, token: TokenIdentity? = nil, serverSide: Bool = false
+    grant: SubscriptionGrant, expiresAt: Int64? = nil, token: TokenIdentity? = nil, maker: Maker = .client
   ) {
     self.token = token
     self.id = id
     self.channel = channel
-    self.serverSide = serverSide
+    self.maker = maker
     self.grant = grant
     self.expiresAt = expiresAt
     binaryData = options.dataFormat == .binary
@@ -125,20 +150,20 @@ struct SubscribeOrder {
       ? StreamPosition(epoch: ask.epoch, offset: ask.offset) : nil
     asksToRecover = ask.recover
     rejectsUnrecovered =
-      !serverSide && ask.recover && ask.flag & ClientCommand.Subscribe.rejectUnrecovered != 0
+      maker == .client && ask.recover && ask.flag & ClientCommand.Subscribe.rejectUnrecovered != 0
   }
 
   var hubFlags: HubFlags {
     var flags: HubFlags = []
     if pushesJoinLeave { flags.insert(.joinLeave) }
     if toldOfLoss { flags.insert(.toldOfLoss) }
-    if serverSide { flags.insert(.held) }
     return flags
   }
 
   func subscription(_ phase: SessionSubscription.Phase) -> SessionSubscription {
     var traits: SessionSubscription.Traits = []
-    if serverSide { traits.insert(.serverSide) }
+    if maker != .client { traits.insert(.serverSide) }
+    if maker == .service { traits.insert(.ordered) }
     if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
     return SessionSubscription(

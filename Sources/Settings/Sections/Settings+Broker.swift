@@ -27,11 +27,11 @@ extension Settings {
         )
         _keys = declare.list(
           "keys",
-          "Services that may use the endpoints over tcp, each a text of its name, its CURVE public key and what it may do, such as publish=news publish=chat:* read=* tap=chat:* call=clique.* disconnect revoke."
+          "Services that may use the endpoints over tcp, each a text of its name, its CURVE public key and what it may do, such as publish=news publish=chat:* read=* tap=chat:* subscribe=chat:* call=clique.* disconnect revoke."
         )
         _allowAnyoneOnThisMachine = declare.flag(
           "allow_anyone_on_this_machine", false,
-          "Let every process on this machine publish, listen, disconnect and revoke at the endpoints, apps' channels left out."
+          "Let every process on this machine publish, listen, subscribe clients, disconnect and revoke at the endpoints, apps' channels left out."
         )
         _maxMessageBytes = declare.bytes(
           "max_message_bytes", mebibytes(1), in: 1024...mebibytes(64), "Largest message from a service.")

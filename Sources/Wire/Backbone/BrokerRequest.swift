@@ -17,8 +17,12 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case unread(user: String, [ChannelName])
   case call(CallRequest)
   case disconnect(SessionTarget, DisconnectCode)
+  /// Subscribes other people's connections to a channel, on every gateway.
+  case beginSubscriptions(SessionTarget, OrderedSubscription)
   /// Ends other people's subscriptions to a channel, on every gateway.
   case endSubscriptions(SessionTarget, ChannelName, UnsubscribeCode)
+  /// Says when other people's connections expire, on every gateway.
+  case refresh(SessionTarget, ConnectionExpiry)
   case revoke(RevokeRequest)
 
   public struct PublishRequest: Sendable, Equatable {
@@ -220,8 +224,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .edit(let r): r.channel
     case .readMap(let r): r.channel
     case .receipt(let r): r.channel
+    case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
-    case .channels, .unread, .call, .disconnect, .revoke: nil
+    case .channels, .unread, .call, .disconnect, .refresh, .revoke: nil
     }
   }
 }
@@ -234,7 +239,7 @@ extension BrokerRequest {
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .readMap, .unread:
       false
     // Doing one of these twice changes nothing more.
-    case .disconnect, .endSubscriptions, .revoke: false
+    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
     }
   }
 }

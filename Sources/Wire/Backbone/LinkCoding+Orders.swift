@@ -2,12 +2,17 @@
 
 private enum OrderKind: UInt8 {
   case disconnect = 1
-  case unsubscribe, revoke
+  case unsubscribe, revoke, subscribe, refresh
 }
 
 private enum TokensKind: UInt8 {
   case id = 1
   case user
+}
+
+private enum ExpiryKind: UInt8 {
+  case now = 1
+  case at, never
 }
 
 extension LinkOrder {
@@ -30,6 +35,14 @@ extension LinkOrder {
       for revocation in revocations { sink.write(revocation) }
       sink.write(flag: replacesAll)
       sink.write(flag: isComplete)
+    case .subscribe(let target, let subscription):
+      sink.write(byte: OrderKind.subscribe.rawValue)
+      sink.write(target)
+      sink.write(subscription)
+    case .refresh(let target, let expiry):
+      sink.write(byte: OrderKind.refresh.rawValue)
+      sink.write(target)
+      sink.write(expiry)
     }
     return sink
   }
@@ -47,6 +60,8 @@ extension LinkOrder {
       var revocations: [Revocation] = []
       for _ in 0..<(try reader.readCount()) { revocations.append(try reader.readRevocation()) }
       order = .revoke(revocations, replacesAll: try reader.readFlag(), isComplete: try reader.readFlag())
+    case .subscribe: order = .subscribe(try reader.readTarget(), try reader.readOrderedSubscription())
+    case .refresh: order = .refresh(try reader.readTarget(), try reader.readExpiry())
     }
     try reader.requireEnd()
     self.init(id: id, order: order)
@@ -106,6 +121,23 @@ extension ByteSink {
     write(code.reason)
   }
 
+  mutating func write(_ subscription: OrderedSubscription) {
+    write(subscription.channel)
+    write(optional: subscription.info)
+    write(optional: subscription.data)
+    write(optional: subscription.since)
+  }
+
+  mutating func write(_ expiry: ConnectionExpiry) {
+    switch expiry {
+    case .now: write(byte: ExpiryKind.now.rawValue)
+    case .at(let time):
+      write(byte: ExpiryKind.at.rawValue)
+      write(UInt64(bitPattern: time))
+    case .never: write(byte: ExpiryKind.never.rawValue)
+    }
+  }
+
   mutating func write(_ revocation: Revocation) {
     switch revocation.tokens {
     case .id(let id):
@@ -137,6 +169,21 @@ extension ByteReader {
   mutating func readUnsubscribeCode() throws(MalformedMessage) -> UnsubscribeCode {
     guard let code = UInt32(exactly: try readNumber()) else { throw MalformedMessage() }
     return UnsubscribeCode(code: code, reason: try readString())
+  }
+
+  mutating func readOrderedSubscription() throws(MalformedMessage) -> OrderedSubscription {
+    OrderedSubscription(
+      channel: try readChannel(), info: try readOptionalBytes(), data: try readOptionalBytes(),
+      since: try readOptionalPosition())
+  }
+
+  mutating func readExpiry() throws(MalformedMessage) -> ConnectionExpiry {
+    guard let kind = ExpiryKind(rawValue: try readByte()) else { throw MalformedMessage() }
+    switch kind {
+    case .now: return .now
+    case .at: return .at(Int64(bitPattern: try readNumber()))
+    case .never: return .never
+    }
   }
 
   mutating func readRevocation() throws(MalformedMessage) -> Revocation {

@@ -3,7 +3,7 @@
 private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
-  case unread, call, disconnect, endSubscriptions, revoke
+  case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh
 }
 
 extension LinkRequest: ByteEncodable {
@@ -73,7 +73,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
     case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &sink)
-    case .disconnect, .endSubscriptions, .revoke: writeOrder(request, to: &sink)
+    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
   }
 
@@ -107,7 +107,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.call.rawValue)
       call.write(to: &sink)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
-      .disconnect, .endSubscriptions, .revoke:
+      .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
     }
   }
@@ -123,6 +123,14 @@ extension LinkRequest: ByteEncodable {
       sink.write(target)
       sink.write(channel)
       sink.write(code)
+    case .beginSubscriptions(let target, let subscription):
+      sink.write(byte: RequestKind.beginSubscriptions.rawValue)
+      sink.write(target)
+      sink.write(subscription)
+    case .refresh(let target, let expiry):
+      sink.write(byte: RequestKind.refresh.rawValue)
+      sink.write(target)
+      sink.write(expiry)
     case .revoke(let revoke):
       sink.write(byte: RequestKind.revoke.rawValue)
       switch revoke.tokens {
@@ -185,7 +193,8 @@ extension LinkRequest: ByteEncodable {
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
     case .edit, .readMap, .receipt, .unread, .call: return try readRare(kind, from: &reader)
-    case .disconnect, .endSubscriptions, .revoke: return try readOrder(kind, from: &reader)
+    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      return try readOrder(kind, from: &reader)
     }
   }
 
@@ -215,7 +224,7 @@ extension LinkRequest: ByteEncodable {
       return .unread(user: user, channels)
     case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
-      .disconnect, .endSubscriptions, .revoke:
+      .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
     }
   }
@@ -228,6 +237,9 @@ extension LinkRequest: ByteEncodable {
     case .endSubscriptions:
       return .endSubscriptions(
         try reader.readTarget(), try reader.readChannel(), try reader.readUnsubscribeCode())
+    case .beginSubscriptions:
+      return .beginSubscriptions(try reader.readTarget(), try reader.readOrderedSubscription())
+    case .refresh: return .refresh(try reader.readTarget(), try reader.readExpiry())
     default:
       let tokens: BrokerRequest.RevokeRequest.Tokens =
         try reader.readFlag()

@@ -79,6 +79,7 @@ extension BrokerRequest {
     case .publish(let publish): publish.data.count
     case .edit(let edit): edit.data?.count ?? 0
     case .call(let call): call.command.payloadBytes
+    case .beginSubscriptions(_, let subscription): subscription.payloadBytes
     default: 0
     }
   }
@@ -88,7 +89,10 @@ extension SessionOrder {
   fileprivate var cost: Int {
     switch self {
     case .disconnect(let target, _): 64 + target.cost
+    case .subscribe(let target, let subscription):
+      64 + target.cost + subscription.channel.string.utf8.count + subscription.payloadBytes
     case .unsubscribe(let target, let channel, _): 64 + target.cost + channel.string.utf8.count
+    case .refresh(let target, _): 64 + target.cost
     case .revoke(let revocations, _, _): 64 + 96 * revocations.count
     }
   }

@@ -24,10 +24,42 @@ public struct SessionTarget: Sendable, Equatable {
   }
 }
 
+/// A subscription that a service gives to connections: the server's own, which no client asks for and none can end. It
+/// lasts as long as the connection.
+public struct OrderedSubscription: Sendable, Equatable {
+  public var channel: ChannelName
+  /// Raw JSON, the subscriber's `chan_info`.
+  public var info: [UInt8]?
+  /// Raw JSON that the client is shown with the subscription.
+  public var data: [UInt8]?
+  /// The position from which on the client gets what was published; nil: from now on.
+  public var since: StreamPosition?
+
+  public init(channel: ChannelName, info: [UInt8]? = nil, data: [UInt8]? = nil, since: StreamPosition? = nil) {
+    self.channel = channel
+    self.info = info
+    self.data = data
+    self.since = since
+  }
+
+  /// Bytes of the JSON that comes with the subscription.
+  public var payloadBytes: Int { (info?.count ?? 0) + (data?.count ?? 0) }
+}
+
+/// When a connection expires, as a service says.
+public enum ConnectionExpiry: Sendable, Equatable {
+  case now
+  /// Seconds since 1970. A time that has come is as good as `now`.
+  case at(Int64)
+  case never
+}
+
 /// An order that the broker gives every gateway about its connections.
 public enum SessionOrder: Sendable, Equatable {
   case disconnect(SessionTarget, DisconnectCode)
+  case subscribe(SessionTarget, OrderedSubscription)
   case unsubscribe(SessionTarget, ChannelName, UnsubscribeCode)
+  case refresh(SessionTarget, ConnectionExpiry)
   /// - Parameters:
   ///   - replacesAll: revocations that the gateway knew before count no more: this is the beginning of all that are in
   ///     force, which a link tells after each welcome.

@@ -86,8 +86,11 @@ public enum ClientPush: Sendable, Equatable {
   case unsubscribe(channel: String, UnsubscribeCode)
   case message(data: [UInt8])
   /// A server-side subscription was added.
-  case subscribe(channel: String, recoverable: Bool, positioned: Bool, StreamPosition)
+  /// - data: JSON that was given with the subscription; empty: none.
+  case subscribe(channel: String, recoverable: Bool, positioned: Bool, StreamPosition, data: [UInt8] = [])
   case disconnect(DisconnectCode)
+  /// The connection expires at another time than before, or no more.
+  /// - ttl: seconds until then.
   case refresh(expires: Bool, ttl: UInt32)
 }
 

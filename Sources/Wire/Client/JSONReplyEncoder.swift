@@ -146,13 +146,14 @@ enum JSONReplyEncoder {
       }
     case .message(let data):
       writer.object("message") { if !data.isEmpty { $0.write("data", raw: data) } }
-    case .subscribe(let channel, let recoverable, let positioned, let position):
+    case .subscribe(let channel, let recoverable, let positioned, let position, let data):
       writer.write("channel", channel)
       writer.object("subscribe") { writer in
         if recoverable { writer.write("recoverable", true) }
         if !position.epoch.isEmpty { writer.write("epoch", position.epoch) }
         if position.offset > 0 { writer.write("offset", position.offset) }
         if positioned { writer.write("positioned", true) }
+        if !data.isEmpty { writer.write("data", raw: data) }
       }
     case .disconnect(let code):
       writer.object("disconnect") { writer in

@@ -288,12 +288,13 @@ enum ProtobufReplyEncoder {
       message.unsubscribe.code = code.code
       message.unsubscribe.reason = code.reason
     case .message(let data): message.message.data = Data(data)
-    case .subscribe(let channel, let recoverable, let positioned, let position):
+    case .subscribe(let channel, let recoverable, let positioned, let position, let data):
       message.channel = channel
       message.subscribe.recoverable = recoverable
       message.subscribe.positioned = positioned
       message.subscribe.epoch = position.epoch
       message.subscribe.offset = position.offset
+      message.subscribe.data = Data(data)
     case .disconnect(let code):
       message.disconnect.code = UInt32(code.code)
       message.disconnect.reason = code.reason

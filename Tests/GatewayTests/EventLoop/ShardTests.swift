@@ -233,6 +233,42 @@ struct ShardTests {
     #expect(errors(ask(4, "black")) == 2)
   }
 
+  @Test("an order reaches the connections that it means, and is confirmed behind what it has them ask")
+  func orders() throws {
+    let scene = try ShardScene(members: 0)
+    let members = (0..<2).map { _ in scene.egress.member() }
+    let drivers = members.map { scene.shard.open($0) }
+    for driver in drivers {
+      driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
+      driver.readCompleted()
+    }
+    func said(_ index: Int) -> String {
+      members[index].read(scene.egress)
+      return String(decoding: members[index].received, as: UTF8.self)
+    }
+    let before = said(1)
+    let target = SessionTarget(client: drivers[0].client)
+    let b = channel("b")
+    let orders: [SessionOrder] = [
+      .subscribe(target, OrderedSubscription(channel: b, data: Array("7".utf8))), .refresh(target, .at(1_700_000_060)),
+    ]
+    scene.shard.carryOut([.sessionOrder(8, orders[0]), .sessionOrder(9, orders[1])])
+    #expect(scene.postedInOrder() == ["subscribe b", "obeyed 8", "obeyed 9"])
+    scene.shard.carryOut([
+      .answer(connection: drivers[0].id, tag: 1, .at(0)), .frames(b, EncodedFrames(json: [0x21], protobuf: nil)),
+    ])
+    scene.egress.runToEnd()
+    let heard = [
+      #"{"push":{"refresh":{"expires":true,"ttl":60}}}"#, #"{"push":{"channel":"b","subscribe":{"data":7}}}"#, "!",
+    ]
+    var rest = said(0)[...]
+    for text in heard {
+      let found = try #require(rest.range(of: text), "\(text) in \(rest)")
+      rest = rest[found.upperBound...]
+    }
+    #expect(said(1) == before)
+  }
+
   @Test("hand-overs that wait for the event loop are taken together, and none after the mailbox has closed")
   func mailbox() throws {
     let scene = try ShardScene(members: 1)
@@ -314,6 +350,21 @@ private final class ShardScene {
     var batch: [UplinkMessage] = []
     uplink.take(&batch)
     return batch.compactMap { if case .request(let request) = $0 { request.source.tag } else { nil } }
+  }
+
+  /// What the backbone thread was told since this was asked last, but for marks.
+  func postedInOrder() -> [String] {
+    var batch: [UplinkMessage] = []
+    uplink.take(&batch)
+    return batch.compactMap { message -> String? in
+      switch message {
+      case .request(let request):
+        guard case .subscribe(let subscribe) = request.request else { return "request" }
+        return "subscribe \(subscribe.channel.string)"
+      case .obeyed(let order): return "obeyed \(order)"
+      case .workedOff, .mark: return nil
+      }
+    }
   }
 
   func reached() -> Int {

@@ -31,7 +31,8 @@ struct SessionWalkTests {
       "connecting", "live", "refused", "closed", "attach", "attach held", "detach", "releaseHeld", "discardHeld",
       "late unsubscribe", "queued subscribe", "error 100", "error 102", "error 103", "error 105", "error 106",
       "error 107", "error 109", "error 112", "waiting", "paced", "close 3001", "close 3005", "close 3010", "close 3012",
-      "close 3500", "close 3501", "close 3502", "unsubscribe 2500", "unsubscribe 2501",
+      "close 3500", "close 3501", "close 3502", "unsubscribe 2500", "unsubscribe 2501", "push subscribe",
+      "push refresh",
     ]
     #expect(expected.subtracting(seen) == [])
   }
@@ -123,7 +124,8 @@ struct SessionWalk {
     case 40..<60: serveBroker()
     case 60..<80: deliverAnswer()
     case 80..<90: finishCheck()
-    case 90..<95: pass()
+    case 90..<93: pass()
+    case 93, 94: sendOrder()
     case 95: feed(.channelLost(channel(random.pick(["a", "b", "#u", "s1"]))))
     case 96: if random.chance(4) { feed(.removeSubscription(channel(random.pick(["a", "b", "s1"])), .server)) }
     case 97:
@@ -166,6 +168,16 @@ struct SessionWalk {
     case 22: command(.rpc(method: "m", data: []))
     default: if random.chance(12) { command(.connect(.init())) }
     }
+  }
+
+  /// A service's order.
+  private mutating func sendOrder() {
+    guard !random.chance(10) else {
+      return feed(.changeExpiry(random.pick([.never, .at(bench.wall + Int64(random.below(20))), .now])))
+    }
+    let name = channel(random.pick(["a", "b", "h", "s1", "nope:f"]))
+    let since = random.chance(2) ? StreamPosition(epoch: "e", offset: 1) : nil
+    feed(.addSubscription(OrderedSubscription(channel: name, since: since)))
   }
 
   private mutating func subscription(to name: String) -> ClientCommand.Subscribe {
@@ -323,6 +335,10 @@ struct SessionWalk {
     switch reply {
     case .serverPing: return
     case .push(.unsubscribe(_, let code)): seen.insert("unsubscribe \(code.code)")
+    case .push(.subscribe(let name, _, _, _, _)):
+      seen.insert("push subscribe")
+      if attached.contains(channel(name)) { broken = "the push for \(name) comes behind its publications" }
+    case .push(.refresh): seen.insert("push refresh")
     case .push: broken = "an unexpected push: \(reply)"
     case .error(_, let error): seen.insert("error \(error.code)")
     case .connect where !attached.isEmpty && !holds: broken = "frames went out before the connect result"

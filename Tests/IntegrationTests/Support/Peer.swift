@@ -52,11 +52,22 @@ final class Peer: Sendable {
     struct Pushed: Decodable, Sendable {
       struct Change: Decodable, Sendable { var info: Info }
       struct Unsubscribed: Decodable, Sendable { var code: Int }
+      struct Begun: Decodable, Sendable {
+        var epoch: String?
+        var offset: UInt64?
+        var data: String?
+      }
       var channel: String?
       var pub: Publication?
       var join: Change?
       var leave: Change?
       var unsubscribe: Unsubscribed?
+      var subscribe: Begun?
+      var refresh: Expiry?
+    }
+    struct Expiry: Decodable, Sendable, Equatable {
+      var expires: Bool?
+      var ttl: Int?
     }
     var id: UInt32?
     var error: Fault?
@@ -71,6 +82,8 @@ final class Peer: Sendable {
   enum Event: Sendable, Equatable {
     case join(String)
     case leave(String)
+    /// By the server, with the data that it gave.
+    case subscribed(Position, String?)
     case unsubscribed(Int)
   }
 
@@ -80,6 +93,7 @@ final class Peer: Sendable {
     var replies: [UInt32: Reply] = [:]
     var publications: [String: [Publication]] = [:]
     var events: [String: [Event]] = [:]
+    var expiries: [Reply.Expiry] = []
   }
 
   let url: String
@@ -131,7 +145,13 @@ final class Peer: Sendable {
         if let publication = push.pub { state.publications[channel, default: []].append(publication) }
         if let join = push.join { state.events[channel, default: []].append(.join(join.info.user ?? "")) }
         if let leave = push.leave { state.events[channel, default: []].append(.leave(leave.info.user ?? "")) }
+        if let begun = push.subscribe {
+          let position = Position(epoch: begun.epoch ?? "", offset: begun.offset ?? 0)
+          state.events[channel, default: []].append(.subscribed(position, begun.data))
+        }
         if let end = push.unsubscribe { state.events[channel, default: []].append(.unsubscribed(end.code)) }
+      } else if let expiry = reply.push?.refresh {
+        state.expiries.append(expiry)
       }
     }
   }
@@ -141,6 +161,8 @@ final class Peer: Sendable {
   func publications(_ channel: String) -> [Publication] { state.mutex.withLock { $0.publications[channel] ?? [] } }
   func data(_ channel: String) -> [String] { publications(channel).map(\.data) }
   func events(_ channel: String) -> [Event] { state.mutex.withLock { $0.events[channel] ?? [] } }
+  /// What the server pushed of when the connection expires.
+  var expiries: [Reply.Expiry] { state.mutex.withLock { $0.expiries } }
   func reply(_ id: UInt32) -> Reply? { state.mutex.withLock { $0.replies[id] } }
 
   // MARK: Commands
