@@ -16,6 +16,7 @@ enum ServiceRequest {
     var since: StreamPosition?
     var reverse: Bool?
     var prefix: String?
+    var pattern: String?
     var key: String?
     var removed: Bool?
     var score: Int64?
@@ -41,6 +42,7 @@ enum ServiceRequest {
       since = try Self.position(fields["since"])
       reverse = try fields.flag("reverse")
       prefix = try fields.string("prefix")
+      pattern = try fields.string("pattern")
       key = try fields.string("key")
       removed = try fields.flag("removed")
       score = try fields.number("score")
@@ -85,19 +87,33 @@ enum ServiceRequest {
       let read = MapRead(phase: .state, cursor: parameters.cursor ?? "", limit: limit(parameters.limit))
       return .readMap(.init(channel: try channel(parameters), key: parameters.key, read: read))
     case "call": return .call(try call(parameters, frames))
-    case "channels": return .channels(prefix: parameters.prefix ?? "")
+    case "channels": return try channels(parameters)
+    case "info": return .info
     case "disconnect", "unsubscribe", "revoke_token", "invalidate_user_tokens":
       return try order(String(decoding: method, as: UTF8.self), parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map, presence, presence_stats, channels, call, disconnect, unsubscribe, revoke_token and "
-          + "invalidate_user_tokens")
+          + "history_remove, map, presence, presence_stats, channels, info, call, disconnect, unsubscribe, revoke_token "
+          + "and invalidate_user_tokens")
     }
   }
 
   private static func channel(_ parameters: Parameters) throws(ClientError) -> ChannelName {
     do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
+  }
+
+  /// Asks for the names of channels by their beginning, or for names and numbers of clients by a pattern: the latter
+  /// has every gateway asked.
+  private static func channels(_ parameters: Parameters) throws(ClientError) -> BrokerRequest {
+    guard let text = parameters.pattern else { return .channels(prefix: parameters.prefix ?? "") }
+    guard parameters.prefix == nil else {
+      throw .badRequest.saying("give a prefix or a pattern, not both; the pattern of a prefix ends in *")
+    }
+    guard let pattern = ChannelPattern(text) else {
+      throw .badRequest.saying("the pattern is longer than \(ChannelPattern.maximumLength) bytes")
+    }
+    return .channelCounts(pattern)
   }
 
   /// How many are wanted: a negative number means as many as the broker allows, none given means 0.
@@ -236,6 +252,8 @@ enum ServiceReply {
       writer.write("num_users", users)
     case .channels(let channels):
       writer.list("channels") { writer in for channel in channels { writer.write(element: channel.string) } }
+    case .channelCounts(let counts, let unanswered): write(counts, unanswered, &writer)
+    case .info(let info): write(info, &writer)
     case .mapPage(let page):
       write(page.position, &writer)
       writer.list("entries") { writer in
@@ -253,6 +271,46 @@ enum ServiceReply {
     }
     writer.close()
     return (status, writer.bytes)
+  }
+
+  private static func write(_ counts: ChannelCounts, _ unanswered: UInt32, _ writer: inout JSONWriter) {
+    writer.list("channels") { writer in
+      for entry in counts.entries { writer.write(element: entry.channel.string) }
+    }
+    writer.object("counts") { writer in
+      for entry in counts.entries { writer.write(named: entry.channel.string, entry.clients) }
+    }
+    if counts.hasMore || unanswered > 0 { writer.write("partial", true) }
+    if unanswered > 0 { writer.write("unanswered", unanswered) }
+  }
+
+  /// Fields are named as in Centrifugo's server API.
+  private static func write(_ info: ServerInfo, _ writer: inout JSONWriter) {
+    writer.list("nodes") { writer in
+      for gateway in info.gateways { writer.object { write(gateway, &$0) } }
+    }
+    writer.object("broker") { writer in
+      writer.write("version", info.broker.version)
+      writer.write("uptime", info.broker.uptime)
+      writer.write("num_channels", info.broker.channels)
+      writer.write("num_publications", info.broker.publications)
+    }
+    if info.unanswered > 0 {
+      writer.write("partial", true)
+      writer.write("unanswered", info.unanswered)
+    }
+  }
+
+  private static func write(_ gateway: ServerInfo.Gateway, _ writer: inout JSONWriter) {
+    let counts = gateway.counts
+    writer.write("uid", LinkIdentity.text(of: gateway.number))
+    writer.write("name", counts.name)
+    writer.write("version", counts.version)
+    writer.write("num_clients", counts.clients)
+    writer.write("num_users", counts.users)
+    writer.write("num_subs", counts.subscriptions)
+    writer.write("num_channels", counts.channels)
+    writer.write("uptime", counts.uptime)
   }
 
   private static func write(_ position: StreamPosition, _ writer: inout JSONWriter) {
