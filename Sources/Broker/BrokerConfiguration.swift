@@ -14,6 +14,11 @@ public struct BrokerConfiguration: Sendable {
   public var heartbeatInterval: Int64
   /// Silence after which a gateway is forgotten, with its presence.
   public var gatewayTimeout: Int64
+  /// How long gateways have for a survey, if that is not longer than ``gatewayTimeout``. Then the requester is answered
+  /// with what has come.
+  public var surveyTimeout: Int64 = 2_000
+  /// What a survey is answered with: name and version of the server.
+  public var version = "Fanfare"
   /// Bytes that may wait for the log. With more, the broker stops reading requests until some of them are on disk.
   public var pendingBytes: Int
   /// Most publications of one answer, whoever asks.

@@ -18,6 +18,10 @@ public final class BrokerCore {
   let hosts: AppHosts
   /// Orders about connections that some gateway has not confirmed.
   var orders = PendingOrders()
+  /// Questions to the gateways about what they carry.
+  var surveys = PendingSurveys()
+  /// When the first tick came, soon after the process began, in monotonic milliseconds.
+  private(set) var startedAt: Int64?
   /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
@@ -116,6 +120,8 @@ public final class BrokerCore {
       case .call(let call): return try self.call(call, for: requester, in: &turn)
       case .channels(let prefix):
         response = .channels(channels.active(prefix: prefix, limit: Int(configuration.maximumPageSize)))
+      case .channelCounts(let pattern): return try countClients(on: pattern, for: requester, in: &turn)
+      case .info: return try begin(.counts, for: requester, in: &turn)
       case .disconnect(let target, let code):
         return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
       case .beginSubscriptions(let target, let subscription):
@@ -154,11 +160,13 @@ public final class BrokerCore {
   ///
   /// - Parameter ingressPaused: requests are not read now, so a gateway that seems silent may have sent something.
   public func tick(ingressPaused: Bool = false, in turn: inout Turn) {
+    if startedAt == nil { startedAt = turn.time.monotonic }
     watchLinks(ingressPaused: ingressPaused, in: &turn)
     loadAgain(in: &turn)
     channels.forgetKeys(at: turn.time)
     expireEntries(in: &turn)
     watchOrders(in: &turn)
+    answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     wakeApps(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
@@ -173,7 +181,8 @@ public final class BrokerCore {
 
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
-    let next = min(channels.nextDeadline(at: time), hosts.nextDeadline(at: time))
+    let next = min(
+      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max)
     return next == .max ? nil : next
   }
 

@@ -122,7 +122,12 @@ final class ServiceEndpoint {
 
   private func send(_ response: BrokerResponse, to caller: Caller) {
     var response = response
-    if case .channels(let channels) = response { response = .channels(channels.filter(caller.grant.mayRead)) }
+    switch response {
+    case .channels(let channels): response = .channels(channels.filter(caller.grant.mayRead))
+    case .channelCounts(let counts, let unanswered):
+      response = .channelCounts(counts.filtered(caller.grant.mayRead), unanswered: unanswered)
+    default: break
+    }
     let (status, result) = ServiceReply.frames(for: response, binaryData: caller.binaryData)
     var frames = [caller.identity]
     if caller.hasDelimiter { frames.append([]) }

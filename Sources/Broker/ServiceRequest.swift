@@ -24,6 +24,7 @@ enum ServiceRequest {
     var since: StreamPosition?
     var reverse: Bool?
     var prefix: String?
+    var pattern: String?
     var key: String?
     var removed: Bool?
     var score: Int64?
@@ -40,8 +41,8 @@ enum ServiceRequest {
     var issuedBefore: Int64?
     var expireAt: Int64?
     var expired: Bool?
-    var info: [UInt8]?
-    var data: [UInt8]?
+    var info: JSONValue?
+    var data: JSONValue?
     var recoverSince: StreamPosition?
 
     init(_ fields: JSONArguments) throws(ClientError) {
@@ -52,6 +53,7 @@ enum ServiceRequest {
       since = try Self.position(fields, "since")
       reverse = try fields.flag("reverse")
       prefix = try fields.string("prefix")
+      pattern = try fields.string("pattern")
       key = try fields.string("key")
       removed = try fields.flag("removed")
       score = try fields.number("score")
@@ -66,14 +68,15 @@ enum ServiceRequest {
       let ending = try fields["disconnect"].map { (value) throws(ClientError) in
         try JSONArguments(value, called: "disconnect")
       }
-      code = try (ending ?? fields).number("code")
+      // Its clients send 0 for the usual code.
+      code = try (ending ?? fields).number("code", as: UInt32.self).flatMap { $0 == 0 ? nil : $0 }
       reason = try (ending ?? fields).string("reason")
       uid = try fields.string("uid")
       issuedBefore = try fields.number("issued_before")
       expireAt = try fields.number("expire_at")
       expired = try fields.flag("expired")
-      info = fields["info"].map { Array($0.bytes) }
-      data = fields["data"].map { Array($0.bytes) }
+      info = fields["info"]
+      data = fields["data"]
       recoverSince = try Self.position(fields, "recover_since")
     }
 
@@ -123,19 +126,33 @@ enum ServiceRequest {
       let read = MapRead(phase: .state, cursor: parameters.cursor ?? "", limit: limit(parameters.limit))
       return .readMap(.init(channel: try channelName(parameters), key: parameters.key, read: read))
     case "call": return .call(try call(parameters, payload))
-    case "channels": return .channels(prefix: parameters.prefix ?? "")
+    case "channels": return try channels(parameters)
+    case "info": return .info
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try order(method, parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, call, "
+          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
     }
   }
 
   private static func channelName(_ parameters: Parameters) throws(ClientError) -> ChannelName {
     do { return try ChannelName(parameters.channel ?? "") } catch { throw .badRequest.saying("\(error)") }
+  }
+
+  /// Asks for the names of channels by their beginning, or for names and numbers of clients by a pattern: the latter
+  /// has every gateway asked.
+  private static func channels(_ parameters: Parameters) throws(ClientError) -> BrokerRequest {
+    guard let text = parameters.pattern else { return .channels(prefix: parameters.prefix ?? "") }
+    guard parameters.prefix == nil else {
+      throw .badRequest.saying("give a prefix or a pattern, not both; the pattern of a prefix ends in *")
+    }
+    guard let pattern = ChannelPattern(text) else {
+      throw .badRequest.saying("the pattern is longer than \(ChannelPattern.maximumLength) bytes")
+    }
+    return .channelCounts(pattern)
   }
 
   /// How many are wanted: a negative number means as many as the broker allows, none given means 0.
@@ -181,7 +198,8 @@ enum ServiceRequest {
 
   private static func subscription(_ parameters: Parameters) throws(ClientError) -> OrderedSubscription {
     let subscription = OrderedSubscription(
-      channel: try channelName(parameters), info: parameters.info, data: parameters.data, since: parameters.recoverSince)
+      channel: try channelName(parameters), info: parameters.info.map { Array($0.bytes) },
+      data: parameters.data.map { Array($0.bytes) }, since: parameters.recoverSince)
     guard subscription.payloadBytes <= longestGrant else {
       throw .badRequest.saying("info and data together have more than \(longestGrant) bytes; shorten them")
     }
@@ -280,6 +298,8 @@ enum ServiceReply {
       writer.write("num_users", users)
     case .channels(let channels):
       writer.list("channels") { writer in for channel in channels { writer.write(element: channel.string) } }
+    case .channelCounts(let counts, let unanswered): write(counts, unanswered, &writer)
+    case .info(let info): write(info, &writer)
     case .mapPage(let page):
       write(page.position, &writer)
       writer.list("entries") { writer in
@@ -297,6 +317,46 @@ enum ServiceReply {
     }
     writer.close()
     return (status, writer.bytes)
+  }
+
+  private static func write(_ counts: ChannelCounts, _ unanswered: UInt32, _ writer: inout JSONWriter) {
+    writer.list("channels") { writer in
+      for entry in counts.entries { writer.write(element: entry.channel.string) }
+    }
+    writer.object("counts") { writer in
+      for entry in counts.entries { writer.write(named: entry.channel.string, entry.clients) }
+    }
+    if counts.hasMore || unanswered > 0 { writer.write("partial", true) }
+    if unanswered > 0 { writer.write("unanswered", unanswered) }
+  }
+
+  /// Fields are named as in Centrifugo's server API.
+  private static func write(_ info: ServerInfo, _ writer: inout JSONWriter) {
+    writer.list("nodes") { writer in
+      for gateway in info.gateways { writer.object { write(gateway, &$0) } }
+    }
+    writer.object("broker") { writer in
+      writer.write("version", info.broker.version)
+      writer.write("uptime", info.broker.uptime)
+      writer.write("num_channels", info.broker.channels)
+      writer.write("num_publications", info.broker.publications)
+    }
+    if info.unanswered > 0 {
+      writer.write("partial", true)
+      writer.write("unanswered", info.unanswered)
+    }
+  }
+
+  private static func write(_ gateway: ServerInfo.Gateway, _ writer: inout JSONWriter) {
+    let counts = gateway.counts
+    writer.write("uid", LinkIdentity.text(of: gateway.number))
+    writer.write("name", counts.name)
+    writer.write("version", counts.version)
+    writer.write("num_clients", counts.clients)
+    writer.write("num_users", counts.users)
+    writer.write("num_subs", counts.subscriptions)
+    writer.write("num_channels", counts.channels)
+    writer.write("uptime", counts.uptime)
   }
 
   private static func write(_ position: StreamPosition, _ writer: inout JSONWriter) {

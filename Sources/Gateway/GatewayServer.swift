@@ -82,6 +82,8 @@ public final class GatewayServer: Sendable {
   private let pictures: PictureService?
   private let revocations: Revocations
   private let refusals: Refusals
+  private let census = ClientCensus()
+  private let startedAt = Int64(MonotonicClock.now() / 1_000_000)
 
   public init(_ configuration: GatewayConfiguration, verifier: any TokenVerifier, logger: Logger) async throws {
     self.configuration = configuration
@@ -100,7 +102,7 @@ public final class GatewayServer: Sendable {
     let queueLimit = configuration.listener.queueLimitBytes
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
-    let accounts = Self.accounts(configuration.session)
+    let (accounts, census) = (Self.accounts(configuration.session), self.census)
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
@@ -111,7 +113,7 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
-          accounts: accounts, refusals: refusals, rules: rules, uplink: uplink,
+          accounts: accounts, census: census, refusals: refusals, rules: rules, uplink: uplink,
           windowBytes: configuration.uplinkWindowBytes,
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
@@ -174,9 +176,12 @@ public final class GatewayServer: Sendable {
       gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
       requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
+    let identity = GatewayIdentity(
+      name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
+      startedAt: startedAt)
     return try GatewayBackbone(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
-      loop: loop, uplink: uplink, revocations: revocations,
+      loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() },
       linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } }, logger: logger)

@@ -44,7 +44,8 @@ public enum AppChannels {
 public struct ServiceGrant: Sendable, Equatable {
   /// Channels to write to: publish, edit, delete, set and remove a map's keys, remove a history.
   public var publish: [NamePattern] = []
-  /// Channels to ask about: history, presence, a map's entries, which channels there are.
+  /// Channels to ask about: history, presence, a map's entries, which channels there are and how many are on them. Any
+  /// of them lets a service ask what the server carries.
   public var read: [NamePattern] = []
   /// Channels to listen to.
   public var tap: [NamePattern] = []
@@ -83,7 +84,7 @@ public struct ServiceGrant: Sendable, Equatable {
     case .presence(let channel, _, _), .presenceStats(let channel, _): return missing(channel, read, "read")
     case .readMap(let map): return missing(map.channel, read, "read")
     // Channels that the service may not read are left out of the answer.
-    case .channels: return read.isEmpty ? "read=*" : nil
+    case .channels, .channelCounts, .info: return read.isEmpty ? "read=*" : nil
     case .call(let call):
       let method = call.command.method
       return self.call.contains { $0.matches(method) } ? nil : "call=\(method.prefix(64))"

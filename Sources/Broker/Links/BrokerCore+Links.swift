@@ -19,9 +19,10 @@ extension BrokerCore {
       goOn(link, session, in: &turn)
     case .resynced: begin(.resynced, cost: message.cost, of: link, session, in: &turn)
     case .obeyed(let obeyed): self.obeyed(obeyed.id, by: gateway, in: &turn)
+    case .findings(let findings): found(findings, by: link, in: &turn)
     case .goodbye: begin(.goodbye, cost: message.cost, of: link, session, in: &turn)
     case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard,
-      .order, .unreadable:
+      .order, .survey, .unreadable:
       links.overflow(link, in: &turn)
     }
   }
@@ -107,6 +108,7 @@ extension BrokerCore {
     // Revocations and orders go out before anything that the gateway would hand on to its clients.
     tellRevocations(to: gateway, in: &turn)
     repeatOrders(to: gateway, in: &turn)
+    repeatSurveys(to: gateway, in: &turn)
   }
 
   /// Ends a resync: members and channels that the gateway has not named in its new session are dropped.
@@ -141,6 +143,8 @@ extension BrokerCore {
       channels.noteIdle(state, at: turn.time)
     }
     answerOrders(in: &turn)
+    surveys.forget(link.gateway)
+    answerSurveys(in: &turn)
   }
 
   func watchLinks(ingressPaused: Bool, in turn: inout Turn) {

@@ -20,6 +20,8 @@ enum Handover: Sendable {
   indirect case sessionOrder(UInt64, SessionOrder)
   /// Tokens that count no more: connections are held against them, and that is confirmed under this number.
   case revoked(UInt64, RevocationTable)
+  /// Something to be found out here, and to be told to the survey.
+  case survey(LoopSurvey)
   /// The broker is behind: read client sockets later, or again.
   case holdClients(Bool)
   /// The link has everything that the event loop posted before its mark (``RequestAccount``).

@@ -11,6 +11,8 @@ final class Hub {
   }
 
   private var channels: [ChannelName: HubChannel] = [:]
+  /// Sessions on channels, a session once for each of its channels.
+  private(set) var subscriptions = 0
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
@@ -56,6 +58,7 @@ final class Hub {
       let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)
     }
+    subscriptions += 1
     entry.note(seat, of: session)
     if let own = seat.own { filters.add(own, to: channel) }
     channels[channel] = entry
@@ -80,7 +83,9 @@ final class Hub {
     // Taken out while it changes, so that nothing is copied.
     channels[channel] = nil
     let seat = entry.seat(of: session)
-    for tape in entry.tapes(of: session) { fanOut.leave(session.outlet, tape) }
+    let tapes = entry.tapes(of: session)
+    if !tapes.isEmpty { subscriptions -= 1 }
+    for tape in tapes { fanOut.leave(session.outlet, tape) }
     if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
     entry.vacate(session.format, seat)
@@ -168,6 +173,11 @@ final class Hub {
   }
 
   func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
+
+  /// The channels that somebody here is on, in any order.
+  var channelNames: [ChannelName] { Array(channels.keys) }
+
+  func clientCount(on channel: ChannelName) -> Int { channels[channel]?.sessionCount ?? 0 }
 
   /// How many tapes the channel has here.
   func tapeCount(on channel: ChannelName) -> Int { channels[channel]?.tapeCount ?? 0 }

@@ -93,6 +93,12 @@ struct HubChannel {
     return sessions
   }
 
+  var sessionCount: Int {
+    let plain = (json?.sessions.count ?? 0) + (protobuf?.sessions.count ?? 0)
+    guard let filtered else { return plain }
+    return filtered.allTapes.reduce(plain) { $0 + $1.sessions.count }
+  }
+
   var positionedSessions: [SessionDriver] {
     var sessions = (json?.positionedSessions ?? []) + (protobuf?.positionedSessions ?? [])
     if let filtered { for tape in filtered.allTapes { sessions += tape.positionedSessions } }

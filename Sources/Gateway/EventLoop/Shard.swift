@@ -12,6 +12,8 @@ final class Shard: SessionHost {
   let otherVerifier: any TokenVerifier
   /// The accounts of users, shared with the other event loops; nil: users are not counted.
   private let accounts: UserAccounts?
+  /// Who is signed in, on all event loops.
+  private let census: ClientCensus
   private let refusals: Refusals?
   let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
@@ -39,6 +41,8 @@ final class Shard: SessionHost {
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
+  /// Surveys for which channels are still to be looked at.
+  private var walks = SurveyWalks()
   private var onEmpty: (() -> Void)?
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
@@ -62,8 +66,8 @@ final class Shard: SessionHost {
   ///   - randomness: for the ids of clients and the delays of their first pings.
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
-    revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, refusals: Refusals? = nil,
-    rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits,
+    revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
+    refusals: Refusals? = nil, rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int, reads: ReadAdmission.Limits,
     requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
@@ -80,6 +84,7 @@ final class Shard: SessionHost {
     self.revocations = revocations
     self.otherVerifier = otherVerifier ?? verifier
     self.accounts = accounts
+    self.census = census
     self.refusals = refusals
     self.rules = rules
     self.uplink = uplink
@@ -122,6 +127,8 @@ final class Shard: SessionHost {
   }
 
   func closeAccount(_ account: UserAccount) { accounts?.close(account) }
+
+  func signedIn(_ driver: SessionDriver) { census.entered(driver.user) }
 
   func note(_ cause: RefusalCause, from driver: SessionDriver) {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
@@ -301,6 +308,7 @@ final class Shard: SessionHost {
       case .revoked(let id, let tokens):
         if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
         confirm(id)
+      case .survey(let survey): walks.begin(survey, in: hub)
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -326,6 +334,7 @@ final class Shard: SessionHost {
     fanOut.runSlice()
     load.report(backlogBytes: fanOut.backlogBytes)
     egress?.tapesKeep(fanOut.keptBytes)
+    if walks.goOn(in: hub) { fanOut.requestTurn() }
   }
 
   /// The connection took what had waited for it: what waits on tapes goes out now.
@@ -345,6 +354,7 @@ final class Shard: SessionHost {
   /// The connection is gone: its requests that still wait here are answered with an error, because nobody waits for
   /// them.
   func closed(_ driver: SessionDriver) {
+    if driver.isSignedIn { census.left(driver.user) }
     for ask in reads.ended(driver.id) { driver.brokerAnswered(tag: ask.tag, .failed(.internalError)) }
   }
 

@@ -33,6 +33,9 @@ enum UplinkMessage: Sendable {
   case workedOff
   /// A loop has carried an order out.
   case obeyed(UInt64)
+  /// All loops have told what they found for a survey that came in this session of the link. Indirect, so that requests
+  /// stay small.
+  indirect case found(LinkFindings, session: UInt64)
   /// A loop wants to hear that everything it posted before was taken.
   case mark(loop: Int)
 }
@@ -63,16 +66,21 @@ final class GatewayBackbone: BackboneParticipant {
   private let metrics = LinkMetrics()
   private var nextTick: UInt64 = 0
   private let revocations: Revocations
+  private let identity: GatewayIdentity
+  private let uplink: Mailbox<UplinkMessage>
   /// Event loops that have still to carry an order out, by its number.
   private var obeying: [UInt64: Int] = [:]
   private var lastForgotten: UInt64 = 0
 
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
-    uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
-    linkOpened: @escaping () -> Void, linkIs: @escaping (_ isOpen: Bool) -> Void, logger: Logger
+    uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
+    discardPictures: @escaping ([String]) -> Void, linkOpened: @escaping () -> Void,
+    linkIs: @escaping (_ isOpen: Bool) -> Void, logger: Logger
   ) throws {
     self.link = link
+    self.uplink = uplink
+    self.identity = identity
     self.revocations = revocations
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
@@ -132,6 +140,9 @@ final class GatewayBackbone: BackboneParticipant {
       perform()
     case .workedOff: break  // The round's tick looks at the account.
     case .obeyed(let id): obeyed(id)
+    case .found(let findings, let session):
+      link.found(findings, session: session, at: Self.now(), into: &effects)
+      perform()
     case .mark(let loop): add(.requestsTaken, bytes: 0, to: loop)
     }
   }
@@ -162,6 +173,7 @@ final class GatewayBackbone: BackboneParticipant {
         // Before the event loops hear of it, so that no sign-in slips through in between (`Revocations`).
         revocations.replace(with: all)
         addToAll(.revoked(id, news), id)
+      case .survey(let survey, let session, let channels): ask(survey, session, channels: channels)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdClients(let hold):
         for shard in shards.indices { add(.holdClients(hold), bytes: 0, to: shard) }
@@ -198,6 +210,16 @@ final class GatewayBackbone: BackboneParticipant {
   private func addToAll(_ handover: Handover, _ order: UInt64) {
     if order != 0 { obeying[order, default: 0] += shards.count }
     for shard in shards.indices { add(handover, bytes: 64, to: shard) }
+  }
+
+  /// Hands a survey to every event loop. What they find comes back through the mailbox.
+  private func ask(_ survey: LinkSurvey, _ session: UInt64, channels: Int) {
+    let known = identity.counts(channels: channels, at: Self.now())
+    let asked = LoopSurvey(survey.survey, loops: shards.count, known: known) { [uplink] findings in
+      // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
+      _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
+    }
+    for shard in shards.indices { add(.survey(asked), bytes: 64, to: shard) }
   }
 
   private func obeyed(_ order: UInt64) {

@@ -77,6 +77,8 @@ public final class GatewayLink {
   var channels: [ChannelName: LinkChannel] = [:]
   /// Tokens that are revoked, as the broker said.
   var revocations = RevocationTable()
+  /// Surveys that some event loop has still to answer.
+  var surveysUnderWay = 0
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -233,8 +235,9 @@ public final class GatewayLink {
     case .audience(let change): changeAudience(change, into: &effects)
     case .discard(let discard): effects.append(.discard(discard.pictures))
     case .order(let order): obey(order, into: &effects)
+    case .survey(let survey): ask(survey, into: &effects)
     case .brokerHeartbeat: break
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .reset, .unreadable:
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .reset, .unreadable:
       throw MalformedMessage()
     }
   }

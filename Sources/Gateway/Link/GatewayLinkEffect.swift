@@ -56,6 +56,12 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   ///   - news: what connections have to be held against.
   ///   - all: what sign-ins have to be held against from now on.
   case revoked(UInt64, news: RevocationTable, all: RevocationTable)
+  /// A question for every event loop; ``GatewayLink/found(_:session:at:into:)`` when all of them have answered.
+  ///
+  /// - Parameters:
+  ///   - session: in which the broker asked.
+  ///   - channels: that somebody is subscribed to on this gateway, or about to be.
+  indirect case survey(LinkSurvey, session: UInt64, channels: Int)
   /// The channel's subscribers missed something that cannot be had any more.
   case lost(ChannelName, audience: Audience)
   /// So much is under way to the broker that client sockets should be read later; or no longer.

@@ -26,8 +26,8 @@ final class SessionDriver: ConnectionDelegate {
   private var isInputHeld = false
   /// The connection's token checks, under way and waiting.
   var checks: TokenChecks
-  /// The transport has been told that the client signed in.
-  private var isSignedIn = false
+  /// The transport and the host have been told that the client signed in.
+  private(set) var isSignedIn = false
   private var isPaused = false
   /// The connection is gone.
   private(set) var isGone = false
@@ -235,6 +235,7 @@ final class SessionDriver: ConnectionDelegate {
     if !isSignedIn && session.phase == .live {
       isSignedIn = true
       transport.signedIn()
+      host.signedIn(self)
     }
     endIfAnswered()
     // What was just sent may be more than the client takes at once. This does not come back here: only the client's

@@ -60,6 +60,8 @@ protocol SessionHost: AnyObject {
   /// The user has one more connection. Each account that was opened is closed once.
   func openAccount(of user: String) -> AccountOpening
   func closeAccount(_ account: UserAccount)
+  /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
+  func signedIn(_ driver: SessionDriver)
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
@@ -86,6 +88,7 @@ extension SessionHost {
   var checkExecutor: (any TaskExecutor)? { nil }
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
+  func signedIn(_ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}

@@ -11,6 +11,10 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case presenceStats(ChannelName, viewer: String? = nil)
   /// Asks for the channels with a subscriber whose names begin with `prefix`.
   case channels(prefix: String)
+  /// Asks how many clients are on each channel that fits the pattern. The gateways are asked (``Survey``).
+  case channelCounts(ChannelPattern)
+  /// Asks what the server carries. The gateways are asked (``Survey``).
+  case info
   case edit(EditRequest)
   case readMap(MapRequest)
   case receipt(ReceiptRequest)
@@ -226,7 +230,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .receipt(let r): r.channel
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
-    case .channels, .unread, .call, .disconnect, .refresh, .revoke: nil
+    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
     }
   }
 }
@@ -236,7 +240,8 @@ extension BrokerRequest {
   public var isRemembered: Bool {
     switch self {
     case .publish, .edit, .receipt, .call: true
-    case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .readMap, .unread:
+    case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
+      .info, .readMap, .unread:
       false
     // Doing one of these twice changes nothing more.
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
@@ -255,6 +260,9 @@ public enum BrokerResponse: Sendable, Equatable {
   case presence([ClientInfo], isPartial: Bool = false)
   case presenceStats(clients: UInt32, users: UInt32)
   case channels([ChannelName])
+  /// - unanswered: gateways that did not answer in time, and whose clients are missing.
+  indirect case channelCounts(ChannelCounts, unanswered: UInt32)
+  indirect case info(ServerInfo)
   indirect case mapPage(MapPage)
   /// For each channel how many publications lie after the reader's mark.
   case unread([UInt64])

@@ -17,6 +17,7 @@ extension LinkBody {
     case .request(let request): request.bytes
     case .gatewayHeartbeat(let heartbeat): heartbeat.bytes
     case .obeyed(let obeyed): obeyed.bytes
+    case .findings(let findings): findings.bytes
     case .welcome(let welcome): welcome.bytes
     case .reply(let reply): reply.bytes
     case .publication(let publication): publication.bytes
@@ -24,6 +25,7 @@ extension LinkBody {
     case .audience(let change): change.bytes
     case .discard(let discard): discard.bytes
     case .order(let order): order.bytes
+    case .survey(let survey): survey.bytes
     case .resynced, .goodbye, .brokerHeartbeat, .reset, .unreadable: []
     }
   }
@@ -34,6 +36,7 @@ extension LinkBody {
     case .request: self = .request(try LinkRequest(bytes: bytes))
     case .gatewayHeartbeat: self = .gatewayHeartbeat(try GatewayHeartbeat(bytes: bytes))
     case .obeyed: self = .obeyed(try LinkObeyed(bytes: bytes))
+    case .findings: self = .findings(try LinkFindings(bytes: bytes))
     case .welcome: self = .welcome(try LinkWelcome(bytes: bytes))
     case .reply: self = .reply(try LinkReply(bytes: bytes))
     case .publication: self = .publication(try LinkPublication(bytes: bytes))
@@ -42,6 +45,7 @@ extension LinkBody {
     case .audience: self = .audience(try LinkAudience(bytes: bytes))
     case .discard: self = .discard(try LinkDiscard(bytes: bytes))
     case .order: self = .order(try LinkOrder(bytes: bytes))
+    case .survey: self = .survey(try LinkSurvey(bytes: bytes))
     case .resynced: self = .resynced
     case .goodbye: self = .goodbye
     case .brokerHeartbeat: self = .brokerHeartbeat

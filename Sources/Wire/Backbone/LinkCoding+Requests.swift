@@ -3,7 +3,7 @@
 private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
-  case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh
+  case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh, channelCounts, info
 }
 
 extension LinkRequest: ByteEncodable {
@@ -72,7 +72,7 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call: writeRare(request, to: &sink)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
   }
@@ -106,6 +106,10 @@ extension LinkRequest: ByteEncodable {
     case .call(let call):
       sink.write(byte: RequestKind.call.rawValue)
       call.write(to: &sink)
+    case .channelCounts(let pattern):
+      sink.write(byte: RequestKind.channelCounts.rawValue)
+      sink.write(pattern)
+    case .info: sink.write(byte: RequestKind.info.rawValue)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -192,7 +196,7 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call: return try readRare(kind, from: &reader)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
     }
@@ -223,6 +227,8 @@ extension LinkRequest: ByteEncodable {
       for _ in 0..<(try reader.readCount()) { channels.append(try reader.readChannel()) }
       return .unread(user: user, channels)
     case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
+    case .channelCounts: return .channelCounts(try reader.readPattern())
+    case .info: return .info
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")

@@ -3,6 +3,7 @@
 private enum ResponseKind: UInt8 {
   case published = 1
   case subscribed, done, history, presence, presenceStats, channels, failed, mapPage, unread, result, tooLarge
+  case channelCounts, info
 }
 
 extension LinkReply: ByteEncodable {
@@ -45,6 +46,10 @@ extension LinkReply: ByteEncodable {
       sink.write(byte: ResponseKind.channels.rawValue)
       sink.write(UInt64(channels.count))
       for channel in channels { sink.write(channel) }
+    case .channelCounts(let counts, let unanswered): write(counts, unanswered, to: &sink)
+    case .info(let info):
+      sink.write(byte: ResponseKind.info.rawValue)
+      sink.write(info)
     case .mapPage(let page):
       sink.write(byte: ResponseKind.mapPage.rawValue)
       sink.write(byte: page.phase.rawValue)
@@ -67,6 +72,12 @@ extension LinkReply: ByteEncodable {
       sink.write(error.message)
       sink.write(flag: error.temporary)
     }
+  }
+
+  private func write(_ counts: ChannelCounts, _ unanswered: UInt32, to sink: inout some ByteSink) {
+    sink.write(byte: ResponseKind.channelCounts.rawValue)
+    sink.write(counts)
+    sink.write(UInt64(unanswered))
   }
 
   public init(bytes: [UInt8]) throws(MalformedMessage) {
@@ -100,6 +111,9 @@ extension LinkReply: ByteEncodable {
       var channels: [ChannelName] = []
       for _ in 0..<(try reader.readCount()) { channels.append(try reader.readChannel()) }
       return .channels(channels)
+    case .channelCounts:
+      return .channelCounts(try reader.readChannelCounts(), unanswered: try reader.readLimit())
+    case .info: return .info(try reader.readServerInfo())
     case .mapPage:
       return .mapPage(
         .init(

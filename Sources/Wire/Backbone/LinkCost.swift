@@ -32,6 +32,8 @@ extension LinkBody {
     case .audience(let change): Self.baseCost + change.channel.string.utf8.count + change.user.utf8.count
     case .discard(let discard): discard.pictures.reduce(Self.baseCost) { $0 + 16 + $1.utf8.count }
     case .order(let order): Self.baseCost + order.order.cost
+    case .survey(let survey): Self.baseCost + survey.survey.cost
+    case .findings(let findings): Self.baseCost + findings.findings.cost
     case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .welcome, .brokerHeartbeat, .reset, .unreadable:
       Self.baseCost
     }
@@ -50,6 +52,8 @@ extension BrokerResponse {
     case .mapPage(let page): 128 + page.cursor.utf8.count + page.entries.cost + page.changes.cost
     case .presence(let members, _): members.reduce(64) { $0 + $1.cost }
     case .channels(let channels): channels.reduce(64) { $0 + 32 + $1.string.utf8.count }
+    case .channelCounts(let counts, _): 64 + counts.cost
+    case .info(let info): 64 + info.cost
     case .unread(let counts): 64 + 8 * counts.count
     }
   }

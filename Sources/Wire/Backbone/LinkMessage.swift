@@ -14,6 +14,7 @@ public struct LinkHeader: Sendable, Equatable {
     case resynced = 4
     case goodbye = 5
     case obeyed = 6
+    case findings = 7
     // From the broker.
     case welcome = 17
     case reply = 18
@@ -25,6 +26,7 @@ public struct LinkHeader: Sendable, Equatable {
     case audience = 24
     case discard = 25
     case order = 26
+    case survey = 27
   }
 
   public static let length = 17
@@ -86,6 +88,7 @@ public enum LinkBody: Sendable, Equatable {
   case resynced
   case goodbye
   case obeyed(LinkObeyed)
+  indirect case findings(LinkFindings)
   // From the broker.
   case welcome(LinkWelcome)
   case reply(LinkReply)
@@ -98,6 +101,7 @@ public enum LinkBody: Sendable, Equatable {
   indirect case audience(LinkAudience)
   case discard(LinkDiscard)
   indirect case order(LinkOrder)
+  indirect case survey(LinkSurvey)
   /// A message of this kind came whose body could not be read.
   case unreadable(LinkHeader.Kind)
 
@@ -109,6 +113,7 @@ public enum LinkBody: Sendable, Equatable {
     case .resynced: .resynced
     case .goodbye: .goodbye
     case .obeyed: .obeyed
+    case .findings: .findings
     case .welcome: .welcome
     case .reply: .reply
     case .publication: .publication
@@ -119,6 +124,7 @@ public enum LinkBody: Sendable, Equatable {
     case .audience: .audience
     case .discard: .discard
     case .order: .order
+    case .survey: .survey
     case .unreadable(let kind): kind
     }
   }
@@ -309,6 +315,12 @@ public enum LinkIdentity {
     sink.write(byte: prefix)
     sink.write(fixed: gateway)
     return sink
+  }
+
+  /// A gateway's number as people see it: 16 hexadecimal digits.
+  public static func text(of gateway: UInt64) -> String {
+    let digits = String(gateway, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
   /// The gateway that has a routing identity; nil for a peer that is no gateway.

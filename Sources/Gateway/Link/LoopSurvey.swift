@@ -1,0 +1,83 @@
+import Synchronization
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A survey among this gateway's event loops: gathers what each of them found. When the last has told, all of it is
+/// added up on a thread that delivers no messages, and the gateway answers.
+final class LoopSurvey: Sendable {
+  /// What one event loop found.
+  enum Part: Sendable {
+    case counts(subscriptions: Int)
+    case channels(FirstChannels)
+  }
+
+  let survey: Survey
+  private let loops: Int
+  /// What the gateway knows without its event loops.
+  private let known: GatewayCounts
+  private let parts = Mutex<[Part]>([])
+  private let answer: @Sendable (Findings) -> Void
+
+  /// - Parameter answer: called once, on any thread, when so many event loops have told what they found.
+  init(_ survey: Survey, loops: Int, known: GatewayCounts, answer: @escaping @Sendable (Findings) -> Void) {
+    self.survey = survey
+    self.loops = loops
+    self.known = known
+    self.answer = answer
+  }
+
+  /// Any thread. Each event loop calls it once.
+  func add(_ part: Part) {
+    let all = parts.withLock { parts -> [Part]? in
+      parts.append(part)
+      return parts.count == loops ? parts : nil
+    }
+    guard let all else { return }
+    Task.detached { [self] in answer(Self.findings(all, of: survey, known)) }
+  }
+
+  /// What all event loops found together.
+  static func findings(_ parts: [Part], of survey: Survey, _ known: GatewayCounts) -> Findings {
+    switch survey {
+    case .counts:
+      var counts = known
+      for case .counts(let subscriptions) in parts { counts.subscriptions += UInt64(subscriptions) }
+      return .counts(counts)
+    case .channels(_, let limit):
+      var sum = ChannelCounts()
+      for case .channels(let found) in parts { sum.add(found.counts) }
+      sum.cut(to: limit)
+      return .channels(sum)
+    }
+  }
+}
+
+/// What a gateway tells of itself when it is surveyed, beside what its event loops have.
+struct GatewayIdentity: Sendable {
+  /// Tells people which gateway it is.
+  var name = ""
+  /// Name and version of the server.
+  var version = "Fanfare"
+  var census = ClientCensus()
+  /// When the gateway began, in milliseconds of `MonotonicClock`.
+  var startedAt: Int64 = 0
+
+  /// - Parameter channels: that somebody is subscribed to, or about to be.
+  func counts(channels: Int, at now: Int64) -> GatewayCounts {
+    let (clients, users) = census.numbers
+    return GatewayCounts(
+      name: name, version: version, uptime: UInt64(clamping: (now - startedAt) / 1000),
+      clients: UInt64(clamping: clients), users: UInt64(clamping: users), channels: UInt64(clamping: channels))
+  }
+
+  /// A name for the gateway: the machine's, and the number by which the link knows the gateway.
+  static func name(of gateway: UInt64) -> String {
+    var host = [CChar](repeating: 0, count: 256)
+    let isKnown = unsafe gethostname(&host, host.count - 1) == 0
+    let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return "\(isKnown && !text.isEmpty ? text : "gateway")-\(LinkIdentity.text(of: gateway))"
+  }
+}
