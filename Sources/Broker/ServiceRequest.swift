@@ -299,7 +299,7 @@ enum ServiceReply {
     case .channels(let channels):
       writer.list("channels") { writer in for channel in channels { writer.write(element: channel.string) } }
     case .channelCounts(let counts, let unanswered): write(counts, unanswered, &writer)
-    case .info(let info): write(info, &writer)
+    case .info(let info): writer.write(info)
     case .mapPage(let page):
       write(page.position, &writer)
       writer.list("entries") { writer in
@@ -331,34 +331,6 @@ enum ServiceReply {
   }
 
   /// Fields are named as in Centrifugo's server API.
-  private static func write(_ info: ServerInfo, _ writer: inout JSONWriter) {
-    writer.list("nodes") { writer in
-      for gateway in info.gateways { writer.object { write(gateway, &$0) } }
-    }
-    writer.object("broker") { writer in
-      writer.write("version", info.broker.version)
-      writer.write("uptime", info.broker.uptime)
-      writer.write("num_channels", info.broker.channels)
-      writer.write("num_publications", info.broker.publications)
-    }
-    if info.unanswered > 0 {
-      writer.write("partial", true)
-      writer.write("unanswered", info.unanswered)
-    }
-  }
-
-  private static func write(_ gateway: ServerInfo.Gateway, _ writer: inout JSONWriter) {
-    let counts = gateway.counts
-    writer.write("uid", LinkIdentity.text(of: gateway.number))
-    writer.write("name", counts.name)
-    writer.write("version", counts.version)
-    writer.write("num_clients", counts.clients)
-    writer.write("num_users", counts.users)
-    writer.write("num_subs", counts.subscriptions)
-    writer.write("num_channels", counts.channels)
-    writer.write("uptime", counts.uptime)
-  }
-
   private static func write(_ position: StreamPosition, _ writer: inout JSONWriter) {
     writer.write("epoch", position.epoch)
     writer.write("offset", position.offset)

@@ -79,6 +79,15 @@ struct APIReplies {
       writer.object("channels") { writer in
         for channel in channels where mayRead(channel) { writer.object(named: channel.string) { _ in } }
       }
+    case .channelCounts(let counts, let unanswered):
+      let allowed = counts.filtered(mayRead)
+      writer.object("channels") { writer in
+        for entry in allowed.entries {
+          writer.object(named: entry.channel.string) { $0.write("num_clients", entry.clients) }
+        }
+      }
+      if allowed.hasMore || unanswered > 0 { writer.write("partial", true) }
+    case .info(let info): writer.write(info)
     case .mapPage(let page):
       write(page.position, &writer)
       writer.list("entries") { writer in

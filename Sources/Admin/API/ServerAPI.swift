@@ -65,8 +65,12 @@ public struct ServerAPI: Sendable {
 
   /// Reads one request and holds the key's grant against it.
   private func planned(_ target: APIPlan.Target, for key: APIKey) throws(ClientError) -> BrokerRequest {
-    let request = try desk.request(
+    var request = try desk.request(
       target.method.service, target.arguments, channel: target.channel, payload: target.payload)
+    // Services over ZeroMQ may want the names alone; clients of this API expect the numbers of clients always.
+    if case .channels(let prefix) = request, let pattern = ChannelPattern(prefix + "*") {
+      request = .channelCounts(pattern)
+    }
     if let missing = key.grant.refusal(of: target.method.rawValue, channel: request.channel) {
       throw .permissionDenied.saying("the key \(key.name) may not do that; it would need \(missing)")
     }
