@@ -68,6 +68,10 @@ let package = Package(
     // Digests, seals, signatures and randomness: the system's OpenSSL, and nothing else.
     .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: library),
     .target(name: "TLS", dependencies: ["COpenSSL", "CLinuxIO", nioCore, logging], swiftSettings: hot),
+    // What all parts count, as a page that Prometheus reads.
+    .target(
+      name: "Metering", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+      swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
@@ -91,7 +95,7 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "SQLite", "Wire", logging,
+        "SQLite", "Wire", logging, metrics,
       ],
       swiftSettings: hot),
     // What can be found in the log by its words, in a file of its own.
@@ -159,6 +163,10 @@ let package = Package(
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
+    .testTarget(
+      name: "MeteringTests",
+      dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
+      swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),

@@ -177,7 +177,10 @@ public final class GatewayServer: Sendable {
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
-      linkOpened: { [pictures] in pictures?.reconcile() }, logger: logger)
+      linkOpened: { [pictures] in pictures?.reconcile() },
+      metrics: GatewayMetrics(
+        shards: mailboxes, egress: egress, listener: { [listener] in listener.withLockedValue { $0?.counters } }),
+      logger: logger)
   }
 
   /// Opens the public port.

@@ -14,6 +14,8 @@ final class Hub {
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
+  /// Who is on how many channels: a session counts once for each of its channels.
+  private(set) var subscriptions = 0
   /// The filters of this event loop's clients.
   var filters: ChannelFilters
   private let fanOut: FanOut
@@ -52,6 +54,7 @@ final class Hub {
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
+    subscriptions += 1
     if flags.contains(.joinLeave) {
       let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)
@@ -80,7 +83,9 @@ final class Hub {
     // Taken out while it changes, so that nothing is copied.
     channels[channel] = nil
     let seat = entry.seat(of: session)
-    for tape in entry.tapes(of: session) { fanOut.leave(session.outlet, tape) }
+    let tapes = entry.tapes(of: session)
+    if !tapes.isEmpty { subscriptions -= 1 }
+    for tape in tapes { fanOut.leave(session.outlet, tape) }
     if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
     entry.vacate(session.format, seat)

@@ -60,6 +60,8 @@ final class GatewayBackbone: BackboneParticipant {
   private var replyBytes = 0
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
+  /// Nil where a test needs none.
+  private var gatewayMetrics: GatewayMetrics?
   private var nextTick: UInt64 = 0
   private let revocations: Revocations
   /// Event loops that have still to carry an order out, by its number.
@@ -69,9 +71,10 @@ final class GatewayBackbone: BackboneParticipant {
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, revocations: Revocations, discardPictures: @escaping ([String]) -> Void,
-    linkOpened: @escaping () -> Void, logger: Logger
+    linkOpened: @escaping () -> Void, metrics: GatewayMetrics? = nil, logger: Logger
   ) throws {
     self.link = link
+    gatewayMetrics = metrics
     self.revocations = revocations
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
@@ -256,6 +259,8 @@ final class GatewayBackbone: BackboneParticipant {
   private func report() {
     let counters = link.counters
     metrics.update(from: reported, to: counters)
+    metrics.update(isOpen: link.isOpen, channels: link.channels.count)
+    gatewayMetrics?.update()
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
       logger.notice(
         "the link to the broker is open",
