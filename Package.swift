@@ -182,7 +182,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "LogTests",
-      dependencies: ["Log", "Wire", "TestSupport", logging, "SQLite"],
+      dependencies: [
+        "Log", "Metering", "Wire", "TestSupport", logging, "SQLite",
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "SearchTests",

@@ -23,7 +23,8 @@ public struct MetricDescription: Sendable {
 /// All metrics of the server, in the order in which docs/OPERATIONS.md lists them. A test holds the names that the
 /// sources use against it, and another the document, the alerts and the dashboard.
 public enum MetricTable {
-  public static let all = gateway + link + broker + brokerLinks + apps + log + process
+  public static let all: [MetricDescription] =
+    [gateway, link, broker, brokerLinks, apps, log, process].flatMap { $0 }
 
   static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -62,14 +63,14 @@ public enum MetricTable {
       "fanfare_gateway_channels", .gauge, "Channels that clients of this gateway are on, or are about to be."),
     MetricDescription(
       "fanfare_gateway_deliveries_total", .counter,
-      "Publications times the subscribers that they were for; those of a subscriber's filter count as passed."),
+      "Publications times the subscribers that they were for; whoever has a filter counts as if it let all through."),
     MetricDescription(
       "fanfare_gateway_fanout_queue_bytes", .gauge,
       "Bytes handed to the event loops that some subscribers have still to be sent."),
     MetricDescription(
       "fanfare_gateway_egress_waiting_bytes", .gauge,
       "Bytes that wait for clients to take them: what gateway.egress_bytes limits."),
-    MetricDescription("fanfare_gateway_egress_limit_bytes", .gauge, "The limit of these, gateway.egress_bytes."),
+    MetricDescription("fanfare_gateway_egress_limit_bytes", .gauge, "Bytes that may wait for clients, as gateway.egress_bytes says."),
     MetricDescription(
       "fanfare_gateway_reads_deferred_total", .counter,
       "Reads of clients that waited until there was room for their answers."),
@@ -78,7 +79,7 @@ public enum MetricTable {
   private static let link = [
     MetricDescription("fanfare_gateway_link_up", .gauge, "1 while the link to the broker is open, else 0."),
     MetricDescription(
-      "fanfare_gateway_link_sessions_total", .counter, "How often the broker welcomed this gateway; 1 is a quiet life."),
+      "fanfare_gateway_link_sessions_total", .counter, "How often the broker has welcomed this gateway."),
     MetricDescription(
       "fanfare_gateway_link_gaps_total", .counter,
       "Messages of the broker that were not the next of their session: each begins a new session."),
@@ -98,7 +99,7 @@ public enum MetricTable {
     MetricDescription("fanfare_broker_published_total", .counter, "Publications that were delivered."),
     MetricDescription(
       "fanfare_namespace_publications_total", .counter, by: ["namespace"],
-      "The same by namespace; (none): channels without a namespace."),
+      "Publications that were delivered, by namespace; (none): channels without a namespace."),
     MetricDescription(
       "fanfare_broker_delivered_total", .counter,
       "Publications given to gateways, once for each gateway that asked for the channel."),
@@ -115,7 +116,7 @@ public enum MetricTable {
       "fanfare_broker_limited_total", .counter,
       "Requests refused for a limit of memory, of a channel or of a user; the log says which."),
     MetricDescription(
-      "fanfare_broker_over_quota_total", .counter, "Those of them that were refused for a namespace's quota."),
+      "fanfare_broker_over_quota_total", .counter, "Requests refused for the quota of a namespace."),
     MetricDescription(
       "fanfare_broker_keys_refused_total", .counter,
       "Publications refused because as many idempotency keys are held as are allowed."),
@@ -127,7 +128,7 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_broker_memory_bytes", .gauge,
       "Memory of publications, maps, channels and keys, as broker.memory_bytes counts it."),
-    MetricDescription("fanfare_broker_memory_limit_bytes", .gauge, "The limit of that, broker.memory_bytes."),
+    MetricDescription("fanfare_broker_memory_limit_bytes", .gauge, "Memory that the broker may use, as broker.memory_bytes says."),
     MetricDescription(
       "fanfare_broker_pending_bytes", .gauge,
       "Bytes of entries that the log took and has not on disk yet; at broker.pending_bytes requests are read later."),
@@ -167,7 +168,7 @@ public enum MetricTable {
       "fanfare_app_calls_over_limit_total", .counter, "Calls of apps that met a limit of the app."),
     MetricDescription(
       "fanfare_app_limits_total", .counter, by: ["limit"],
-      "Those of them that met a limit with a name, by the setting that rules it."),
+      "Calls of apps that met a limit with a name, by the setting that rules it."),
   ]
 
   private static let log = [
