@@ -71,6 +71,10 @@ let package = Package(
     // Digests, seals, signatures and randomness: the system's OpenSSL, and nothing else.
     .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: library),
     .target(name: "TLS", dependencies: ["COpenSSL", "CLinuxIO", nioCore, logging], swiftSettings: hot),
+    // What all parts count, as a page that Prometheus reads.
+    .target(
+      name: "Metering", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+      swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
@@ -94,7 +98,7 @@ let package = Package(
     .target(
       name: "Log",
       dependencies: [
-        "SQLite", "Wire", logging,
+        "SQLite", "Wire", logging, metrics,
       ],
       swiftSettings: hot),
     // What can be found in the log by its words, in a file of its own.
@@ -171,6 +175,10 @@ let package = Package(
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
+    .testTarget(
+      name: "MeteringTests",
+      dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
+      swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -186,7 +194,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "LogTests",
-      dependencies: ["Log", "Wire", "TestSupport", logging, "SQLite"],
+      dependencies: [
+        "Log", "Metering", "Wire", "TestSupport", logging, "SQLite",
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "SearchTests",

@@ -55,7 +55,7 @@ public final class BrokerBackbone: BackboneParticipant {
   private var isPaused = false
   private var nextTick: UInt64 = 0
   private var reported = BrokerCounters()
-  private let metrics = BrokerMetrics()
+  private var metrics: BrokerMetrics
   private let clock: @Sendable () -> BrokerTime
   /// Called once a minute with the time in milliseconds since 1970, for upkeep outside the core.
   public var everyMinute: ((Int64) -> Void)?
@@ -78,6 +78,7 @@ public final class BrokerBackbone: BackboneParticipant {
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
     self.core = core
+    metrics = BrokerMetrics(memoryLimit: core.configuration.memoryBytes)
     self.clock = clock
     turn = Turn(at: clock())
     self.finder = finder
@@ -337,9 +338,10 @@ public final class BrokerBackbone: BackboneParticipant {
   private func report() {
     let counters = core.counters
     metrics.update(from: reported, to: counters, pendingBytes: core.pendingBytes)
+    metrics.update(core.tally.namespaces.values)
     metrics.update(
-      memoryBytes: core.channels.memoryUse, channels: core.channels.count, orders: core.orders.count,
-      revocations: core.revocations?.table.count ?? 0)
+      memoryBytes: core.channels.memoryUse, channels: core.channels.count, gateways: core.links.count,
+      orders: core.orders.count, revocations: core.revocations?.table.count ?? 0)
     if counters.linkResets > reported.linkResets || counters.gatewaysForgotten > reported.gatewaysForgotten {
       logger.notice(
         "links to gateways changed",

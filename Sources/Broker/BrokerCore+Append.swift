@@ -138,6 +138,7 @@ extension BrokerCore {
     // An app's records have neither subscribers nor taps.
     if state.isHidden { return }
     tally.counters.published += 1
+    state.namespace?.published += 1
     if let map = state.map { channels.apply(publication, to: map, of: state, at: turn.time) }
     turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if MUTATIONS

@@ -34,6 +34,7 @@ extension BrokerCore {
       guard let recovered = try recover(request, in: state, in: &turn) else {
         return answer(requester, .tooLarge, in: &turn)
       }
+      if !isResync && request.since != nil { tally.recovered(isWhole: recovered.recovered) }
       subscribed = recovered
       // A gateway hands what it gets here to all its subscribers alike. Some publications have former versions that
       // only certain users may read: then nothing is recovered in common, and each subscriber asks by itself.

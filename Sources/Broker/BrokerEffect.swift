@@ -101,6 +101,10 @@ public struct BrokerCounters: Sendable, Equatable {
   /// The part of ``callsOverLimit`` that one of the app's own limits caused, by limit. Limits that nobody reached are
   /// missing.
   public var appLimits: [AppLimit: UInt64] = [:]
+  /// Subscriptions to streams from a position that got all that they had missed.
+  public var recoveriesWhole: UInt64 = 0
+  /// Subscriptions to streams from a position that got nothing, because not all of it could be had.
+  public var recoveriesNotWhole: UInt64 = 0
   /// Publications that were refused because as many idempotency keys are held as are allowed.
   public var keysRefused: UInt64 = 0
   /// Publications that were refused because their user keeps as much as a namespace's quota allows. ``limited`` counts

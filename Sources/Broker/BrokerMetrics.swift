@@ -4,8 +4,14 @@ import Wire
 /// The broker's counters as swift-metrics: whichever backend the process has set up exports them.
 struct BrokerMetrics {
   private let published = Counter(label: "fanfare_broker_published_total")
+  /// Publications by namespace, those of them on whose channels something was published.
+  private var publications: [String: Counter] = [:]
+  private let delivered = Counter(label: "fanfare_broker_delivered_total")
   private let refused = Counter(label: "fanfare_broker_refused_total")
   private let duplicates = Counter(label: "fanfare_broker_duplicates_avoided_total")
+  private let recoveriesWhole = Counter(label: "fanfare_broker_recoveries_total", dimensions: [("result", "whole")])
+  private let recoveriesNotWhole = Counter(
+    label: "fanfare_broker_recoveries_total", dimensions: [("result", "not_whole")])
   private let gaps = Counter(label: "fanfare_link_gaps_total")
   private let resets = Counter(label: "fanfare_link_resets_total")
   private let deferred = Counter(label: "fanfare_link_deferred_total")
@@ -26,13 +32,21 @@ struct BrokerMetrics {
   private let ordersUnderWay = Gauge(label: "fanfare_broker_orders_under_way")
   private let revocationsInForce = Gauge(label: "fanfare_broker_revocations_in_force")
   private let memory = Gauge(label: "fanfare_broker_memory_bytes")
+  private let memoryLimit = Gauge(label: "fanfare_broker_memory_limit_bytes")
+  private let gateways = Gauge(label: "fanfare_broker_gateways")
   private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
+  /// - Parameter memoryLimit: bytes, as `broker.memory_bytes` says.
+  init(memoryLimit: Int) { self.memoryLimit.record(memoryLimit) }
+
   func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
     published.increment(by: new.published - old.published)
+    delivered.increment(by: new.delivered - old.delivered)
     refused.increment(by: new.refused - old.refused)
     duplicates.increment(by: new.duplicatesAvoided - old.duplicatesAvoided)
+    recoveriesWhole.increment(by: new.recoveriesWhole - old.recoveriesWhole)
+    recoveriesNotWhole.increment(by: new.recoveriesNotWhole - old.recoveriesNotWhole)
     gaps.increment(by: new.linkGaps - old.linkGaps)
     resets.increment(by: new.linkResets - old.linkResets)
     deferred.increment(by: new.requestsDeferred - old.requestsDeferred)
@@ -56,12 +70,30 @@ struct BrokerMetrics {
     pending.record(pendingBytes)
   }
 
+  /// Adds what was published since the last call.
+  mutating func update(_ namespaces: some Sequence<NamespaceTally>) {
+    for namespace in namespaces where namespace.published > namespace.reported {
+      let counter = publications[namespace.name] ?? Self.publications(of: namespace.name)
+      publications[namespace.name] = counter
+      counter.increment(by: namespace.published - namespace.reported)
+      namespace.reported = namespace.published
+    }
+  }
+
+  private static func publications(of namespace: String) -> Counter {
+    // A label that is empty is none to Prometheus. No namespace has this name, for parentheses stand in none.
+    let name = namespace.isEmpty ? "(none)" : namespace
+    return Counter(label: "fanfare_namespace_publications_total", dimensions: [("namespace", name)])
+  }
+
   /// - Parameters:
+  ///   - gateways: how many the broker has a link to.
   ///   - orders: how many orders some gateway has not confirmed, revocations among them.
   ///   - revocations: how many are in force.
-  func update(memoryBytes: Int, channels: Int, orders: Int, revocations: Int) {
+  func update(memoryBytes: Int, channels: Int, gateways: Int, orders: Int, revocations: Int) {
     memory.record(memoryBytes)
     self.channels.record(channels)
+    self.gateways.record(gateways)
     ordersUnderWay.record(orders)
     revocationsInForce.record(revocations)
   }

@@ -3,6 +3,8 @@ import Wire
 /// What an operator is told: counters, and who was refused because of a limit.
 final class BrokerTally {
   var counters = BrokerCounters()
+  /// The namespaces that have had a channel in use, by their names: no more than are configured.
+  private(set) var namespaces: [String: NamespaceTally] = [:]
   /// Refusals for a limit, summed up for the operator's log.
   private var refusals = RefusalLedger()
   /// Lines to be logged at once: the first refusal of each cause.
@@ -10,6 +12,22 @@ final class BrokerTally {
 
   func note(_ cause: RefusalCause, from source: String) {
     if let line = refusals.note(cause, from: source) { lines.append(line) }
+  }
+
+  /// What is counted of a channel's namespace, which is a configured one.
+  func namespace(of channel: ChannelName) -> NamespaceTally {
+    let name = channel.namespace.map { String($0) } ?? ""
+    if let known = namespaces[name] { return known }
+    let new = NamespaceTally(name)
+    namespaces[name] = new
+    return new
+  }
+
+  /// Counts that a client wanted to go on from a position.
+  ///
+  /// - Parameter isWhole: it got all that it had missed.
+  func recovered(isWhole: Bool) {
+    if isWhole { counters.recoveriesWhole += 1 } else { counters.recoveriesNotWhole += 1 }
   }
 
   /// Counts a refusal for a limit of memory, of a channel or of a user.
@@ -55,6 +73,19 @@ final class BrokerTally {
     defer { lines = [] }
     return lines
   }
+}
+
+/// What is counted of one namespace. Each of its channels in use has a reference to it, so that counting a publication
+/// looks nothing up.
+final class NamespaceTally {
+  /// Empty: channels without a namespace.
+  let name: String
+  /// Publications that were delivered.
+  var published: UInt64 = 0
+  /// How many of them the metrics have.
+  var reported: UInt64 = 0
+
+  init(_ name: String) { self.name = name }
 }
 
 extension RefusalCause {

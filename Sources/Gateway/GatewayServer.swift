@@ -184,7 +184,10 @@ public final class GatewayServer: Sendable {
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() },
-      linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } }, logger: logger)
+      linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } },
+      metrics: GatewayMetrics(
+        shards: mailboxes, egress: egress, listener: { [listener] in listener.withLockedValue { $0?.counters } }),
+      logger: logger)
   }
 
   /// Whether the link to the broker was open when it was looked at last, some milliseconds ago.

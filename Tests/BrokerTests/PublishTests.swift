@@ -24,6 +24,21 @@ struct PublishTests {
     #expect(scene.core.pendingBytes == 0)
   }
 
+  @Test("publications are counted by namespace, and when they are delivered")
+  func namespaces() {
+    let scene = BrokerScene()
+    scene.hello(1)
+    scene.publish(1, memory, "1")
+    scene.publish(2, "n", "1")
+    scene.publish(3, disk, "1")
+    let tally = scene.core.tally
+    #expect(tally.namespaces[""]?.published == 2)
+    #expect(tally.namespaces["d"]?.published == 0)
+    scene.finish()
+    #expect(tally.namespaces["d"]?.published == 1)
+    #expect(tally.namespaces.count == 2)
+  }
+
   @Test("what was published before a subscribe is in its position, what comes after is live, once")
   func beforeAndAfter() throws {
     let scene = BrokerScene()

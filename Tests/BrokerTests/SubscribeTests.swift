@@ -36,6 +36,9 @@ struct SubscribeTests {
     #expect(scene.hears() == [.reply(4, .subscribed(4, recovered: true))])
     scene.request(5, .subscribe(disk, since: .init(epoch: "disk", offset: .max)))
     #expect(scene.hears() == [.reply(5, .subscribed(4))])
+    scene.request(6, .subscribe(disk))
+    #expect(scene.core.counters.recoveriesWhole == 2)
+    #expect(scene.core.counters.recoveriesNotWhole == 3)
   }
 
   @Test("a recovery with too many bytes is not whole, whatever they are made of")

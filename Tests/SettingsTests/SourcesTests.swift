@@ -144,8 +144,9 @@ struct SourcesTests {
   @Test("Every file in the folder of configurations is one of those that a test loads")
   func shippedAll() throws {
     let folder = repositoryFile("config")
+    // Grafana's dashboard is no configuration of ours; MeteringTests look at it.
     let names = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
-      .filter { $0.hasSuffix(".json") }
+      .filter { $0.hasSuffix(".json") && $0 != "grafana.json" }
     #expect(names.sorted() == ["fanfare.json", "production.json", "split/broker.json", "split/gateway.json"])
   }
 

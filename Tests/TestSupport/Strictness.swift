@@ -13,6 +13,8 @@ public enum Need: String, CaseIterable, Sendable {
   case peers
   /// The WebSocket conformance suite.
   case autobahn
+  /// Prometheus's own program, which reads the page of the metrics, the alerts and the configuration for it.
+  case promtool
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.
   case avx2
 }

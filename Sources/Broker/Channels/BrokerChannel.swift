@@ -26,13 +26,19 @@ final class BrokerChannel {
   var owner: ChannelOwner?
   /// Nil where the namespace has no quota.
   let quota: ChannelQuota?
+  /// Nil on hidden channels, whose publications are not counted.
+  let namespace: NamespaceTally?
   /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
   /// The entries of a map channel; nil on others.
   var map: MapEntries?
 
-  init(name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel, isHidden: Bool = false) {
+  init(
+    name: ChannelName, options: ChannelOptions, store: any LogStore, opened: OpenedChannel,
+    namespace: NamespaceTally? = nil, isHidden: Bool = false
+  ) {
     self.name = name
+    self.namespace = namespace
     self.isHidden = isHidden
     self.options = options
     self.store = store

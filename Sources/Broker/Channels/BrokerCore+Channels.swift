@@ -69,7 +69,9 @@ extension BrokerCore {
     #if MUTATIONS
       if mutation == .forgetsDecisions { (opened.idempotencyKeys, opened.recentOrigins) = ([], [:]) }
     #endif
-    let state = BrokerChannel(name: name, options: options, store: stores.store(of: options), opened: opened)
+    let state = BrokerChannel(
+      name: name, options: options, store: stores.store(of: options), opened: opened,
+      namespace: tally.namespace(of: name))
     openMap(of: state, opened.entries, at: time)
     channels.open(state, holding: opened.idempotencyKeys, at: time)
     refreshOpened(state, in: &turn)

@@ -13,6 +13,7 @@ final class GatewayLinks {
 
   subscript(gateway: UInt64) -> PeerLink? { table[gateway] }
   var isEmpty: Bool { table.isEmpty }
+  var count: Int { table.count }
   /// All links by gateway number, so that a simulation with the same seed runs the same way.
   var sorted: [PeerLink] { table.sorted }
   var open: [PeerLink] { table.sorted.filter(\.isOpen) }

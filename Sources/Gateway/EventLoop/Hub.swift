@@ -16,6 +16,8 @@ final class Hub {
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
+  /// Who is on how many channels: a session counts once for each of its channels.
+  private(set) var subscriptions = 0
   /// The filters of this event loop's clients.
   var filters: ChannelFilters
   private let fanOut: FanOut
@@ -54,6 +56,7 @@ final class Hub {
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
     let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
+    subscriptions += 1
     if flags.contains(.joinLeave) {
       let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)

@@ -398,6 +398,7 @@ final class Shard: SessionHost {
 
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
+    load.report(subscriptions: hub.subscriptions)
   }
 
   private func changeAudience(_ change: LinkAudience) {
@@ -412,6 +413,7 @@ final class Shard: SessionHost {
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) {
     hub.detach(driver, from: channel)
+    load.report(subscriptions: hub.subscriptions)
     egress?.tapesKeep(fanOut.keptBytes)
   }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }

@@ -64,6 +64,8 @@ final class GatewayBackbone: BackboneParticipant {
   private var replyBytes = 0
   private var reported = GatewayLinkCounters()
   private let metrics = LinkMetrics()
+  /// Nil where a test needs none.
+  private var gatewayMetrics: GatewayMetrics?
   private var nextTick: UInt64 = 0
   private let revocations: Revocations
   private let identity: GatewayIdentity
@@ -76,11 +78,12 @@ final class GatewayBackbone: BackboneParticipant {
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
     discardPictures: @escaping ([String]) -> Void, linkOpened: @escaping () -> Void,
-    linkIs: @escaping (_ isOpen: Bool) -> Void, logger: Logger
+    linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, logger: Logger
   ) throws {
     self.link = link
     self.uplink = uplink
     self.identity = identity
+    gatewayMetrics = metrics
     self.revocations = revocations
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
@@ -280,6 +283,8 @@ final class GatewayBackbone: BackboneParticipant {
   private func report() {
     let counters = link.counters
     metrics.update(from: reported, to: counters)
+    metrics.update(isOpen: link.isOpen, channels: link.channels.count)
+    gatewayMetrics?.update()
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
       logger.notice(
         "the link to the broker is open",

@@ -259,6 +259,7 @@ public final class GatewayLink {
   func handOn(
     _ publication: Publication, on name: ChannelName, _ channel: LinkChannel, into effects: inout [GatewayLinkEffect]
   ) {
+    counters.deliveries += UInt64(channel.receivers)
     if channel.isFiltered {
       effects.append(.filteredPublication(name, publication, audience: channel.audience))
     } else {

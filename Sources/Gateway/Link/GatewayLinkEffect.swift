@@ -100,6 +100,9 @@ public struct GatewayLinkCounters: Sendable, Equatable {
   public var channelsRefilled: UInt64 = 0
   /// Channels on which something was missed that cannot be had any more.
   public var channelsLost: UInt64 = 0
+  /// Publications times the subscribers that they were for. Whether they pass a subscriber's filter is not known here:
+  /// they count as if they did.
+  public var deliveries: UInt64 = 0
   /// Requests answered with an error because the broker took too long.
   public var requestsTimedOut: UInt64 = 0
 }

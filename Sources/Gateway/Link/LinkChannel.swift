@@ -41,6 +41,8 @@ final class LinkChannel {
   /// The event loops and encodings of all subscribers, with a filter or without.
   var audience: Audience { counts.audience }
   var hasSubscribers: Bool { audience.loops != 0 }
+  /// Subscribers who get what is published now.
+  var receivers: Int { counts.total }
   /// Subscribers on this gateway, with those whose subscribe is under way.
   var subscriberCount: Int { counts.total + underWay }
   var isInUse: Bool { hasSubscribers || underWay > 0 }

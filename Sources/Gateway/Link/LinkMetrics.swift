@@ -7,7 +7,15 @@ struct LinkMetrics {
   private let resets = Counter(label: "fanfare_gateway_link_resets_total")
   private let refilled = Counter(label: "fanfare_gateway_channels_refilled_total")
   private let lost = Counter(label: "fanfare_gateway_channels_lost_total")
+  private let deliveries = Counter(label: "fanfare_gateway_deliveries_total")
   private let timedOut = Counter(label: "fanfare_gateway_requests_timed_out_total")
+  private let up = Gauge(label: "fanfare_gateway_link_up")
+  private let channels = Gauge(label: "fanfare_gateway_channels")
+
+  func update(isOpen: Bool, channels: Int) {
+    up.record(isOpen ? 1 : 0)
+    self.channels.record(channels)
+  }
 
   func update(from old: GatewayLinkCounters, to new: GatewayLinkCounters) {
     sessions.increment(by: new.sessions - old.sessions)
@@ -15,6 +23,7 @@ struct LinkMetrics {
     resets.increment(by: new.resets - old.resets)
     refilled.increment(by: new.channelsRefilled - old.channelsRefilled)
     lost.increment(by: new.channelsLost - old.channelsLost)
+    deliveries.increment(by: new.deliveries - old.deliveries)
     timedOut.increment(by: new.requestsTimedOut - old.requestsTimedOut)
   }
 }

@@ -289,5 +289,8 @@ final class Connection: Outlet, SessionTransport {
   func signInDelay() -> Int64? { slot.signInDelay() }
 
   /// From now on the connection counts for somebody, and no longer among those that anybody may open.
-  func signedIn() { slot.signedIn() }
+  func signedIn() {
+    listener.counters.countSignIn()
+    slot.signedIn()
+  }
 }

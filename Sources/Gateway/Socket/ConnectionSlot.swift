@@ -84,7 +84,7 @@ final class ConnectionSlot: Sendable {
     }
     guard let last else { return }
     gatekeeper.close(last.client, last.stage)
-    counters.returnSlot()
+    counters.returnSlot(signedIn: last.stage == .signedIn)
   }
 
   /// Whom the connection counts for; nil while only a proxy is known.
@@ -121,6 +121,8 @@ final class ConnectionSlot: Sendable {
       defer { state.stage = stage }
       return state
     }
-    if let old { gatekeeper.move(old.client, from: old.stage, to: stage) }
+    guard let old else { return }
+    gatekeeper.move(old.client, from: old.stage, to: stage)
+    if stage == .signedIn { counters.enterSignedIn() }
   }
 }

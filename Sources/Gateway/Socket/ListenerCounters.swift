@@ -1,13 +1,15 @@
 import Synchronization
 
-/// What the listener counts. Every loop and the accept thread add to it; none of it is on the path of a delivery. Tests
-/// read it, no metric exports it: what operators see is in ``Refusals``.
+/// What the listener counts. Every loop and the accept thread add to it; none of it is on the path of a delivery.
+/// ``GatewayMetrics`` tells operators most of it, ``Refusals`` why somebody was turned away.
 public final class ListenerCounters: Sendable {
   private let accepted = Atomic<Int>(0)
   private let open = Atomic<Int>(0)
   private let refused = Atomic<Int>(0)
   private let rejected = Atomic<Int>(0)
   private let upgraded = Atomic<Int>(0)
+  private let signedIn = Atomic<Int>(0)
+  private let signInTotal = Atomic<Int>(0)
   private let slow = Atomic<Int>(0)
   private let exhausted = Atomic<Int>(0)
   private let shed = Atomic<Int>(0)
@@ -24,6 +26,10 @@ public final class ListenerCounters: Sendable {
   public var rejectedRequests: Int { rejected.load(ordering: .relaxed) }
   /// Sockets that became WebSockets.
   public var upgradedConnections: Int { upgraded.load(ordering: .relaxed) }
+  /// Connections open now whose user is known, requests for pictures among them.
+  public var signedInConnections: Int { signedIn.load(ordering: .relaxed) }
+  /// Clients that signed in over a WebSocket.
+  public var signIns: Int { signInTotal.load(ordering: .relaxed) }
   /// Connections closed because their reader was too slow.
   public var slowConnections: Int { slow.load(ordering: .relaxed) }
   /// How often this process ran out of descriptors.
@@ -35,6 +41,7 @@ public final class ListenerCounters: Sendable {
   func countRefused() { refused.add(1, ordering: .relaxed) }
   func countRejected() { rejected.add(1, ordering: .relaxed) }
   func countUpgraded() { upgraded.add(1, ordering: .relaxed) }
+  func countSignIn() { signInTotal.add(1, ordering: .relaxed) }
   func countSlow() { slow.add(1, ordering: .relaxed) }
   func countExhausted() { exhausted.add(1, ordering: .relaxed) }
   func countShed() { shed.add(1, ordering: .relaxed) }
@@ -44,5 +51,12 @@ public final class ListenerCounters: Sendable {
     open.add(1, ordering: .relaxed)
   }
 
-  func returnSlot() { open.subtract(1, ordering: .relaxed) }
+  /// A connection's user is known.
+  func enterSignedIn() { signedIn.add(1, ordering: .relaxed) }
+
+  /// - Parameter signedIn: the connection was one whose user is known.
+  func returnSlot(signedIn wasSignedIn: Bool) {
+    open.subtract(1, ordering: .relaxed)
+    if wasSignedIn { signedIn.subtract(1, ordering: .relaxed) }
+  }
 }

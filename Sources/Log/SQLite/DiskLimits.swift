@@ -50,6 +50,7 @@ extension LogWriter {
       return false
     }
     let wasFull = inbox.setFull(full)
+    if wasFull != (full != nil) { metrics.note(isFull: full != nil) }
     if let full, !wasFull { logger.error("\(full)") }
     if full == nil, wasFull { logger.notice("there is room on the disk again, publications are taken") }
   }

@@ -26,6 +26,7 @@ final class LogWriter: @unchecked Sendable {
   private var hasThread = false
   /// Transactions that wrote publications.
   let transactionCount = Atomic<Int>(0)
+  let metrics = LogMetrics()
 
   private let connection: DatabaseConnection
   /// Whether the connection syncs at the end of a transaction; nil: not known, because a change of that failed.
@@ -196,6 +197,7 @@ final class LogWriter: @unchecked Sendable {
     var change = JournalChange()
     var quotas = QuotaChanges()
     var totals: [QuotaAccount: KeptAmount] = [:]
+    let begun = DispatchTime.now()
     let result = attempt { db in
       try db.inTransaction {
         change = try batch.write(db, sequence: next, &quotas, journal)
@@ -206,6 +208,7 @@ final class LogWriter: @unchecked Sendable {
     }
     switch result {
     case .success:
+      metrics.committed(batch.entries, since: begun)
       sequence = next
       journal.drop(change.folded)
       journal.add(change.entries)
@@ -215,6 +218,7 @@ final class LogWriter: @unchecked Sendable {
       transactionCount.add(1, ordering: .relaxed)
       return nil
     case .failure(let error):
+      metrics.failed()
       if case .rejected = error { return error }
       refusal = error
       return error
@@ -315,6 +319,7 @@ final class LogWriter: @unchecked Sendable {
       logger.error("\(error)")
     }
     trouble = error
+    metrics.note(diskRefuses: error != nil)
     inbox.setRefusing(error != nil)
     if case .failed = error, let error { inbox.fail(error) }
   }

@@ -31,8 +31,10 @@ struct HubTests {
     let protobuf = member(2, format: .protobuf)
     let gone = member(3)
     for member in [json, protobuf, gone] { hub.attach(member.driver, to: a, []) }
+    #expect(hub.subscriptions == 3)
     hub.detach(gone.driver, from: a)
     hub.detach(gone.driver, from: a)
+    #expect(hub.subscriptions == 2)
     deliver(EncodedFrames(json: [1], protobuf: [2]), on: a)
     deliver(EncodedFrames(json: nil, protobuf: [3]), on: a)
     #expect(json.transport.frames == [[1]])

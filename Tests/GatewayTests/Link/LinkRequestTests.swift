@@ -17,6 +17,18 @@ struct LinkRequestTests {
 
   private let position = BrokerResponse.subscribed(.init(position: .init(epoch: "e", offset: 0)))
 
+  @Test("a publication counts once for each subscriber that it is for")
+  func deliveries() {
+    let scene = LinkScene()
+    scene.subscribed(channel)
+    scene.publication(channel, 1)
+    #expect(scene.link.counters.deliveries == 1)
+    scene.submit(subscribe("b"), tag: 2, loop: 1, format: .protobuf)
+    scene.answer(2, .subscribed(.init(position: .init(epoch: "e", offset: 1))))
+    scene.publication(channel, 2)
+    #expect(scene.link.counters.deliveries == 3)
+  }
+
   @Test("loops and encodings of the subscribers are the audience, no more and no less")
   func audience() {
     let scene = LinkScene()

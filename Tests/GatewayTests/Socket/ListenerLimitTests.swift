@@ -63,6 +63,8 @@ struct ListenerLimitTests {
       #expect(try refusal(harness, from: attacker).hasPrefix("HTTP/1.1 429 "))
       #expect(try isServed(harness, from: honest))
       for index in 0..<2 { try harness.onLoop(index) { $0.connection.signedIn() } }
+      #expect(harness.listener.counters.signedInConnections == 2)
+      #expect(harness.listener.counters.signIns == 2)
       #expect(try isServed(harness, from: attacker))
     }
   }

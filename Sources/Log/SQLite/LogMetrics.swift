@@ -1,0 +1,34 @@
+import Dispatch
+import Metrics
+
+/// What operators watch of the writer thread: how long commits take and how much each writes, and whether the disk
+/// refuses. A commit waits for the disk, beside which counting it costs nothing.
+struct LogMetrics {
+  private let commits = Timer(label: "fanfare_log_commit_seconds")
+  private let entries = Recorder(label: "fanfare_log_commit_entries")
+  private let bytes = Counter(label: "fanfare_log_written_bytes_total")
+  private let failures = Counter(label: "fanfare_log_commits_failed_total")
+  private let disk = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "disk")])
+  private let room = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "room")])
+
+  init() {
+    note(diskRefuses: false)
+    note(isFull: false)
+  }
+
+  /// The entries are on disk, in one transaction.
+  func committed(_ entries: ArraySlice<QueuedEntry>, since begun: DispatchTime) {
+    commits.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - begun.uptimeNanoseconds)
+    self.entries.record(entries.count)
+    bytes.increment(by: entries.reduce(0) { $0 + $1.cost })
+  }
+
+  /// A transaction was rolled back.
+  func failed() { failures.increment() }
+
+  /// - Parameter refuses: the disk takes no writes now.
+  func note(diskRefuses refuses: Bool) { disk.record(refuses ? 1 : 0) }
+
+  /// - Parameter isFull: less room is left than `data.minimum_free_bytes`, or the log holds `data.maximum_bytes`.
+  func note(isFull: Bool) { room.record(isFull ? 1 : 0) }
+}

@@ -1,0 +1,214 @@
+/// What one metric tells.
+public struct MetricDescription: Sendable {
+  public let name: String
+  public let kind: MetricKind
+  /// The labels that its numbers differ by.
+  public let labels: [String]
+  /// A sentence for who reads the page: what is counted, and in which unit where the name does not say it.
+  public let help: String
+  /// Upper bounds of a histogram's buckets; nil: ``MetricTable/seconds`` or ``MetricTable/anyNumbers``.
+  let bounds: [Double]?
+
+  fileprivate init(
+    _ name: String, _ kind: MetricKind, by labels: [String] = [], bounds: [Double]? = nil, _ help: String
+  ) {
+    self.name = name
+    self.kind = kind
+    self.labels = labels
+    self.help = help
+    self.bounds = bounds
+  }
+}
+
+/// All metrics of the server, in the order in which docs/OPERATIONS.md lists them. A test holds the names that the
+/// sources use against it, and another the document, the alerts and the dashboard.
+public enum MetricTable {
+  public static let all: [MetricDescription] =
+    [gateway, link, broker, brokerLinks, apps, log, process].flatMap { $0 }
+
+  static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+  static let dropped = "fanfare_metrics_dropped_total"
+  static let build = "fanfare_build_info"
+
+  /// Bounds for times: from 100 µs, in which a fast disk syncs, to 10 s.
+  static let seconds = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ]
+  /// Bounds for numbers of which nothing is known.
+  static let anyNumbers: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
+
+  private static let gateway = [
+    MetricDescription("fanfare_gateway_connections", .gauge, "Sockets of clients that are open now, in any phase."),
+    MetricDescription(
+      "fanfare_gateway_connections_signed_in", .gauge,
+      "Connections now whose user is known, requests for pictures among them."),
+    MetricDescription(
+      "fanfare_gateway_connections_accepted_total", .counter, "Sockets that were accepted and got a place."),
+    MetricDescription("fanfare_gateway_websockets_total", .counter, "Sockets that became WebSockets."),
+    MetricDescription("fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket."),
+    MetricDescription(
+      "fanfare_gateway_requests_rejected_total", .counter,
+      "HTTP requests that were answered with an error, time-outs included."),
+    MetricDescription(
+      "fanfare_gateway_refusals_total", .counter, by: ["cause"],
+      "Clients refused, read later or sent away, by cause; OPERATIONS.md names the causes."),
+    MetricDescription(
+      "fanfare_gateway_slow_disconnects_total", .counter,
+      "Clients disconnected with 3008 because they read too slowly (client.queue_bytes)."),
+    MetricDescription(
+      "fanfare_gateway_descriptors_exhausted_total", .counter, "How often the process ran out of descriptors."),
+    MetricDescription("fanfare_gateway_subscriptions", .gauge, "Subscriptions of clients of this gateway now."),
+    MetricDescription(
+      "fanfare_gateway_channels", .gauge, "Channels that clients of this gateway are on, or are about to be."),
+    MetricDescription(
+      "fanfare_gateway_deliveries_total", .counter,
+      "Publications times the subscribers that they were for; whoever has a filter counts as if it let all through."),
+    MetricDescription(
+      "fanfare_gateway_fanout_queue_bytes", .gauge,
+      "Bytes handed to the event loops that some subscribers have still to be sent."),
+    MetricDescription(
+      "fanfare_gateway_egress_waiting_bytes", .gauge,
+      "Bytes that wait for clients to take them: what gateway.egress_bytes limits."),
+    MetricDescription("fanfare_gateway_egress_limit_bytes", .gauge, "Bytes that may wait for clients, as gateway.egress_bytes says."),
+    MetricDescription(
+      "fanfare_gateway_reads_deferred_total", .counter,
+      "Reads of clients that waited until there was room for their answers."),
+  ]
+
+  private static let link = [
+    MetricDescription("fanfare_gateway_link_up", .gauge, "1 while the link to the broker is open, else 0."),
+    MetricDescription(
+      "fanfare_gateway_link_sessions_total", .counter, "How often the broker has welcomed this gateway."),
+    MetricDescription(
+      "fanfare_gateway_link_gaps_total", .counter,
+      "Messages of the broker that were not the next of their session: each begins a new session."),
+    MetricDescription("fanfare_gateway_link_resets_total", .counter, "Resets that the broker sent."),
+    MetricDescription(
+      "fanfare_gateway_channels_refilled_total", .counter,
+      "Channels brought up to date in a new session with all that was missed."),
+    MetricDescription(
+      "fanfare_gateway_channels_lost_total", .counter,
+      "Channels on which something was missed that cannot be had any more; their clients were told."),
+    MetricDescription(
+      "fanfare_gateway_requests_timed_out_total", .counter,
+      "Requests of clients answered with error 100 because the broker did not answer in time."),
+  ]
+
+  private static let broker = [
+    MetricDescription("fanfare_broker_published_total", .counter, "Publications that were delivered."),
+    MetricDescription(
+      "fanfare_namespace_publications_total", .counter, by: ["namespace"],
+      "Publications that were delivered, by namespace; (none): channels without a namespace."),
+    MetricDescription(
+      "fanfare_broker_delivered_total", .counter,
+      "Publications given to gateways, once for each gateway that asked for the channel."),
+    MetricDescription(
+      "fanfare_broker_refused_total", .counter,
+      "Publications and other entries that the log did not take, or lost; who asked was told."),
+    MetricDescription(
+      "fanfare_broker_duplicates_avoided_total", .counter,
+      "Publications that were made before and answered as the first time."),
+    MetricDescription(
+      "fanfare_broker_recoveries_total", .counter, by: ["result"],
+      "Subscriptions to streams from a position: whole, with all that was missed, or not_whole, with nothing of it."),
+    MetricDescription(
+      "fanfare_broker_limited_total", .counter,
+      "Requests refused for a limit of memory, of a channel or of a user; the log says which."),
+    MetricDescription(
+      "fanfare_broker_over_quota_total", .counter, "Requests refused for the quota of a namespace."),
+    MetricDescription(
+      "fanfare_broker_keys_refused_total", .counter,
+      "Publications refused because as many idempotency keys are held as are allowed."),
+    MetricDescription(
+      "fanfare_broker_services_refused_total", .counter,
+      "Requests and taps of services that their grants do not allow."),
+    MetricDescription(
+      "fanfare_broker_channels", .gauge, "Channels that the broker has in memory now."),
+    MetricDescription(
+      "fanfare_broker_memory_bytes", .gauge,
+      "Memory of publications, maps, channels and keys, as broker.memory_bytes counts it."),
+    MetricDescription("fanfare_broker_memory_limit_bytes", .gauge, "Memory that the broker may use, as broker.memory_bytes says."),
+    MetricDescription(
+      "fanfare_broker_pending_bytes", .gauge,
+      "Bytes of entries that the log took and has not on disk yet; at broker.pending_bytes requests are read later."),
+    MetricDescription(
+      "fanfare_broker_orders_total", .counter, "Orders to gateways to end connections or subscriptions."),
+    MetricDescription(
+      "fanfare_broker_orders_late_total", .counter,
+      "Orders and revocations that some gateway had not confirmed within broker.gateway_timeout."),
+    MetricDescription(
+      "fanfare_broker_orders_under_way", .gauge, "Orders and revocations that some gateway has still to confirm."),
+    MetricDescription("fanfare_broker_revocations_total", .counter, "Revocations that were put in force."),
+    MetricDescription("fanfare_broker_revocations_in_force", .gauge, "Revocations that are in force now."),
+  ]
+
+  private static let brokerLinks = [
+    MetricDescription("fanfare_broker_gateways", .gauge, "Gateways that the broker has a link to now."),
+    MetricDescription(
+      "fanfare_link_gaps_total", .counter,
+      "Messages of gateways that came with a number missing before them: each resets its link."),
+    MetricDescription(
+      "fanfare_link_resets_total", .counter, "Links that were reset: after a gap, a full pipe or a full window."),
+    MetricDescription(
+      "fanfare_link_deferred_total", .counter, "Requests and answers that waited for room on a link."),
+    MetricDescription(
+      "fanfare_link_channels_refilled_total", .counter,
+      "Channels for which a gateway got all that it missed while its link was reset."),
+    MetricDescription(
+      "fanfare_link_channels_lost_total", .counter,
+      "Channels for which a gateway could not get all that it missed."),
+    MetricDescription(
+      "fanfare_link_gateways_forgotten_total", .counter,
+      "Gateways that were silent for broker.gateway_timeout and were forgotten."),
+  ]
+
+  private static let apps = [
+    MetricDescription(
+      "fanfare_app_calls_over_limit_total", .counter, "Calls of apps that met a limit of the app."),
+    MetricDescription(
+      "fanfare_app_limits_total", .counter, by: ["limit"],
+      "Calls of apps that met a limit with a name, by the setting that rules it."),
+  ]
+
+  private static let log = [
+    MetricDescription(
+      "fanfare_log_commit_seconds", .histogram,
+      "Time of a transaction of the log, from its first row to the end of the sync; one commit has all that waits."),
+    MetricDescription(
+      "fanfare_log_commit_entries", .histogram, bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+      "Entries of a transaction."),
+    MetricDescription(
+      "fanfare_log_written_bytes_total", .counter,
+      "Bytes of entries that were committed, as broker.pending_bytes counts them."),
+    MetricDescription("fanfare_log_commits_failed_total", .counter, "Transactions that the disk did not take."),
+    MetricDescription(
+      "fanfare_log_refusing", .gauge, by: ["cause"],
+      "1 while publications are refused because of the disk: disk, it takes no writes; room, too little is left."),
+  ]
+
+  private static let process = [
+    MetricDescription("process_cpu_seconds_total", .counter, "Processor time of the process, user and system."),
+    MetricDescription("process_resident_memory_bytes", .gauge, "Memory of the process that is in RAM."),
+    MetricDescription("process_virtual_memory_bytes", .gauge, "Address space of the process."),
+    MetricDescription("process_open_fds", .gauge, "Descriptors that are open; each connection takes one."),
+    MetricDescription("process_max_fds", .gauge, "Descriptors that the process may have open."),
+    MetricDescription("process_start_time_seconds", .gauge, "When the process was started, since 1970."),
+    MetricDescription(
+      build, .gauge, by: ["version", "swift"], "Always 1: which Fanfare this is, and which Swift compiled it."),
+    MetricDescription(
+      dropped, .counter,
+      "Numbers that are not kept: a metric has at most 1000 combinations of labels, and one kind."),
+  ]
+
+  // MARK: The reference
+
+  /// The table of docs/OPERATIONS.md, line by line.
+  public static var markdown: [String] {
+    ["| Metric | Type | By | What it tells |", "|---|---|---|---|"]
+      + all.map { metric in
+        let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
+        return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+      }
+  }
+}
