@@ -3,6 +3,7 @@ import Auth
 import Broker
 import Gateway
 import Logging
+import Metering
 import Settings
 import Wire
 import ZeroMQ
@@ -19,14 +20,16 @@ enum AdminSetup {
   /// - Parameters:
   ///   - desk: nil where there is no broker in this process, and so no server API.
   ///   - gateway: nil where there is none in this process.
+  ///   - metrics: what all parts of the process count.
   static func server(
-    for settings: Settings, desk: ServiceDesk?, gateway: GatewayServer?, logger: Logger
+    for settings: Settings, desk: ServiceDesk?, gateway: GatewayServer?, metrics: PrometheusRegistry,
+    logger: Logger
   ) throws -> AdminServer? {
     let admin = settings.admin
     guard admin.enabled else { return nil }
     let routes = AdminRoutes(
       api: try desk.map { try api(for: settings, desk: $0, logger: logger) },
-      metrics: { AdminAnswer(503, "text/plain", []) },
+      metrics: { AdminAnswer(PrometheusRegistry.contentType, metrics.render()) },
       obstacles: { await obstacles(desk: desk, gateway: gateway) }, logger: logger)
     return AdminServer(
       AdminConfiguration(

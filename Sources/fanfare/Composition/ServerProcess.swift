@@ -5,6 +5,7 @@ import Foundation
 import Gateway
 import Log
 import Logging
+import Metering
 import ServiceLifecycle
 import Settings
 import UnixSignals
@@ -60,6 +61,8 @@ struct ServerProcess: Service {
     }
     try DataFolderSetup.create(settings.data.directory)
     if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
+    // Before anything is made that counts: what is made earlier counts nowhere.
+    let metrics = PrometheusRegistry.bootstrap(version: Fanfare.version)
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
     let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock) : nil
@@ -67,7 +70,7 @@ struct ServerProcess: Service {
     let failure = FailureBox()
     let backbone = Backbone()
     let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let admin = try AdminSetup.server(for: settings, desk: desk, gateway: server, logger: logger)
+    let admin = try AdminSetup.server(for: settings, desk: desk, gateway: server, metrics: metrics, logger: logger)
     let thread = try startBackbone(
       context: context, gateway: server, desk: desk, clock: clock, reporting: backbone, failure: failure)
     // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.
