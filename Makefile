@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build serve dist test micro format lint proto scenarios clean
+.PHONY: help build serve dist test micro format lint proto scenarios openapi clean
 
 # Homebrew keeps these two apart from the system's own, so that pkg-config has to be told where they are.
 ifeq ($(shell uname -s),Darwin)
@@ -68,6 +68,9 @@ proto:  ## Generate the Swift messages from Sources/ClientProtobuf/client.proto.
 
 scenarios:  ## Generate the scenarios that the bench has built in from benchmarks/scenarios.
 	benchmarks/embed > .embedded.new && mv .embedded.new Sources/Bench/Scenario/EmbeddedScenarios.swift || { rm -f .embedded.new; exit 1; }
+
+openapi:  ## Build docs/openapi.json into the sources of the server, which gives it out.
+	docs/embed > .embedded.new && mv .embedded.new Sources/Admin/API/EmbeddedOpenAPI.swift || { rm -f .embedded.new; exit 1; }
 
 clean:  ## Remove what was built.
 	swift package clean

@@ -1,0 +1,1485 @@
+// swift-format-ignore-file
+
+extension OpenAPI {
+  /// `docs/openapi.json`, built in so that every server can give it out. Made by `make openapi`; a test compares.
+  static let text = #"""
+    {
+      "openapi": "3.1.0",
+      "info": {
+        "title": "Fanfare server API",
+        "version": "0.1.0",
+        "summary": "For backends: publish, see who is there, send people away.",
+        "description": "docs/API.md explains it. A call that was understood is answered with status 200 and either result or error. In requests null counts as left out, whole numbers are written without a point or an exponent, unknown members are passed over, and lengths of texts are bytes of UTF-8. What is read with GET is answered to HEAD too.",
+        "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"}
+      },
+      "servers": [
+        {
+          "url": "http://127.0.0.1:9000",
+          "description": "admin.host and admin.port, as they are without a configuration."
+        }
+      ],
+      "security": [
+        {"key": []},
+        {"authorization": []}
+      ],
+      "tags": [
+        {"name": "Publications"},
+        {"name": "Presence and history"},
+        {"name": "Connections"},
+        {"name": "Maps"},
+        {"name": "Tokens"},
+        {"name": "Server"},
+        {"name": "Batch"}
+      ],
+      "paths": {
+        "/api/publish": {
+          "post": {
+            "operationId": "publish",
+            "tags": ["Publications"],
+            "summary": "Publish to a channel",
+            "description": "Answered when the namespace's durability is met.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/PublishRequest"},
+                  "example": {"channel": "news", "data": {"hello": "world"}, "idempotency_key": "order-4711"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Position"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/broadcast": {
+          "post": {
+            "operationId": "broadcast",
+            "tags": ["Publications"],
+            "summary": "Publish the same to several channels",
+            "description": "Each channel has an answer of its own.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/BroadcastRequest"},
+                  "example": {"channels": ["news", "sport:1"], "data": {"hello": "world"}}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Broadcast"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/edit": {
+          "post": {
+            "operationId": "edit",
+            "tags": ["Publications"],
+            "summary": "Replace a publication",
+            "description": "History shows it with the tag edited; subscribers get a publication with the tag edits, whose position this answers.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/EditRequest"},
+                  "example": {"channel": "news", "offset": 1, "data": {"hello": "again"}}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Position"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/delete": {
+          "post": {
+            "operationId": "delete",
+            "tags": ["Publications"],
+            "summary": "Take a publication back",
+            "description": "History shows it with the tag deleted and without its data; subscribers get a publication with the tag deletes, whose position this answers.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/DeleteRequest"},
+                  "example": {"channel": "news", "offset": 1}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Position"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/subscribe": {
+          "post": {
+            "operationId": "subscribe",
+            "tags": ["Connections"],
+            "summary": "Subscribe connections to a channel",
+            "description": "Answered when every gateway has asked for the subscriptions. Who is subscribed stays so.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/SubscribeRequest"},
+                  "example": {"user": "ada", "channel": "news"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/unsubscribe": {
+          "post": {
+            "operationId": "unsubscribe",
+            "tags": ["Connections"],
+            "summary": "End subscriptions to a channel",
+            "description": "Answered when every gateway has done it.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/UnsubscribeRequest"},
+                  "example": {"user": "ada", "channel": "news"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/disconnect": {
+          "post": {
+            "operationId": "disconnect",
+            "tags": ["Connections"],
+            "summary": "End connections",
+            "description": "Answered when every gateway has done it. It does not keep anybody from coming back; see revoke_token and invalidate_user_tokens.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/DisconnectRequest"},
+                  "example": {"user": "ada", "disconnect": {"code": 4500, "reason": "banned"}}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/refresh": {
+          "post": {
+            "operationId": "refresh",
+            "tags": ["Connections"],
+            "summary": "Set when connections expire",
+            "description": "In place of what their tokens said. Answered when every gateway has done it.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/RefreshRequest"},
+                  "example": {"user": "ada", "expire_at": 4102444800}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/presence": {
+          "post": {
+            "operationId": "presence",
+            "tags": ["Presence and history"],
+            "summary": "Who is on a channel",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelRequest"}, "example": {"channel": "news"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Presence"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/presence_stats": {
+          "post": {
+            "operationId": "presence_stats",
+            "tags": ["Presence and history"],
+            "summary": "How many are on a channel",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelRequest"}, "example": {"channel": "news"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/PresenceStats"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/history": {
+          "post": {
+            "operationId": "history",
+            "tags": ["Presence and history"],
+            "summary": "What a channel keeps",
+            "description": "A page may hold fewer than limit: ask again with since at its last publication.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/HistoryRequest"},
+                  "example": {"channel": "news", "limit": 10}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/History"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/history_remove": {
+          "post": {
+            "operationId": "history_remove",
+            "tags": ["Presence and history"],
+            "summary": "Remove what a channel keeps",
+            "description": "Offsets go on, and the epoch stays.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelRequest"}, "example": {"channel": "news"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/channels": {
+          "post": {
+            "operationId": "channels",
+            "tags": ["Server"],
+            "summary": "Which channels have subscribers",
+            "description": "Those that the key may use.",
+            "requestBody": {
+              "required": false,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelsRequest"}, "example": {"pattern": "chat:*"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Channels"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/info": {
+          "post": {
+            "operationId": "info",
+            "tags": ["Server"],
+            "summary": "What the gateways carry",
+            "requestBody": {
+              "required": false,
+              "content": {"application/json": {"schema": {"$ref": "#/components/schemas/EmptyRequest"}, "example": {}}}
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Info"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/map_set": {
+          "post": {
+            "operationId": "map_set",
+            "tags": ["Maps"],
+            "summary": "Write a key",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/MapSetRequest"},
+                  "example": {"channel": "favorites:team", "key": "tea", "data": {"sugar": false}, "score": 1}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Position"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/map_remove": {
+          "post": {
+            "operationId": "map_remove",
+            "tags": ["Maps"],
+            "summary": "Remove a key",
+            "description": "A key that is not there is answered likewise.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/MapRemoveRequest"},
+                  "example": {"channel": "favorites:team", "key": "tea"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Position"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/map_get": {
+          "post": {
+            "operationId": "map_get",
+            "tags": ["Maps"],
+            "summary": "Read a key",
+            "description": "One entry, or none.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/MapGetRequest"},
+                  "example": {"channel": "favorites:team", "key": "tea"}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Map"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/map_list": {
+          "post": {
+            "operationId": "map_list",
+            "tags": ["Maps"],
+            "summary": "Read the entries",
+            "description": "In the namespace's order.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/MapListRequest"},
+                  "example": {"channel": "favorites:team", "limit": 100}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Map"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/revoke_token": {
+          "post": {
+            "operationId": "revoke_token",
+            "tags": ["Tokens"],
+            "summary": "Revoke a token",
+            "description": "Acknowledged when it is on disk and every gateway refuses the token.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/RevokeTokenRequest"}, "example": {"uid": "4f1c"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/invalidate_user_tokens": {
+          "post": {
+            "operationId": "invalidate_user_tokens",
+            "tags": ["Tokens"],
+            "summary": "Revoke a user's tokens",
+            "description": "Acknowledged when it is on disk and every gateway refuses them.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/InvalidateUserTokensRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/batch": {
+          "post": {
+            "operationId": "batch",
+            "tags": ["Batch"],
+            "summary": "Several calls in one",
+            "description": "Commands are done one after another, unless parallel says otherwise; publications that follow one another go together. A command that fails does not keep the next from being done.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/BatchRequest"},
+                  "example": {
+                    "commands": [
+                      {"publish": {"channel": "news", "data": 1}},
+                      {"history": {"channel": "news", "limit": 1, "reverse": true}}
+                    ]
+                  }
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Batch"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/openapi.json": {
+          "get": {
+            "operationId": "openapi",
+            "tags": ["Server"],
+            "summary": "This document",
+            "security": [],
+            "responses": {
+              "200": {
+                "description": "The document.",
+                "content": {"application/json": {"schema": {"type": "object", "required": ["openapi", "info", "paths"]}}}
+              },
+              "405": {"$ref": "#/components/responses/NotGet"}
+            }
+          }
+        },
+        "/health": {
+          "get": {
+            "operationId": "health",
+            "tags": ["Server"],
+            "summary": "Whether the process lives",
+            "security": [],
+            "responses": {
+              "200": {
+                "description": "It does.",
+                "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+              },
+              "405": {"$ref": "#/components/responses/NotGet"}
+            }
+          }
+        },
+        "/ready": {
+          "get": {
+            "operationId": "ready",
+            "tags": ["Server"],
+            "summary": "Whether the server can serve clients",
+            "security": [],
+            "responses": {
+              "200": {
+                "description": "It can.",
+                "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+              },
+              "503": {
+                "description": "It cannot; a sentence a line says why.",
+                "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+              },
+              "405": {"$ref": "#/components/responses/NotGet"}
+            }
+          }
+        },
+        "/metrics": {
+          "get": {
+            "operationId": "metrics",
+            "tags": ["Server"],
+            "summary": "Metrics for Prometheus",
+            "security": [],
+            "responses": {
+              "200": {
+                "description": "The text format of Prometheus.",
+                "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+              },
+              "405": {"$ref": "#/components/responses/NotGet"}
+            }
+          }
+        }
+      },
+      "components": {
+        "securitySchemes": {
+          "key": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-API-Key",
+            "description": "A key of fanfare keys create, or admin.api.key. Goes before the other header."
+          },
+          "authorization": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": "The same key behind a word: apikey KEY."
+          }
+        },
+        "responses": {
+          "Position": {
+            "description": "The position of the publication, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [{"$ref": "#/components/schemas/PositionAnswer"}, {"$ref": "#/components/schemas/ErrorAnswer"}]
+                },
+                "example": {"result": {"offset": 7, "epoch": "xkFz"}}
+              }
+            }
+          },
+          "Broadcast": {
+            "description": "An answer for each channel, or the refusal of the call as a whole.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/BroadcastResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {
+                  "result": {
+                    "responses": [
+                      {"result": {"offset": 7, "epoch": "xkFz"}},
+                      {"error": {"code": 102, "message": "the namespace of channel \"sport:1\" is not configured"}}
+                    ]
+                  }
+                }
+              }
+            }
+          },
+          "Empty": {
+            "description": "Nothing, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/EmptyResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {}}
+              }
+            }
+          },
+          "Presence": {
+            "description": "Clients, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/PresenceResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"presence": {"9c1e": {"user": "ada", "client": "9c1e"}}}}
+              }
+            }
+          },
+          "PresenceStats": {
+            "description": "Two numbers, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/PresenceStatsResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"num_clients": 2, "num_users": 1}}
+              }
+            }
+          },
+          "History": {
+            "description": "Publications and the newest position, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/HistoryResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {
+                  "result": {
+                    "publications": [{"data": {"hello": "world"}, "offset": 7, "time": 1767225600000}],
+                    "offset": 7,
+                    "epoch": "xkFz"
+                  }
+                }
+              }
+            }
+          },
+          "Channels": {
+            "description": "Channels, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/ChannelsResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"channels": {"chat:42": {"num_clients": 2}}}}
+              }
+            }
+          },
+          "Info": {
+            "description": "Gateways, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/InfoResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {
+                  "result": {
+                    "nodes": [
+                      {
+                        "uid": "5f0c",
+                        "name": "a",
+                        "version": "0.1.0",
+                        "num_clients": 3,
+                        "num_users": 2,
+                        "num_subs": 5,
+                        "num_channels": 4,
+                        "uptime": 60
+                      }
+                    ]
+                  }
+                }
+              }
+            }
+          },
+          "Map": {
+            "description": "Entries, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/MapResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {
+                  "result": {
+                    "offset": 7,
+                    "epoch": "xkFz",
+                    "entries": [
+                      {
+                        "data": {"sugar": false},
+                        "offset": 7,
+                        "tags": {"key": "tea"},
+                        "time": 1767225600000,
+                        "key": "tea",
+                        "score": 1
+                      }
+                    ]
+                  }
+                }
+              }
+            }
+          },
+          "Batch": {
+            "description": "A reply for each command, in their order.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "type": "object",
+                  "required": ["replies"],
+                  "properties": {"replies": {"type": "array", "items": {"$ref": "#/components/schemas/Reply"}}}
+                },
+                "example": {
+                  "replies": [
+                    {"publish": {"offset": 7, "epoch": "xkFz"}},
+                    {
+                      "error": {"code": 103, "message": "the key billing may not do that; it would need allow history"}
+                    }
+                  ]
+                }
+              }
+            }
+          },
+          "BadRequest": {
+            "description": "The body is not JSON, no object, or no batch; the answer says why.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          },
+          "Unauthorized": {
+            "description": "No key came, or one that does not hold.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          },
+          "NotFound": {
+            "description": "There is no such method, or no broker in this process.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          },
+          "NotPost": {
+            "description": "Methods are called with POST.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          },
+          "NotGet": {
+            "description": "This is read with GET or HEAD.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          },
+          "TooLarge": {
+            "description": "The body is larger than admin.api.max_body_bytes. The connection closes.",
+            "content": {"text/plain": {"schema": {"$ref": "#/components/schemas/Sentence"}}}
+          }
+        },
+        "schemas": {
+          "Sentence": {"description": "A sentence for a person.", "type": "string"},
+          "Error": {
+            "description": "Why a call, or one command of a batch, was refused. docs/API.md has the table of codes.",
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+              "code": {"type": "integer", "minimum": 100, "maximum": 999},
+              "message": {"description": "What is wrong and what to do.", "type": "string"},
+              "temporary": {"description": "The same call may succeed later.", "const": true}
+            },
+            "additionalProperties": false
+          },
+          "ErrorAnswer": {
+            "description": "The call was understood, and refused.",
+            "type": "object",
+            "required": ["error"],
+            "properties": {"error": {"$ref": "#/components/schemas/Error"}}
+          },
+          "ChannelName": {
+            "description": "The name of a channel: 1 to 255 bytes of UTF-8 without control characters. What stands before the first colon, without a leading $, is the namespace.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "pattern": "^[^\\u0000-\\u001F\\u007F]*$"
+          },
+          "Key": {
+            "description": "On map channels: the key that is written. 1 to 255 bytes of UTF-8 without control characters.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "pattern": "^[^\\u0000-\\u001F\\u007F]*$"
+          },
+          "IdempotencyKey": {
+            "description": "The same key with the same data in the same channel publishes once within broker.idempotency_window, and is answered alike; with other data it is error 400. At most 255 bytes of UTF-8; empty: none.",
+            "type": "string",
+            "maxLength": 255
+          },
+          "Tags": {
+            "description": "Texts that go with a publication. The server writes some names itself and refuses them here.",
+            "type": "object",
+            "propertyNames": {
+              "not": {
+                "enum": ["edits", "deletes", "edited", "deleted", "user", "key", "removed", "only", "hidden", "former"]
+              }
+            },
+            "additionalProperties": {"type": "string"}
+          },
+          "Data": {
+            "description": "What is published: any JSON but null, nested at most 32 levels deep. It arrives as the bytes that were sent.",
+            "type": ["object", "array", "string", "number", "boolean"]
+          },
+          "Base64": {
+            "description": "What is published, as base64 with padding (RFC 4648, section 4): any bytes in a namespace whose publication_data_format is binary, else the bytes of a JSON document. Goes before data.",
+            "type": "string",
+            "contentEncoding": "base64",
+            "minLength": 4,
+            "pattern": "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
+          },
+          "Limit": {
+            "description": "How many are wanted at most. The server gives no more than 10,000, and 16 MiB; negative: as many as that.",
+            "type": "integer",
+            "format": "int64",
+            "minimum": -9223372036854775808,
+            "maximum": 9223372036854775807
+          },
+          "StreamPosition": {
+            "description": "A place in a channel's history.",
+            "type": "object",
+            "required": ["epoch", "offset"],
+            "properties": {
+              "epoch": {"description": "From an answer; opaque.", "type": "string"},
+              "offset": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}
+            }
+          },
+          "Target": {
+            "description": "Whom: the connections of which all is so that is given. One of user, client and session has to be.",
+            "type": "object",
+            "properties": {
+              "user": {"type": "string"},
+              "client": {"description": "The id of a connection, as presence has it.", "type": "string"},
+              "session": {"description": "The session of a connection, which its client alone knows.", "type": "string"},
+              "whitelist": {"description": "Clients that are spared.", "type": "array", "items": {"type": "string"}}
+            },
+            "anyOf": [
+              {"required": ["user"], "properties": {"user": {"minLength": 1}}},
+              {"required": ["client"], "properties": {"client": {"minLength": 1}}},
+              {"required": ["session"], "properties": {"session": {"minLength": 1}}}
+            ]
+          },
+          "DisconnectCode": {
+            "description": "The close code. Clients come back below 3500 and from 4000 to 4499. Left out: 3503.",
+            "type": "integer",
+            "minimum": 3000,
+            "maximum": 4999
+          },
+          "Reason": {"description": "At most 123 bytes of UTF-8.", "type": "string", "maxLength": 123},
+          "RevokedName": {"description": "1 to 1,024 bytes of UTF-8.", "type": "string", "minLength": 1, "maxLength": 1024},
+          "End": {
+            "description": "Seconds since 1970, in the future, after which no such token can be valid; left out: token.max_lifetime from now, or never.",
+            "type": "integer",
+            "format": "int64",
+            "minimum": 1,
+            "maximum": 9223372036854775807
+          },
+          "PublishRequest": {
+            "description": "Publishes to one channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "data": {"$ref": "#/components/schemas/Data"},
+              "b64data": {"$ref": "#/components/schemas/Base64"},
+              "tags": {"$ref": "#/components/schemas/Tags"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
+              "key": {"$ref": "#/components/schemas/Key"},
+              "score": {
+                "description": "On map channels whose score the client gives: where the entry stands.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": -9223372036854775808,
+                "maximum": 9223372036854775807
+              },
+              "skip_history": {
+                "description": "Not to be had: true is refused. Publish in a namespace with history_size 0.",
+                "const": false
+              }
+            },
+            "anyOf": [{"required": ["data"]}, {"required": ["b64data"]}]
+          },
+          "BroadcastRequest": {
+            "description": "Publishes the same to several channels. idempotency_key counts in each by itself.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channels"],
+            "properties": {
+              "channels": {
+                "description": "At most admin.api.max_commands.",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 10000,
+                "items": {"$ref": "#/components/schemas/ChannelName"}
+              },
+              "data": {"$ref": "#/components/schemas/Data"},
+              "b64data": {"$ref": "#/components/schemas/Base64"},
+              "tags": {"$ref": "#/components/schemas/Tags"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
+              "key": {"$ref": "#/components/schemas/Key"},
+              "score": {
+                "description": "On map channels whose score the client gives: where the entry stands.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": -9223372036854775808,
+                "maximum": 9223372036854775807
+              },
+              "skip_history": {
+                "description": "Not to be had: true is refused. Publish in a namespace with history_size 0.",
+                "const": false
+              }
+            },
+            "anyOf": [{"required": ["data"]}, {"required": ["b64data"]}]
+          },
+          "EditRequest": {
+            "description": "Replaces what a publication says.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel", "offset"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "offset": {
+                "description": "The publication's offset.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 18446744073709551615
+              },
+              "data": {"$ref": "#/components/schemas/Data"},
+              "b64data": {"$ref": "#/components/schemas/Base64"}
+            },
+            "anyOf": [{"required": ["data"]}, {"required": ["b64data"]}]
+          },
+          "DeleteRequest": {
+            "description": "Takes a publication back.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel", "offset"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "offset": {
+                "description": "The publication's offset.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 18446744073709551615
+              }
+            }
+          },
+          "ChannelRequest": {
+            "description": "A channel, and nothing else.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel"],
+            "properties": {"channel": {"$ref": "#/components/schemas/ChannelName"}}
+          },
+          "HistoryRequest": {
+            "description": "Asks for what a channel keeps.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "limit": {
+                "allOf": [{"$ref": "#/components/schemas/Limit"}],
+                "description": "As Limit; left out or 0: the position alone."
+              },
+              "since": {
+                "allOf": [{"$ref": "#/components/schemas/StreamPosition"}],
+                "description": "The last position that is known already."
+              },
+              "reverse": {"description": "The newest publication first.", "type": "boolean"}
+            }
+          },
+          "ChannelsRequest": {
+            "description": "Asks which channels have subscribers.",
+            "type": "object",
+            "maxProperties": 64,
+            "properties": {
+              "pattern": {
+                "description": "* stands for any characters or none, ? for one. Empty or left out: every channel. At most 255 bytes of UTF-8.",
+                "type": "string",
+                "maxLength": 255
+              }
+            }
+          },
+          "EmptyRequest": {"description": "Nothing has to be said.", "type": "object", "maxProperties": 64},
+          "SubscribeRequest": {
+            "description": "Subscribes connections to a channel. info and data together have at most 16 KiB.",
+            "type": "object",
+            "maxProperties": 64,
+            "allOf": [{"$ref": "#/components/schemas/Target"}],
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "info": {"description": "Any JSON: the subscriber's chan_info."},
+              "data": {"description": "Any JSON: shown to the client with the subscription."},
+              "recover_since": {
+                "allOf": [{"$ref": "#/components/schemas/StreamPosition"}],
+                "description": "The clients get what was published since, where the channel keeps it."
+              }
+            }
+          },
+          "UnsubscribeRequest": {
+            "description": "Ends subscriptions to a channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "allOf": [{"$ref": "#/components/schemas/Target"}],
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "code": {
+                "description": "Clients subscribe again from 2500 on. Left out: 2000.",
+                "type": "integer",
+                "minimum": 2000,
+                "maximum": 2999
+              },
+              "reason": {"$ref": "#/components/schemas/Reason"}
+            }
+          },
+          "DisconnectRequest": {
+            "description": "Ends connections.",
+            "type": "object",
+            "maxProperties": 64,
+            "allOf": [{"$ref": "#/components/schemas/Target"}],
+            "properties": {
+              "disconnect": {
+                "description": "The code and the reason, as Centrifugo has them. Goes before those outside of it.",
+                "type": "object",
+                "maxProperties": 64,
+                "properties": {
+                  "code": {"$ref": "#/components/schemas/DisconnectCode"},
+                  "reason": {"$ref": "#/components/schemas/Reason"}
+                }
+              },
+              "code": {"$ref": "#/components/schemas/DisconnectCode"},
+              "reason": {"$ref": "#/components/schemas/Reason"}
+            }
+          },
+          "RefreshRequest": {
+            "description": "Sets when connections expire.",
+            "type": "object",
+            "maxProperties": 64,
+            "allOf": [{"$ref": "#/components/schemas/Target"}],
+            "properties": {
+              "expired": {"description": "They expire now. Goes before expire_at.", "type": "boolean"},
+              "expire_at": {
+                "description": "Seconds since 1970; what is past is now. 0 or left out: never.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": -9223372036854775808,
+                "maximum": 9223372036854775807
+              }
+            }
+          },
+          "MapSetRequest": {
+            "description": "Writes one key of a map channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel", "key"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "key": {"$ref": "#/components/schemas/Key"},
+              "score": {
+                "description": "On map channels whose score the client gives: where the entry stands.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": -9223372036854775808,
+                "maximum": 9223372036854775807
+              },
+              "data": {"$ref": "#/components/schemas/Data"},
+              "b64data": {"$ref": "#/components/schemas/Base64"},
+              "tags": {"$ref": "#/components/schemas/Tags"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            },
+            "anyOf": [{"required": ["data"]}, {"required": ["b64data"]}]
+          },
+          "MapRemoveRequest": {
+            "description": "Removes one key of a map channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel", "key"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "key": {"$ref": "#/components/schemas/Key"},
+              "tags": {"$ref": "#/components/schemas/Tags"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "MapGetRequest": {
+            "description": "Asks for one key of a map channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel", "key"],
+            "properties": {"channel": {"$ref": "#/components/schemas/ChannelName"}, "key": {"type": "string"}}
+          },
+          "MapListRequest": {
+            "description": "Asks for the entries of a map channel, page by page.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "limit": {
+                "allOf": [{"$ref": "#/components/schemas/Limit"}],
+                "description": "As Limit; left out or 0: as many as are allowed."
+              },
+              "cursor": {"description": "From the page before; empty or left out: the first page.", "type": "string"}
+            }
+          },
+          "RevokeTokenRequest": {
+            "description": "Revokes one token.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["uid"],
+            "properties": {
+              "uid": {
+                "allOf": [{"$ref": "#/components/schemas/RevokedName"}],
+                "description": "The token's jti: 1 to 1,024 bytes of UTF-8."
+              },
+              "expire_at": {"$ref": "#/components/schemas/End"}
+            }
+          },
+          "InvalidateUserTokensRequest": {
+            "description": "Revokes a user's tokens by when they were issued.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "issued_before": {
+                "description": "Seconds since 1970; left out: all that were issued until now.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": -9223372036854775808,
+                "maximum": 9223372036854775807
+              },
+              "channel": {
+                "allOf": [{"$ref": "#/components/schemas/RevokedName"}],
+                "description": "Only subscription tokens for this channel: 1 to 1,024 bytes of UTF-8."
+              },
+              "expire_at": {"$ref": "#/components/schemas/End"}
+            }
+          },
+          "Position": {
+            "description": "The channel's position after the call, or that of a publication that was there already.",
+            "type": "object",
+            "required": ["offset", "epoch"],
+            "properties": {
+              "offset": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "epoch": {"type": "string"}
+            }
+          },
+          "EmptyResult": {"description": "It is done, and there is nothing to tell.", "type": "object", "maxProperties": 0},
+          "ClientInfo": {
+            "description": "Who is behind a connection.",
+            "type": "object",
+            "required": ["user", "client"],
+            "properties": {
+              "user": {"type": "string"},
+              "client": {"type": "string"},
+              "conn_info": {"description": "Any JSON: the info of the connection token."},
+              "chan_info": {"description": "Any JSON: the info of the subscription."}
+            }
+          },
+          "Publication": {
+            "description": "A publication, or an entry of a map. In a namespace whose publication_data_format is binary, data is a string of base64.",
+            "type": "object",
+            "required": ["data", "time"],
+            "properties": {
+              "data": {"description": "Any JSON: as it was published; null where it was deleted."},
+              "info": {
+                "allOf": [{"$ref": "#/components/schemas/ClientInfo"}],
+                "description": "The client that published it; left out for backends."
+              },
+              "offset": {
+                "description": "Left out where the channel has none.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 18446744073709551615
+              },
+              "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+              "time": {"description": "Milliseconds since 1970.", "type": "integer", "minimum": 1},
+              "key": {"description": "On map channels.", "type": "string"},
+              "removed": {"description": "The key was removed.", "const": true},
+              "score": {"description": "On map channels; left out where it is 0.", "type": "integer"}
+            }
+          },
+          "BroadcastResult": {
+            "description": "An answer for each channel, in the order of the channels.",
+            "type": "object",
+            "required": ["responses"],
+            "properties": {
+              "responses": {
+                "type": "array",
+                "items": {
+                  "oneOf": [{"$ref": "#/components/schemas/PositionAnswer"}, {"$ref": "#/components/schemas/ErrorAnswer"}]
+                }
+              }
+            }
+          },
+          "HistoryResult": {
+            "description": "A part of what the channel keeps. offset and epoch are the channel's newest position, not that of the last publication here.",
+            "type": "object",
+            "required": ["publications", "offset", "epoch"],
+            "properties": {
+              "publications": {"type": "array", "items": {"$ref": "#/components/schemas/Publication"}},
+              "offset": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "epoch": {"type": "string"}
+            }
+          },
+          "PresenceResult": {
+            "description": "Who is on the channel, by client.",
+            "type": "object",
+            "required": ["presence"],
+            "properties": {
+              "presence": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/ClientInfo"}},
+              "partial": {"description": "There are more than the 10,000 that are named.", "const": true}
+            }
+          },
+          "PresenceStatsResult": {
+            "description": "How many are on the channel.",
+            "type": "object",
+            "required": ["num_clients", "num_users"],
+            "properties": {"num_clients": {"type": "integer", "minimum": 0}, "num_users": {"type": "integer", "minimum": 0}}
+          },
+          "ChannelsResult": {
+            "description": "Channels with subscribers, by name.",
+            "type": "object",
+            "required": ["channels"],
+            "properties": {
+              "channels": {
+                "type": "object",
+                "additionalProperties": {
+                  "type": "object",
+                  "required": ["num_clients"],
+                  "properties": {"num_clients": {"type": "integer", "minimum": 0}}
+                }
+              },
+              "partial": {"description": "There are more, or some gateways did not answer.", "const": true},
+              "unanswered": {
+                "description": "Gateways that did not answer in time; what they carry is missing.",
+                "type": "integer",
+                "minimum": 1
+              }
+            }
+          },
+          "InfoResult": {
+            "description": "What each gateway carries.",
+            "type": "object",
+            "required": ["nodes"],
+            "properties": {
+              "nodes": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
+              "partial": {"description": "Some gateways did not answer.", "const": true},
+              "unanswered": {
+                "description": "Gateways that did not answer in time; what they carry is missing.",
+                "type": "integer",
+                "minimum": 1
+              }
+            }
+          },
+          "Node": {
+            "description": "A gateway.",
+            "type": "object",
+            "required": ["uid", "name", "version", "num_clients", "num_users", "num_subs", "num_channels", "uptime"],
+            "properties": {
+              "uid": {"type": "string"},
+              "name": {"type": "string"},
+              "version": {"type": "string"},
+              "num_clients": {"type": "integer", "minimum": 0, "description": "Connections."},
+              "num_users": {"type": "integer", "minimum": 0, "description": "Different users."},
+              "num_subs": {"type": "integer", "minimum": 0, "description": "Subscriptions."},
+              "num_channels": {"type": "integer", "minimum": 0, "description": "Channels with a subscriber."},
+              "uptime": {"type": "integer", "minimum": 0, "description": "Seconds."}
+            }
+          },
+          "MapResult": {
+            "description": "Entries of a map.",
+            "type": "object",
+            "required": ["offset", "epoch", "entries"],
+            "properties": {
+              "offset": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "epoch": {"type": "string"},
+              "entries": {"type": "array", "items": {"$ref": "#/components/schemas/Publication"}},
+              "cursor": {
+                "description": "Where the next page begins; left out: there is none.",
+                "type": "string",
+                "minLength": 1
+              }
+            }
+          },
+          "PositionAnswer": {
+            "description": "The call was done.",
+            "type": "object",
+            "required": ["result"],
+            "properties": {"result": {"$ref": "#/components/schemas/Position"}}
+          },
+          "Command": {
+            "description": "One call: an object with one member, which is named like the method and holds its parameters.",
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": false,
+            "properties": {
+              "publish": {"$ref": "#/components/schemas/PublishRequest"},
+              "broadcast": {"$ref": "#/components/schemas/BroadcastRequest"},
+              "edit": {"$ref": "#/components/schemas/EditRequest"},
+              "delete": {"$ref": "#/components/schemas/DeleteRequest"},
+              "subscribe": {"$ref": "#/components/schemas/SubscribeRequest"},
+              "unsubscribe": {"$ref": "#/components/schemas/UnsubscribeRequest"},
+              "disconnect": {"$ref": "#/components/schemas/DisconnectRequest"},
+              "refresh": {"$ref": "#/components/schemas/RefreshRequest"},
+              "presence": {"$ref": "#/components/schemas/ChannelRequest"},
+              "presence_stats": {"$ref": "#/components/schemas/ChannelRequest"},
+              "history": {"$ref": "#/components/schemas/HistoryRequest"},
+              "history_remove": {"$ref": "#/components/schemas/ChannelRequest"},
+              "channels": {"$ref": "#/components/schemas/ChannelsRequest"},
+              "info": {"$ref": "#/components/schemas/EmptyRequest"},
+              "map_set": {"$ref": "#/components/schemas/MapSetRequest"},
+              "map_remove": {"$ref": "#/components/schemas/MapRemoveRequest"},
+              "map_get": {"$ref": "#/components/schemas/MapGetRequest"},
+              "map_list": {"$ref": "#/components/schemas/MapListRequest"},
+              "revoke_token": {"$ref": "#/components/schemas/RevokeTokenRequest"},
+              "invalidate_user_tokens": {"$ref": "#/components/schemas/InvalidateUserTokensRequest"}
+            }
+          },
+          "BatchRequest": {
+            "description": "Several calls in one.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["commands"],
+            "properties": {
+              "commands": {
+                "description": "At most admin.api.max_commands, the channels of broadcasts counted one by one.",
+                "type": "array",
+                "maxItems": 10000,
+                "items": {"$ref": "#/components/schemas/Command"}
+              },
+              "parallel": {"description": "Do not wait for one command before the next begins.", "type": "boolean"}
+            }
+          },
+          "Reply": {
+            "description": "What came of one command: an object with one member, error or the method with its result.",
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": false,
+            "properties": {
+              "publish": {"$ref": "#/components/schemas/Position"},
+              "broadcast": {"$ref": "#/components/schemas/BroadcastResult"},
+              "edit": {"$ref": "#/components/schemas/Position"},
+              "delete": {"$ref": "#/components/schemas/Position"},
+              "subscribe": {"$ref": "#/components/schemas/EmptyResult"},
+              "unsubscribe": {"$ref": "#/components/schemas/EmptyResult"},
+              "disconnect": {"$ref": "#/components/schemas/EmptyResult"},
+              "refresh": {"$ref": "#/components/schemas/EmptyResult"},
+              "presence": {"$ref": "#/components/schemas/PresenceResult"},
+              "presence_stats": {"$ref": "#/components/schemas/PresenceStatsResult"},
+              "history": {"$ref": "#/components/schemas/HistoryResult"},
+              "history_remove": {"$ref": "#/components/schemas/EmptyResult"},
+              "channels": {"$ref": "#/components/schemas/ChannelsResult"},
+              "info": {"$ref": "#/components/schemas/InfoResult"},
+              "map_set": {"$ref": "#/components/schemas/Position"},
+              "map_remove": {"$ref": "#/components/schemas/Position"},
+              "map_get": {"$ref": "#/components/schemas/MapResult"},
+              "map_list": {"$ref": "#/components/schemas/MapResult"},
+              "revoke_token": {"$ref": "#/components/schemas/EmptyResult"},
+              "invalidate_user_tokens": {"$ref": "#/components/schemas/EmptyResult"},
+              "error": {"$ref": "#/components/schemas/Error"}
+            }
+          }
+        }
+      }
+    }
+
+    """#
+}
