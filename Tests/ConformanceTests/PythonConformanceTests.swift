@@ -23,7 +23,8 @@ struct PythonConformanceTests {
         "without_namespace": {\(allowed), "history_size": 100, "history_ttl": "10m"},
         "namespaces": [
           {"name": "brief", \(allowed), "history_size": 2, "history_ttl": "10m"},
-          {"name": "closed"}
+          {"name": "closed"},
+          {"name": "favorites", "kind": "map", "map_mode": "persistent", "map_order": "ascending"}
         ]
       }
     }
@@ -50,6 +51,9 @@ struct PythonConformanceTests {
   func serverAPI() async throws {
     try await run("server_api", .json, settings: ["admin.api.key=\(Self.apiKey)"])
   }
+
+  @Test("The server API answers as docs/openapi.json says, to the document's examples and to calls made up from it")
+  func schema() async throws { try await run("schema", .json, settings: ["admin.api.key=\(Self.apiKey)"]) }
 
   @Test("Clique: the life of conversations on two phones each of two people", arguments: Format.allCases)
   func clique(format: Format) async throws { try await run("clique", format) }

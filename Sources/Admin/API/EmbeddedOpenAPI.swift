@@ -623,7 +623,7 @@ extension OpenAPI {
                 "schema": {
                   "oneOf": [{"$ref": "#/components/schemas/PositionAnswer"}, {"$ref": "#/components/schemas/ErrorAnswer"}]
                 },
-                "example": {"result": {"offset": 7, "epoch": "xkFz"}}
+                "example": {"result": {"offset": 7, "epoch": "k3x9w0ab"}}
               }
             }
           },
@@ -644,7 +644,7 @@ extension OpenAPI {
                 "example": {
                   "result": {
                     "responses": [
-                      {"result": {"offset": 7, "epoch": "xkFz"}},
+                      {"result": {"offset": 7, "epoch": "k3x9w0ab"}},
                       {"error": {"code": 102, "message": "the namespace of channel \"sport:1\" is not configured"}}
                     ]
                   }
@@ -724,7 +724,7 @@ extension OpenAPI {
                   "result": {
                     "publications": [{"data": {"hello": "world"}, "offset": 7, "time": 1767225600000}],
                     "offset": 7,
-                    "epoch": "xkFz"
+                    "epoch": "k3x9w0ab"
                   }
                 }
               }
@@ -798,7 +798,7 @@ extension OpenAPI {
                 "example": {
                   "result": {
                     "offset": 7,
-                    "epoch": "xkFz",
+                    "epoch": "k3x9w0ab",
                     "entries": [
                       {
                         "data": {"sugar": false},
@@ -825,7 +825,7 @@ extension OpenAPI {
                 },
                 "example": {
                   "replies": [
-                    {"publish": {"offset": 7, "epoch": "xkFz"}},
+                    {"publish": {"offset": 7, "epoch": "k3x9w0ab"}},
                     {
                       "error": {"code": 103, "message": "the key billing may not do that; it would need allow history"}
                     }
