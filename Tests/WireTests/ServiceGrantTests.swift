@@ -26,7 +26,7 @@ struct ServiceGrantTests {
       .presenceStats(channel), .readMap(.init(channel: channel, read: MapRead(phase: .state, cursor: "", limit: 1))),
       .call(.init(.clique(.invisible(true)), caller: ClientInfo(user: "u", client: ""))), .channels(prefix: ""),
       .disconnect(target, .forceDisconnect), .endSubscriptions(target, channel, .server), .revoke(.init(.id("x"))),
-      .subscribe(.init(channel: channel)),
+      .subscribe(.init(channel: channel)), .channelCounts(.everything), .info,
     ]
   }
 
@@ -39,7 +39,7 @@ struct ServiceGrantTests {
     }
     #expect(allowed { _ in } == [])
     #expect(allowed { $0.publish = Self.patterns("news") } == [0, 1, 2])
-    #expect(allowed { $0.read = Self.patterns("n*") } == [3, 4, 5, 6, 8])
+    #expect(allowed { $0.read = Self.patterns("n*") } == [3, 4, 5, 6, 8, 13, 14])
     #expect(allowed { $0.call = Self.patterns("clique.*") } == [7])
     #expect(allowed { $0.mayDisconnect = true } == [9, 10])
     #expect(allowed { $0.mayRevoke = true } == [11])
