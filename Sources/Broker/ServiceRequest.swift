@@ -94,8 +94,8 @@ enum ServiceRequest {
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map, presence, presence_stats, channels, info, call, disconnect, unsubscribe, revoke_token "
-          + "and invalidate_user_tokens")
+          + "history_remove, map, presence, presence_stats, channels, info, call, disconnect, unsubscribe, "
+          + "revoke_token and invalidate_user_tokens")
     }
   }
 

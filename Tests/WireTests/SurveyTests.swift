@@ -16,7 +16,8 @@ struct SurveyTests {
   @Test(
     "a pattern means whole names: * any characters, ? one, everything else itself",
     arguments: [
-      ("", ["a", "chat:1"], []), ("*", ["a", "é"], []), ("chat:*", ["chat:", "chat:1", "chat:a:b"], ["chat", "xchat:1"]),
+      ("", ["a", "chat:1"], []), ("*", ["a", "é"], []),
+      ("chat:*", ["chat:", "chat:1", "chat:a:b"], ["chat", "xchat:1"]),
       ("chat:?", ["chat:1", "chat:é", "chat:😀"], ["chat:", "chat:12", "chat:é1"]),
       ("*:room", ["a:room", ":room", "a:room:room"], ["a:rooms", "room"]),
       ("a*b*c", ["abc", "axbxc", "abcbc", "aabbcc"], ["ab", "abcd", "acb"]), ("**", ["x"], []),
