@@ -164,26 +164,32 @@ extension LinkMessageTests {
     let responses: [BrokerResponse] = [
       .info(info), .channelCounts(counts, unanswered: 0), .channelCounts(ChannelCounts(), unanswered: .max),
     ]
-    return surveys.map { survey in
-      Example(name: "survey", bytes: LinkSurvey(id: 1 << 40, survey).bytes) { (bytes) throws(MalformedMessage) in
-        try LinkSurvey(bytes: bytes).bytes
-      }
+    var examples: [Example] = []
+    for survey in surveys {
+      examples.append(
+        Example(name: "survey", bytes: LinkSurvey(id: 1 << 40, survey).bytes) { (bytes) throws(MalformedMessage) in
+          try LinkSurvey(bytes: bytes).bytes
+        })
     }
-      + findings.map { findings in
+    for findings in findings {
+      examples.append(
         Example(name: "findings", bytes: LinkFindings(id: 1, findings).bytes) { (bytes) throws(MalformedMessage) in
           try LinkFindings(bytes: bytes).bytes
-        }
-      }
-      + requests.map { request in
+        })
+    }
+    for request in requests {
+      examples.append(
         Example(name: "survey request", bytes: LinkRequest(id: 1, oldestPending: 1, request: request).bytes) {
           (bytes) throws(MalformedMessage) in try LinkRequest(bytes: bytes).bytes
-        }
-      }
-      + responses.map { response in
+        })
+    }
+    for response in responses {
+      examples.append(
         Example(name: "survey reply", bytes: LinkReply(id: 1, response: response).bytes) {
           (bytes) throws(MalformedMessage) in try LinkReply(bytes: bytes).bytes
-        }
-      }
+        })
+    }
+    return examples
   }
 
   @Test("what surveys say survives the pipe of bytes, bodies and all")
