@@ -26,8 +26,9 @@ public struct ChannelPattern: Sendable, Hashable {
   public func matches(_ name: ChannelName) -> Bool {
     if bytes.isEmpty { return true }
     let isMatch = unsafe name.string.utf8.withContiguousStorageIfAvailable { unsafe fits(UnsafeRawBufferPointer($0)) }
+    if let isMatch { return isMatch }
     // Strings that do not stand in one piece come from Foundation on macOS only.
-    return isMatch ?? unsafe Array(name.string.utf8).withUnsafeBytes { unsafe fits($0) }
+    return unsafe Array(name.string.utf8).withUnsafeBytes { unsafe fits($0) }
   }
 
   /// Where the rest does not fit, the last `*` takes one character more. Those before it need no other try: what they

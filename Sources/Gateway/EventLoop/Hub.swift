@@ -16,8 +16,6 @@ final class Hub {
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
-  /// Who is on how many channels: a session counts once for each of its channels.
-  private(set) var subscriptions = 0
   /// The filters of this event loop's clients.
   var filters: ChannelFilters
   private let fanOut: FanOut
@@ -61,7 +59,6 @@ final class Hub {
       let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
       presence.sit(session, held: isHeld, positioned: false)
     }
-    subscriptions += 1
     entry.note(seat, of: session)
     if let own = seat.own { filters.add(own, to: channel) }
     channels[channel] = entry

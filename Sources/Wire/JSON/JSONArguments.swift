@@ -14,7 +14,7 @@ public struct JSONArguments: Sendable {
   /// - Throws: error 107 with a sentence.
   public init(_ bytes: [UInt8], called what: StaticString = "the data of the call") throws(ClientError) {
     guard !bytes.isEmpty else {
-      fields = JSONObject(members: [])
+      self.init(fields: JSONObject(members: []))
       return
     }
     let value: JSONValue
@@ -35,6 +35,8 @@ public struct JSONArguments: Sendable {
       throw .badRequest.saying("\(what) cannot be read: \(error.description)")
     }
   }
+
+  private init(fields: JSONObject) { self.fields = fields }
 
   /// The value of a field as it came; nil where it is missing or null.
   public subscript(_ name: String) -> JSONValue? { fields[name] }
