@@ -27,7 +27,7 @@ public struct ChannelPattern: Sendable, Hashable {
     if bytes.isEmpty { return true }
     let isMatch = unsafe name.string.utf8.withContiguousStorageIfAvailable { unsafe fits(UnsafeRawBufferPointer($0)) }
     // Strings that do not stand in one piece come from Foundation on macOS only.
-    return isMatch ?? unsafe Array(name.string.utf8).withUnsafeBytes { unsafe fits($0) }
+    return unsafe isMatch ?? Array(name.string.utf8).withUnsafeBytes { unsafe fits($0) }
   }
 
   /// Where the rest does not fit, the last `*` takes one character more. Those before it need no other try: what they
