@@ -61,14 +61,15 @@ struct SurveyWalkTests {
     let found = FoundBox()
     walks.begin(found.survey(.channels(pattern, limit)), in: hub)
     hub.detach(member.driver, from: channel("room:x"))
-    for _ in 0..<2 {
-      #expect(walks.goOn(in: hub))
+    var (isLeft, passes) = (true, 0)
+    while isLeft {
       #expect(found.all.isEmpty)
+      isLeft = walks.goOn(in: hub)
+      passes += 1
     }
-    #expect(!walks.goOn(in: hub))
+    #expect(passes == 3)
     let expected = (0..<count).map { ChannelCounts.Entry(channel("room:\($0)"), clients: 1) }
     #expect(found.all == [.channels(ChannelCounts(expected))])
-    #expect(!walks.goOn(in: hub))
   }
 
   @Test("an event loop without channels answers, too")
@@ -76,8 +77,9 @@ struct SurveyWalkTests {
     var walks = SurveyWalks()
     let found = FoundBox()
     walks.begin(found.survey(.channels(.everything, ChannelLimit(channels: 5, bytes: 5))), in: hub)
-    #expect(!walks.goOn(in: hub))
+    let isLeft = walks.goOn(in: hub)
     walks.begin(found.survey(.counts), in: hub)
+    #expect(!isLeft)
     #expect(found.all == [.channels(ChannelCounts()), .counts(GatewayCounts(name: "", version: ""))])
   }
 }
