@@ -70,7 +70,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_egress_waiting_bytes", .gauge,
       "Bytes that wait for clients to take them: what gateway.egress_bytes limits."),
-    MetricDescription("fanfare_gateway_egress_limit_bytes", .gauge, "Bytes that may wait for clients, as gateway.egress_bytes says."),
+    MetricDescription(
+      "fanfare_gateway_egress_limit_bytes", .gauge,
+      "Bytes that may wait for clients, as gateway.egress_bytes says."),
     MetricDescription(
       "fanfare_gateway_reads_deferred_total", .counter,
       "Reads of clients that waited until there was room for their answers."),
@@ -128,7 +130,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_broker_memory_bytes", .gauge,
       "Memory of publications, maps, channels and keys, as broker.memory_bytes counts it."),
-    MetricDescription("fanfare_broker_memory_limit_bytes", .gauge, "Memory that the broker may use, as broker.memory_bytes says."),
+    MetricDescription(
+      "fanfare_broker_memory_limit_bytes", .gauge,
+      "Memory that the broker may use, as broker.memory_bytes says."),
     MetricDescription(
       "fanfare_broker_pending_bytes", .gauge,
       "Bytes of entries that the log took and has not on disk yet; at broker.pending_bytes requests are read later."),

@@ -106,9 +106,10 @@ struct APIKeysTests {
         ("billing", try grant("publish,presence", on: "chat:*", "a \"b\"")),
         ("ops", try grant("control,read", on: "*")), ("nothing", try grant("")),
       ] {
-        texts.append(try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
-          try keys.create(name: name, grant: grant, at: noon)
-        })
+        texts.append(
+          try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
+            try keys.create(name: name, grant: grant, at: noon)
+          })
       }
       let path = folder + "/api-keys.json"
       #expect(try mode(path) == 0o600)

@@ -16,6 +16,7 @@ enum Heard: Equatable {
   case audience(String, LinkAudience.Admission)
   case discard([String])
   case order(UInt64, SessionOrder)
+  case survey(UInt64, Survey)
   case unreadable
 }
 
@@ -169,8 +170,9 @@ final class BrokerScene {
     case .leave(let event): .leave(event.member.client)
     case .audience(let change): .audience(change.user, change.admission)
     case .order(let order): .order(order.id, order.order)
+    case .survey(let survey): .survey(survey.id, survey.survey)
     case .discard(let discard): .discard(discard.pictures)
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .unreadable: .unreadable
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .unreadable: .unreadable
     }
   }
 }

@@ -59,7 +59,7 @@ struct LinkMessageTests {
           name: "publication \(index)", bytes: LinkPublication(channel: channel, publication: publication).bytes
         ) { (bytes) throws(MalformedMessage) in try LinkPublication(bytes: bytes).bytes })
     }
-    return examples + smallExamples(channel, full)
+    return examples + smallExamples(channel, full) + surveyExamples(channel, other)
   }
 
   private static func makeRequests(
@@ -221,7 +221,7 @@ struct LinkMessageTests {
   func foreign() {
     #expect(throws: MalformedMessage.self) { try LinkHello(bytes: [1, 0, 0, 0, 0, 0, 0, 0, 0]) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: Array(repeating: 1, count: 16)) }
-    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [7] + Array(repeating: 0, count: 16)) }
+    #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: [16] + Array(repeating: 0, count: 16)) }
     #expect(throws: MalformedMessage.self) { try LinkHeader(bytes: []) }
   }
 

@@ -27,7 +27,7 @@ struct ServiceGrantTests {
       .call(.init(.clique(.invisible(true)), caller: ClientInfo(user: "u", client: ""))), .channels(prefix: ""),
       .disconnect(target, .forceDisconnect), .endSubscriptions(target, channel, .server), .revoke(.init(.id("x"))),
       .subscribe(.init(channel: channel)), .beginSubscriptions(target, .init(channel: channel)),
-      .refresh(target, .never),
+      .refresh(target, .never), .channelCounts(.everything), .info,
     ]
   }
 
@@ -40,7 +40,7 @@ struct ServiceGrantTests {
     }
     #expect(allowed { _ in } == [])
     #expect(allowed { $0.publish = Self.patterns("news") } == [0, 1, 2])
-    #expect(allowed { $0.read = Self.patterns("n*") } == [3, 4, 5, 6, 8])
+    #expect(allowed { $0.read = Self.patterns("n*") } == [3, 4, 5, 6, 8, 15, 16])
     #expect(allowed { $0.call = Self.patterns("clique.*") } == [7])
     #expect(allowed { $0.mayDisconnect = true } == [9, 10, 14])
     #expect(allowed { $0.subscribe = Self.patterns("new*") } == [13])

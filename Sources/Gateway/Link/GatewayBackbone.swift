@@ -217,11 +217,13 @@ final class GatewayBackbone: BackboneParticipant {
 
   /// Hands a survey to every event loop. What they find comes back through the mailbox.
   private func ask(_ survey: LinkSurvey, _ session: UInt64, channels: Int) {
-    let known = identity.counts(channels: channels, at: Self.now())
-    let asked = LoopSurvey(survey.survey, loops: shards.count, known: known) { [uplink] findings in
-      // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
-      _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
-    }
+    let (identity, uplink, now) = (identity, uplink, Self.now())
+    let asked = LoopSurvey(
+      survey.survey, loops: shards.count, known: { identity.counts(channels: channels, at: now) },
+      answer: { findings in
+        // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
+        _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
+      })
     for shard in shards.indices { add(.survey(asked), bytes: 64, to: shard) }
   }
 

@@ -16,16 +16,25 @@ final class LoopSurvey: Sendable {
 
   let survey: Survey
   private let loops: Int
-  /// What the gateway knows without its event loops.
-  private let known: GatewayCounts
+  /// What the gateway knows without its event loops. Asked when they all have answered: whoever had signed in on one of
+  /// them before it did is counted by then.
+  private let known: @Sendable () -> GatewayCounts
   private let parts = Mutex<[Part]>([])
+  private let runElsewhere: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let answer: @Sendable (Findings) -> Void
 
-  /// - Parameter answer: called once, on any thread, when so many event loops have told what they found.
-  init(_ survey: Survey, loops: Int, known: GatewayCounts, answer: @escaping @Sendable (Findings) -> Void) {
+  /// - Parameters:
+  ///   - runElsewhere: runs its argument, on a thread that delivers no messages.
+  ///   - answer: called once, when so many event loops have told what they found, where `runElsewhere` runs.
+  init(
+    _ survey: Survey, loops: Int, known: @escaping @Sendable () -> GatewayCounts,
+    runElsewhere: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { work in Task.detached { work() } },
+    answer: @escaping @Sendable (Findings) -> Void
+  ) {
     self.survey = survey
     self.loops = loops
     self.known = known
+    self.runElsewhere = runElsewhere
     self.answer = answer
   }
 
@@ -36,7 +45,7 @@ final class LoopSurvey: Sendable {
       return parts.count == loops ? parts : nil
     }
     guard let all else { return }
-    Task.detached { [self] in answer(Self.findings(all, of: survey, known)) }
+    runElsewhere { [self] in answer(Self.findings(all, of: survey, known())) }
   }
 
   /// What all event loops found together.

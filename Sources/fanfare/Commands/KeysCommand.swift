@@ -2,6 +2,7 @@ import ArgumentParser
 import Auth
 import Foundation
 import Settings
+import Wire
 
 /// The keys of the server API, in the data folder: while the server runs, or before it starts.
 struct KeysCommand: AsyncParsableCommand {

@@ -269,6 +269,30 @@ struct ShardTests {
     #expect(said(1) == before)
   }
 
+  @Test("a survey finds what is on the loop, and goes on pass by pass; who has signed in counts until it is gone")
+  func survey() throws {
+    let scene = try ShardScene(members: 3)
+    let driver = scene.shard.open(RecordingTransport(eventLoop: scene.egress.loop))
+    #expect(scene.census.numbers == (0, 0))
+    driver.received(ByteBuffer(string: #"{"id":1,"connect":{}}"#))
+    driver.readCompleted()
+    #expect(scene.census.numbers == (1, 1))
+    let limit = ChannelLimit(channels: 10, bytes: .max)
+    let found = FoundBox()
+    scene.shard.carryOut([.survey(found.survey(.channels(.everything, limit)))])
+    #expect(found.all == [.channels(ChannelCounts([.init(Fixed.channel, clients: 3)]))])
+    let rooms = (0..<SurveyWalks.step).map { channel("room:\($0)") }
+    for room in rooms { scene.shard.attach(driver, to: room, [], HubFilters()) }
+    let turns = scene.egress.turns
+    scene.shard.carryOut([.survey(found.survey(.channels(.everything, limit)))])
+    #expect(found.all.count == 1 && scene.egress.turns == turns + 1)
+    scene.shard.runSlice()
+    #expect(found.all.count == 2 && scene.egress.turns == turns + 1)
+    for room in rooms { scene.shard.detach(driver, from: room) }
+    driver.closed()
+    #expect(scene.census.numbers == (0, 0))
+  }
+
   @Test("hand-overs that wait for the event loop are taken together, and none after the mailbox has closed")
   func mailbox() throws {
     let scene = try ShardScene(members: 1)
@@ -302,6 +326,7 @@ private final class ShardScene {
   let members: [EgressMember]
   let load: ShardLoad
   let refusals = Refusals(logger: Logger(label: "test"))
+  let census = ClientCensus()
   private let turn: TurnEnds
   private let uplink: Mailbox<UplinkMessage>
 
@@ -321,7 +346,7 @@ private final class ShardScene {
     configuration.maximumFiltersPerChannel = filters
     let namespaces = NamespaceTable(withoutNamespace: .open)
     shard = Shard(
-      loopIndex: 0, verifier: FixedVerifier(user: ""), refusals: refusals,
+      loopIndex: 0, verifier: FixedVerifier(user: ""), census: census, refusals: refusals,
       rules: SessionRules(configuration, namespaces: namespaces), uplink: uplink,
       windowBytes: windowBytes, reads: .init(), requestTimeout: 10_000, load: load, fanOut: egress.fanOut,
       clock: { SessionTime(monotonic: 0, wall: 1_700_000_000) }, atTurnsEnd: { turn.works.append($0) })

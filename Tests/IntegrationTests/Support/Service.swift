@@ -10,14 +10,36 @@ final class Service: Sendable {
       var offset: UInt64
       var data: String
     }
+    struct Node: Decodable, Sendable, Equatable {
+      var uid: String
+      var name: String
+      var version: String
+      var num_clients: Int
+      var num_users: Int
+      var num_subs: Int
+      var num_channels: Int
+    }
+    struct Broker: Decodable, Sendable {
+      var version: String
+      var num_channels: Int
+      var num_publications: Int
+    }
     var isError = false
     var code: Int?
     var message: String?
     var epoch: String?
     var offset: UInt64?
     var publications: [Publication]?
+    var nodes: [Node]?
+    var broker: Broker?
+    var channels: [String]?
+    var counts: [String: Int]?
+    var partial: Bool?
+    var unanswered: Int?
 
-    private enum CodingKeys: String, CodingKey { case code, message, epoch, offset, publications }
+    private enum CodingKeys: String, CodingKey {
+      case code, message, epoch, offset, publications, nodes, broker, channels, counts, partial, unanswered
+    }
 
     var position: Peer.Position { Peer.Position(epoch: epoch ?? "", offset: offset ?? 0) }
   }
