@@ -775,7 +775,8 @@ extension OpenAPI {
                         "num_channels": 4,
                         "uptime": 60
                       }
-                    ]
+                    ],
+                    "broker": {"version": "0.1.0", "uptime": 60, "num_channels": 9, "num_publications": 120}
                   }
                 }
               }
@@ -1345,26 +1346,27 @@ extension OpenAPI {
                   "properties": {"num_clients": {"type": "integer", "minimum": 0}}
                 }
               },
-              "partial": {"description": "There are more, or some gateways did not answer.", "const": true},
-              "unanswered": {
-                "description": "Gateways that did not answer in time; what they carry is missing.",
-                "type": "integer",
-                "minimum": 1
-              }
+              "partial": {"description": "There are more, or some gateways did not answer in time.", "const": true}
             }
           },
           "InfoResult": {
             "description": "What each gateway carries.",
             "type": "object",
-            "required": ["nodes"],
+            "required": ["nodes", "broker"],
             "properties": {
               "nodes": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
-              "partial": {"description": "Some gateways did not answer.", "const": true},
-              "unanswered": {
-                "description": "Gateways that did not answer in time; what they carry is missing.",
-                "type": "integer",
-                "minimum": 1
-              }
+              "broker": {
+                "type": "object",
+                "required": ["version", "uptime", "num_channels", "num_publications"],
+                "properties": {
+                  "version": {"type": "string"},
+                  "uptime": {"type": "integer", "minimum": 0, "description": "Seconds."},
+                  "num_channels": {"type": "integer", "minimum": 0, "description": "Channels in memory."},
+                  "num_publications": {"type": "integer", "minimum": 0, "description": "Published since it began."}
+                }
+              },
+              "partial": {"description": "Some gateways did not answer in time.", "const": true},
+              "unanswered": {"description": "How many they are.", "type": "integer", "minimum": 1}
             }
           },
           "Node": {

@@ -24,7 +24,7 @@ OPTIONS = {
     # The document's own examples, then each limit from both sides, then calls made up by chance.
     "--phases": "examples,coverage,fuzzing",
     "--mode": "all",
-    "--max-examples": "25",
+    "--max-examples": "15",
     "--seed": "20261123",
     # One at a time: what goes before a failure is the same each time.
     "--workers": "1",
