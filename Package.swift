@@ -215,7 +215,8 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "AdminTests", dependencies: ["Admin", "Auth", "Broker", "Wire", "TestSupport", logging], swiftSettings: tests),
+      name: "AdminTests", dependencies: ["Admin", "Auth", "Broker", "Wire", "TestSupport", logging],
+      swiftSettings: tests),
     .testTarget(
       name: "ClientTests",
       dependencies: ["Client", "Wire", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket], swiftSettings: tests),

@@ -8,7 +8,8 @@ public struct AdminAnswer: Sendable, Equatable {
   public static let json = "application/json"
   static let text = "text/plain; charset=utf-8"
 
-  public init(_ status: Int = 200, _ contentType: String, _ body: [UInt8]) {
+  /// - Parameter status: 200 where nothing went wrong.
+  public init(status: Int = 200, _ contentType: String, _ body: [UInt8]) {
     self.status = status
     self.contentType = contentType
     self.body = body
@@ -16,6 +17,6 @@ public struct AdminAnswer: Sendable, Equatable {
 
   /// A sentence for a person.
   static func sentence(_ status: Int, _ text: String) -> AdminAnswer {
-    AdminAnswer(status, Self.text, Array((text + "\n").utf8))
+    AdminAnswer(status: status, Self.text, Array((text + "\n").utf8))
   }
 }

@@ -1,13 +1,12 @@
 public import Logging
 
-/// One request on the port for backends and operators.
+/// The head of a request on the port for backends and operators.
 struct AdminRequest: Sendable {
   var method: String
   /// The path without the query.
   var path: String
   var authorization: String?
   var apiKey: String?
-  var body: [UInt8]
 }
 
 /// Says which part of the server answers which path.
@@ -33,7 +32,8 @@ public struct AdminRoutes: Sendable {
     self.logger = logger
   }
 
-  func answer(_ request: AdminRequest) async -> AdminAnswer {
+  /// Answers a request. Its body is read only where it is needed, and by whoever may send one.
+  func answer(_ request: AdminRequest, body: () async throws -> [UInt8]) async rethrows -> AdminAnswer {
     switch request.path {
     case "/health": return reading(request) { .sentence(200, "ok") }
     case "/ready":
@@ -50,7 +50,12 @@ public struct AdminRoutes: Sendable {
       guard let api else {
         return .sentence(404, "there is no broker in this process: the server API is on the broker's port")
       }
-      return await api.answer(String(path.dropFirst("/api/".count)), request)
+      guard let key = api.key(shownBy: request) else {
+        // At a level that is off by default: a stranger must not fill the disk with lines.
+        logger.debug("the server API was called without a key that holds", metadata: ["audit": "api"])
+        return ServerAPI.unauthorized
+      }
+      return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key)
     default:
       return .sentence(404, "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here")
     }

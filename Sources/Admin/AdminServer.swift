@@ -80,19 +80,22 @@ public final class AdminServer: Sendable {
       channel.close(promise: nil)
     }
     defer { timeout.cancel() }
-    let body: ByteBuffer
-    do { body = try await request.body.collect(upTo: configuration.maximumBodyBytes) } catch is NIOTooManyBytesError {
-      let answer = AdminAnswer.sentence(
-        413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)")
-      try await send(answer, to: request, writer)
-      // What is left of the body would be read to its end otherwise.
-      return channel.close(promise: nil)
+    let head = AdminRequest(
+      method: request.method.rawValue, path: request.uri.path, authorization: request.headers[.authorization],
+      apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] })
+    var answer = AdminAnswer.sentence(
+      413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)")
+    var isTooLarge = false
+    do {
+      answer = try await routes.answer(head) {
+        Array(try await request.body.collect(upTo: configuration.maximumBodyBytes).readableBytesView)
+      }
+    } catch is NIOTooManyBytesError {
+      isTooLarge = true
     }
-    let answer = await routes.answer(
-      AdminRequest(
-        method: request.method.rawValue, path: request.uri.path, authorization: request.headers[.authorization],
-        apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] }, body: Array(body.readableBytesView)))
     try await send(answer, to: request, writer)
+    // What is left of the body would be read to its end otherwise.
+    if isTooLarge { channel.close(promise: nil) }
   }
 
   private func send(_ answer: AdminAnswer, to request: Request, _ writer: consuming ResponseWriter) async throws {
@@ -100,6 +103,8 @@ public final class AdminServer: Sendable {
     fields[.contentType] = answer.contentType
     fields[.contentLength] = String(answer.body.count)
     fields[.cacheControl] = "no-store"
+    if answer.status == 401 { fields[.wwwAuthenticate] = "apikey" }
+    if answer.status == 405 { fields[.allow] = request.uri.path.hasPrefix("/api/") ? "POST" : "GET, HEAD" }
     let head = HTTPResponse(status: .init(code: answer.status), headerFields: fields)
     let isHead = request.method == .head
     let body = isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body))

@@ -9,7 +9,8 @@ import Wire
 struct APIPlanTests {
   /// Reads publications and histories as the desk does, and refuses channels that begin with `no`.
   private static func read(_ target: APIPlan.Target) throws(ClientError) -> BrokerRequest {
-    let name = try target.channel ?? target.arguments.string("channel") ?? ""
+    var name = target.channel ?? ""
+    if let own = try target.arguments.string("channel"), target.channel == nil { name = own }
     if name.hasPrefix("no") { throw .unknownChannel }
     let channel: ChannelName
     do { channel = try ChannelName(name) } catch { throw .badRequest.saying("\(error)") }
@@ -44,10 +45,12 @@ struct APIPlanTests {
   func broadcast() throws {
     let plan = try plan("broadcast", #"{"channels":["a","no","b"],"b64data":"AQI="}"#)
     #expect(
-      plan.steps == [[
-        .publish(.init(channel: try ChannelName("a"), data: [1, 2])),
-        .publish(.init(channel: try ChannelName("b"), data: [1, 2])),
-      ]])
+      plan.steps == [
+        [
+          .publish(.init(channel: try ChannelName("a"), data: [1, 2])),
+          .publish(.init(channel: try ChannelName("b"), data: [1, 2])),
+        ]
+      ])
     #expect(
       replies(plan, [Self.published(1), Self.published(2)])
         == #"{"result":{"responses":[{"result":{"offset":1,"epoch":"e"}},"#
@@ -80,11 +83,11 @@ struct APIPlanTests {
   @Test("a call may ask for so many things; the command that goes beyond is refused, and a batch of more as a whole")
   func limits() throws {
     #expect(throws: ClientError.self) { try plan("batch", #"{"commands":[{},{},{}]}"#, limit: 2) }
-    let plan = try plan(
+    let call = try plan(
       "batch",
       #"{"commands":[{"broadcast":{"channels":["a","b"],"data":1}},{"publish":{"channel":"a","data":1}}]}"#, limit: 2)
-    #expect(plan.steps.flatMap(\.self).count == 2)
-    #expect(plan.commands.map { $0.failure?.code } == [nil, 106])
+    #expect(call.steps.flatMap(\.self).count == 2)
+    #expect(call.commands.map { $0.failure?.code } == [nil, 106])
   }
 
   @Test(

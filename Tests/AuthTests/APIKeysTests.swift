@@ -160,36 +160,40 @@ struct APIKeysTests {
     }
   }
 
+  private func create(_ name: String, _ grant: APIGrant, in folder: String) throws(APIKeyFault) {
+    _ = try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
+      try keys.create(name: name, grant: grant, at: noon)
+    }
+  }
+
+  private func createMany(_ grant: APIGrant, in folder: String) throws(APIKeyFault) {
+    try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
+      for number in 0..<20 { _ = try keys.create(name: "many-\(number)", grant: grant, at: noon) }
+    }
+  }
+
   @Test("A change that fails leaves the file as it is, and so does a process that was killed while it wrote")
   func failure() async throws {
     try await withTemporaryFolder { folder in
       let path = folder + "/api-keys.json"
       let (publish, large) = (try grant(), try grant("publish", on: String(repeating: "c", count: 255)))
-      func create(_ name: String) throws(APIKeyFault) {
-        _ = try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
-          try keys.create(name: name, grant: publish, at: noon)
-        }
-      }
-      try create("a")
+      try create("a", publish, in: folder)
       let before = try String(contentsOfFile: path, encoding: .utf8)
       try "half of a fi".write(toFile: path + ".new", atomically: false, encoding: .utf8)
-      #expect(fault { () throws(APIKeyFault) in try create("a") } == .taken("a"))
+      #expect(throws: APIKeyFault.taken("a")) { try create("a", publish, in: folder) }
       #expect(try String(contentsOfFile: path, encoding: .utf8) == before)
-      try create("b")
+      try create("b", publish, in: folder)
       #expect(try APIKeys.load(from: folder).keys.map(\.name) == ["a", "b"])
       // Patterns that the file could not hold.
       let wide = try APIGrant(allow: ["publish"], channels: Array(repeating: large.channels[0].text, count: 256))
-      let tooLarge = fault { () throws(APIKeyFault) in
-        try APIKeys.change(in: folder) { (keys) throws(APIKeyFault) in
-          for number in 0..<20 { _ = try keys.create(name: "wide-\(number)", grant: wide, at: noon) }
-        }
-      }
-      #expect(tooLarge == .tooLarge(path: path))
+      #expect(throws: APIKeyFault.tooLarge(path: path)) { try createMany(wide, in: folder) }
       #expect(try APIKeys.load(from: folder).keys.map(\.name) == ["a", "b"])
-      let gone = fault { () throws(APIKeyFault) in
-        _ = try APIKeys.change(in: folder + "/gone") { (_) throws(APIKeyFault) in }
+      do throws(APIKeyFault) {
+        try create("c", publish, in: folder + "/gone")
+        Issue.record("a folder that is not there took a key")
+      } catch {
+        #expect(error.description.contains("No such file or directory"))
       }
-      #expect(gone?.description.contains("No such file or directory") == true)
     }
   }
 

@@ -79,7 +79,8 @@ struct PythonConformanceTests {
         interpreter, [file.path],
         environment: [
           "SERVER_URL": server.endpoints.websocket, "COMMANDS": server.endpoints.commands,
-          "TAP": server.endpoints.tap, "ADMIN_URL": server.endpoints.admin, "API_KEY": Self.apiKey, "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
+          "TAP": server.endpoints.tap, "ADMIN_URL": server.endpoints.admin, "API_KEY": Self.apiKey,
+          "TOKEN_SECRET": Self.secret, "WIRE_FORMAT": format.rawValue,
           // No bytecode beside the sources.
           "PYTHONDONTWRITEBYTECODE": "1",
         ])

@@ -69,7 +69,7 @@ struct Markdown {
   // MARK: Settings
 
   private static let sections: Set<String> = [
-    "server", "client", "token", "broker", "backbone", "gateway", "data", "shutdown", "log", "channel",
+    "server", "admin", "client", "token", "broker", "backbone", "gateway", "data", "shutdown", "log", "channel",
   ]
 
   /// Keys that are quoted, alone in a code span or behind `--set` in a command, and that no configuration knows.

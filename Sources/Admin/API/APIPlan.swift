@@ -46,7 +46,7 @@ struct APIPlan {
   private var lastPublishes = false
 
   /// The levels of JSON around a payload: a batch, its list, a command, its parameters.
-  private static let levels = 5
+  private static let levels = 4
 
   /// - Parameters:
   ///   - method: of the path.
@@ -65,7 +65,8 @@ struct APIPlan {
     let arguments = try JSONArguments(document, called: "the body")
     guard isBatch else {
       guard let method = APIMethod(rawValue: method) else { throw .methodNotFound }
-      return add(method, arguments, isAlone: true, read)
+      add(method, arguments, isAlone: true, read)
+      return
     }
     guard let list = arguments["commands"]?.array else {
       throw .badRequest.saying("a batch needs commands: a list of objects such as {\"publish\": {…}}")

@@ -1,3 +1,4 @@
+import Auth
 import Wire
 
 /// Puts the broker's answers together as Centrifugo's clients expect them.

@@ -28,20 +28,22 @@ public struct ServerAPI: Sendable {
     self.key = key
   }
 
-  func answer(_ method: String, _ request: AdminRequest) async -> AdminAnswer {
-    guard let key = Self.shown(by: request).flatMap(key) else {
-      logger.info("the server API was called without a key that holds", metadata: ["method": "\(method.prefix(40))"])
-      return .sentence(
-        401,
-        "send a key as X-API-Key, or as Authorization: apikey KEY; make one with "
-          + "fanfare keys create --name NAME --allow all --channels '*'")
-    }
+  /// The key that a request's head shows; nil: none that holds. Asked before the body is read, so that a stranger's costs
+  /// nothing.
+  func key(shownBy request: AdminRequest) -> APIKey? { Self.shown(by: request).flatMap(key) }
+
+  static let unauthorized = AdminAnswer.sentence(
+    401,
+    "send a key as X-API-Key, or as Authorization: apikey KEY; make one with "
+      + "fanfare keys create --name NAME --allow all --channels '*'")
+
+  func answer(_ method: String, _ body: [UInt8], by key: APIKey) async -> AdminAnswer {
     guard method == "batch" || APIMethod(rawValue: method) != nil else {
       return .sentence(404, "there is no method \(method.prefix(40).debugDescription); see /api/openapi.json")
     }
     let plan: APIPlan
     do throws(ClientError) {
-      plan = try APIPlan(method, body: request.body, limit: maximumCommands) { target throws(ClientError) in
+      plan = try APIPlan(method, body: body, limit: maximumCommands) { target throws(ClientError) in
         try planned(target, for: key)
       }
     } catch {

@@ -71,8 +71,11 @@ enum AdminSetup {
     let (answers, tell) = AsyncStream.makeStream(of: String?.self)
     Task {
       // A question that takes the same way as any other, and costs the broker next to nothing to answer.
-      guard case .failed(let error) = await desk.ask([.unread(user: "", [])]).first else { return tell.yield(nil) }
-      tell.yield("the broker takes no requests: \(error.message)")
+      var obstacle: String?
+      if case .failed(let error) = await desk.ask([.unread(user: "", [])]).first {
+        obstacle = "the broker takes no requests: \(error.message)"
+      }
+      tell.yield(obstacle)
     }
     let patience = Task {
       try await Task.sleep(for: .seconds(1))

@@ -80,7 +80,7 @@ struct ServerProcess: Service {
       commands: backbone.services?.commands, tap: backbone.services?.tap, backbone: backbone.address)
     do {
       endpoints.websocket = try server?.listen()
-      endpoints.admin = try await admin.map { AdminSetup.address(port: try await $0.start(), for: settings) }
+      if let admin { endpoints.admin = AdminSetup.address(port: try await admin.start(), for: settings) }
     } catch {
       thread.stop()
       await server?.stop(deadline: .zero)
