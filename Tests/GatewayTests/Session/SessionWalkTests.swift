@@ -122,10 +122,10 @@ struct SessionWalk {
     switch random.below(100) {
     case 0..<40: sendCommand()
     case 40..<60: serveBroker()
-    case 60..<80: deliverAnswer()
+    case 60..<78: deliverAnswer()
+    case 78, 79: sendOrder()
     case 80..<90: finishCheck()
-    case 90..<93: pass()
-    case 93, 94: sendOrder()
+    case 90..<95: pass()
     case 95: feed(.channelLost(channel(random.pick(["a", "b", "#u", "s1"]))))
     case 96: if random.chance(4) { feed(.removeSubscription(channel(random.pick(["a", "b", "s1"])), .server)) }
     case 97:
