@@ -10,7 +10,8 @@ struct HTTPSTests {
   /// nginx with a certificate for `localhost`, which answers with the protocol that it was spoken to in, and with the
   /// number of its connection.
   private func withServer(
-    listen options: String, name: String = "localhost", _ body: (String, TestCertificate) async throws -> Void
+    listen options: String, name: String = "localhost", hanging: UInt16 = 1,
+    _ body: (String, TestCertificate) async throws -> Void
   ) async throws {
     let certificate = try TestCertificate(name: name)
     try await withTemporaryDirectory { folder in
@@ -21,6 +22,7 @@ struct HTTPSTests {
             ssl_certificate \(certificate.chainPath);
             ssl_certificate_key \(certificate.keyPath);
             location / { return 200 "$server_protocol $connection"; }
+            location /hang { proxy_pass http://127.0.0.1:\(hanging); }
           }
         """
       }
@@ -58,6 +60,23 @@ struct HTTPSTests {
           let reply = try await client.reply(to: .post(url))
           #expect(String(decoding: reply.body, as: UTF8.self).hasPrefix("HTTP/1.1 "))
         }
+      }
+    }
+  }
+
+  @Test(
+    "A call that hangs over TLS keeps no other call waiting, whether they share a connection or not",
+    arguments: ["", "http2"])
+  func hangingCall(options: String) async throws {
+    let hanging = try ScriptedServer { $0.waitForEnd() }
+    defer { hanging.stop() }
+    try await withServer(listen: options, hanging: hanging.port) { url, certificate in
+      try await withClient(limits(certificate)) { client in
+        let outcomes = Outcomes()
+        for _ in 0..<2 { client.send(.post(url + "hang")) { outcomes.add($0) } }
+        #expect(await eventually { hanging.openNow == 2 })
+        #expect(await client.status(of: .post(url)) == 200)
+        #expect(outcomes.all.isEmpty)
       }
     }
   }
