@@ -86,6 +86,8 @@ let package = Package(
       name: "Wire",
       dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
+    // What hops a publication has, how long they take, and spans of them for a collector.
+    .target(name: "Tracing", dependencies: ["Wire", metrics], swiftSettings: library),
     .target(
       name: "Settings",
       dependencies: ["Wire"],
@@ -118,13 +120,13 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", deque, logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Tracing", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
-        logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", "Tracing", deque, nioCore, nioConcurrency, nioPosix,
+        nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
     // The port for backends and operators: the server API, metrics, health.
@@ -147,7 +149,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering",
+        "TLS", "CLinuxIO", "Metering", "Tracing",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -179,6 +181,8 @@ let package = Package(
       name: "MeteringTests",
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
+    .testTarget(
+      name: "TracingTests", dependencies: ["Tracing", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),

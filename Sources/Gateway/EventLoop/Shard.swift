@@ -1,6 +1,7 @@
 import Auth
 import Metrics
 import NIOCore
+import Tracing
 import Wire
 import ZeroMQ
 
@@ -44,6 +45,11 @@ final class Shard: SessionHost {
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var onEmpty: (() -> Void)?
+  /// Which publications are measured, and where; nil: none.
+  var measuring: HopRecorder?
+  var sampler = HopSampler.off
+  /// When the frame at hand was read; nil where nobody wants to know.
+  private var readAt: HopStamp?
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
@@ -222,6 +228,7 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
+    if request.isMeasured, sampler.isDue() { measure(source) }
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
@@ -246,6 +253,17 @@ final class Shard: SessionHost {
     }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
+  }
+
+  func frameRead() { if sampler.isArmed { readAt = measuring?.now() } }
+
+  /// Says that the request which is posted next is measured. Where the mailbox has no room, it is not.
+  private func measure(_ source: RequestSource) {
+    let isTraced = sampler.choose()
+    guard let measuring else { return }
+    let trace = measuring.begin(at: readAt, isTraced: isTraced)
+    readAt = nil
+    if !uplink.post(.measured(source, trace), cost: 0, wakes: false) { measuring.drop() }
   }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
@@ -300,6 +318,7 @@ final class Shard: SessionHost {
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
+      case .measured(let channel, let mark): hub.watch(mark, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
       case .sessionOrder(let id, let order):

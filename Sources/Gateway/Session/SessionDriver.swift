@@ -72,6 +72,7 @@ final class SessionDriver: ConnectionDelegate {
   /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
+    host.frameRead()
     session.read(bytes: message.readableBytes)
     // Taken out while it is walked through, so that what happens meanwhile cannot change it.
     var commands: [ClientCommand] = []
