@@ -1,4 +1,3 @@
-import Log
 public import Tracing
 public import Wire
 

@@ -73,6 +73,7 @@ final class FanOut {
   func append(_ frame: [UInt8], key: ConflationKey, to tape: Tape) {
     guard !tape.isEmpty else { return }
     tape.append(frame, key: key)
+    tape.tally?.delivered(bytes: frame.count, to: tape.seats.count)
     backlogBytes += frame.count
     enqueue(tape)
   }

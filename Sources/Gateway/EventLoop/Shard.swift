@@ -31,6 +31,7 @@ final class Shard: SessionHost {
   private(set) var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
+  private let signInRefusals = SignInRefusals()
   private let deferredReads = Counter(label: "fanfare_gateway_reads_deferred_total")
   /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
   private var heldDrivers: [UInt64: SessionDriver] = [:]
@@ -100,7 +101,7 @@ final class Shard: SessionHost {
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
     hub = Hub(
-      fanOut: fanOut, namespaces: rules.namespaces,
+      fanOut: fanOut, namespaces: rules.namespaces, tallies: load.tallies,
       filters: ChannelFilters(most: rules.configuration.maximumFiltersPerChannel))
   }
 
@@ -135,6 +136,8 @@ final class Shard: SessionHost {
   func closeAccount(_ account: UserAccount) { accounts?.close(account) }
 
   func signedIn(_ driver: SessionDriver) { census.entered(driver.user) }
+
+  func signInRefused(_ cause: SignInRefusal) { signInRefusals.count(cause) }
 
   func note(_ cause: RefusalCause, from driver: SessionDriver) {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
@@ -417,7 +420,6 @@ final class Shard: SessionHost {
 
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
-    load.report(subscriptions: hub.subscriptions)
   }
 
   private func changeAudience(_ change: LinkAudience) {
@@ -432,7 +434,6 @@ final class Shard: SessionHost {
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) {
     hub.detach(driver, from: channel)
-    load.report(subscriptions: hub.subscriptions)
     egress?.tapesKeep(fanOut.keptBytes)
   }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }

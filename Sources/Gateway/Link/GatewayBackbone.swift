@@ -298,7 +298,7 @@ final class GatewayBackbone: BackboneParticipant {
   private func report() {
     let counters = link.counters
     metrics.update(from: reported, to: counters)
-    metrics.update(isOpen: link.isOpen, channels: link.channels.count)
+    metrics.update(isOpen: link.isOpen, channels: link.channels.count, pendingBytes: link.pending.bytes)
     gatewayMetrics?.update()
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
       logger.notice(

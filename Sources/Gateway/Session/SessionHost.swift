@@ -64,6 +64,8 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
   func signedIn(_ driver: SessionDriver)
+  /// A client that is not signed in was refused.
+  func signInRefused(_ cause: SignInRefusal)
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
@@ -91,6 +93,7 @@ extension SessionHost {
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func frameRead() {}
+  func signInRefused(_ cause: SignInRefusal) {}
   func signedIn(_ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}
