@@ -1,5 +1,5 @@
 public import Tracing
-public import Wire
+import Wire
 
 /// What the broker knows of requests that are measured. Belongs to the broker's turn.
 ///

@@ -1,4 +1,5 @@
 import Tracing
+import Wire
 
 /// Measured frames that stand on an event loop's tapes, until they have gone out. Bound to its event loop.
 ///
