@@ -92,7 +92,9 @@ let package = Package(
       dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
     // What hops a publication has, how long they take, and spans of them for a collector.
-    .target(name: "Tracing", dependencies: ["Wire", metrics], swiftSettings: library),
+    .target(
+      name: "Tracing",
+      dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
       dependencies: ["Wire"],
@@ -154,7 +156,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering", "Tracing",
+        "TLS", "CLinuxIO", "Metering", "Tracing", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -216,12 +218,16 @@ let package = Package(
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
+      name: "BrokerTests",
+      dependencies: [
+        "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
+        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded,
+        nioPosix,
       ],
       swiftSettings: tests),
     .testTarget(

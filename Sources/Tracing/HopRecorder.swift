@@ -1,3 +1,4 @@
+public import CoreMetrics
 import Metrics
 public import Wire
 
@@ -11,10 +12,8 @@ public final class HopRecorder: Sendable {
   /// Nanoseconds after which a table forgets what did not come.
   public static let patience: UInt64 = 10_000_000_000
 
-  public static let metric = "fanfare_hop_seconds"
-
   private let timers: [Hop: Timer]
-  private let dropped = Counter(label: "fanfare_hops_dropped_total")
+  private let dropped: Counter
   private let host: UInt64
   private let clock: @Sendable () -> UInt64
   /// Nil: nothing is traced.
@@ -23,15 +22,18 @@ public final class HopRecorder: Sendable {
   /// - Parameters:
   ///   - host: see ``HostClock/identity``.
   ///   - clock: nanoseconds of `CLOCK_MONOTONIC`.
+  ///   - factory: where it is counted.
   public init(
-    host: UInt64 = HostClock.identity, clock: @escaping @Sendable () -> UInt64, exporter: SpanExporter? = nil
+    host: UInt64 = HostClock.identity, clock: @escaping @Sendable () -> UInt64, exporter: SpanExporter? = nil,
+    factory: any MetricsFactory = MetricsSystem.factory
   ) {
     self.host = host
     self.clock = clock
     self.exporter = exporter
+    dropped = Counter(label: "fanfare_hops_dropped_total", factory: factory)
     timers = Dictionary(
       uniqueKeysWithValues: Hop.allCases.map { hop in
-        (hop, Timer(label: Self.metric, dimensions: [("hop", hop.rawValue)]))
+        (hop, Timer(label: "fanfare_hop_seconds", dimensions: [("hop", hop.rawValue)], factory: factory))
       })
   }
 

@@ -1,3 +1,4 @@
+public import CoreMetrics
 import Metrics
 import Synchronization
 
@@ -31,10 +32,16 @@ public final class SpanExporter: Sendable {
   private let encoder: SpanEncoder
   private let limits: Limits
   private let send: Send
-  private let exported = Counter(label: "fanfare_spans_exported_total")
-  private let dropped = Counter(label: "fanfare_spans_dropped_total")
+  private let exported: Counter
+  private let dropped: Counter
 
-  public init(_ encoder: SpanEncoder, limits: Limits = Limits(), send: @escaping Send) {
+  /// - Parameter factory: where it is counted.
+  public init(
+    _ encoder: SpanEncoder, limits: Limits = Limits(), factory: any MetricsFactory = MetricsSystem.factory,
+    send: @escaping Send
+  ) {
+    exported = Counter(label: "fanfare_spans_exported_total", factory: factory)
+    dropped = Counter(label: "fanfare_spans_dropped_total", factory: factory)
     self.encoder = encoder
     self.limits = limits
     self.send = send

@@ -63,7 +63,9 @@ struct ServerProcess: Service {
     if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
     // Before anything is made that counts: what is made earlier counts nowhere.
     let metrics = PrometheusRegistry.bootstrap(version: Fanfare.version)
-    let tracing = TracingSetup(settings, exporter: nil)
+    let collector = Collector(settings, version: Fanfare.version, logger: logger)
+    defer { collector?.close() }
+    let tracing = TracingSetup(settings, exporter: collector?.exporter)
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
     let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing) : nil

@@ -1,9 +1,7 @@
 import Broker
-import Foundation
 import Gateway
 import Settings
 import Tracing
-import Wire
 import ZeroMQ
 
 /// What is measured of publications and told to a collector, from the settings.
