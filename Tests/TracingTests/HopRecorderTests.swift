@@ -58,7 +58,7 @@ struct HopRecorderTests {
     let parent = try #require(TraceContext(traceparent: "00-0000000000000001000000000000000a-00000000000000ff-01"))
     var trace = recorder.begin(under: parent, isTraced: true)
     clock.pass(5)
-    recorder.end(.broker, of: &trace, at: recorder.now(), SpanAttributes("chat:secret", offset: 7))
+    recorder.end(.broker, of: &trace, at: recorder.now(), SpanAttributes(try ChannelName("chat:secret"), offset: 7))
     let whole = try #require(trace.context)
     collector.answer(true)
     recorder.answered("publish", trace, parent: parent.span, at: recorder.now())

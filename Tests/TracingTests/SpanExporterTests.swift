@@ -74,7 +74,7 @@ struct SpanExporterTests {
     let first = Span(context, parent: nil, name: "publish", kind: .server, from: 1, to: 20)
     let second = Span(
       context.continued(by: 10), parent: context.span, name: "log\n", kind: .inside, from: 5, to: 9,
-      SpanAttributes("chat:1", offset: .max))
+      SpanAttributes(try ChannelName("chat:1"), offset: .max))
     let body = String(decoding: encoder.body([first, second]), as: UTF8.self)
     #expect(
       body == """

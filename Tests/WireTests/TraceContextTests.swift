@@ -53,7 +53,7 @@ struct TraceContextTests {
       .request(.max),
       HopTrace(began: HopStamp(host: 1, nanoseconds: 2), last: HopStamp(host: .max, nanoseconds: .max))),
     LinkTrace(
-      .publication("chat:1", offset: 7),
+      .publication(ChannelName(checked: "chat:1"), offset: 7),
       HopTrace(
         began: HopStamp(host: 0, nanoseconds: 0), last: HopStamp(host: 3, nanoseconds: 4),
         context: TraceContext(traceHigh: 1, traceLow: 2, span: 3, isSampled: false))),
