@@ -37,7 +37,8 @@ public enum MetricTable {
   ]
   /// Bounds for hops: from 5 µs, which a hand-over within a process takes, to 10 s.
   private static let hopSeconds = [
-    0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+    0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+    0.5,
     1, 2.5, 5, 10,
   ]
   /// Bounds for numbers of which nothing is known.
@@ -221,7 +222,8 @@ public enum MetricTable {
       "1 while publications are refused because of the disk: disk, it takes no writes; room, too little is left."),
     MetricDescription(
       "fanfare_log_file_bytes", .gauge, by: ["file"],
-      "Size of the log's files: database, and wal, what was committed and is not in it yet. Looked at while the log works."),
+      "Size of the log's files: database, and wal, what was committed and is not in it yet. Looked at while the log works."
+    ),
     MetricDescription("fanfare_log_disk_free_bytes", .gauge, "Room on the log's file system for the server."),
   ]
 

@@ -86,6 +86,17 @@ struct PromtoolTests {
         ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"}", "0+100x20"),
       ]),
     Scene(
+      alert: "FanfarePublicationsSlow",
+      series: [
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"1\"}", "0+90x20"),
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"2.5\"}", "0+100x20"),
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"+Inf\"}", "0+100x20"),
+      ]),
+    Scene(
+      alert: "FanfareLogNotFolded",
+      series: [("fanfare_log_file_bytes{instance=\"a\",file=\"wal\"}", "600000000x20")],
+      labels: "file=\"wal\",instance=\"a\""),
+    Scene(
       alert: "FanfareMemoryNearLimit",
       series: [
         ("fanfare_broker_memory_bytes{instance=\"a\"}", "90x20"),
@@ -111,6 +122,9 @@ struct PromtoolTests {
     ("fanfare_gateway_slow_disconnects_total{instance=\"a\"}", "0+3x20"),
     ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"0.1\"}", "0+100x20"),
     ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"}", "0+100x20"),
+    ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"1\"}", "0+100x20"),
+    ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"+Inf\"}", "0+100x20"),
+    ("fanfare_log_file_bytes{instance=\"a\",file=\"wal\"}", "16000000x20"),
     ("fanfare_broker_memory_bytes{instance=\"a\"}", "50x20"),
     ("fanfare_broker_memory_limit_bytes{instance=\"a\"}", "100x20"),
     ("process_open_fds{instance=\"a\",job=\"fanfare\"}", "200x20"),

@@ -39,12 +39,14 @@ extension Settings {
         "max_waiting_spans", 4096, in: 256...1_000_000,
         "Spans that wait for the collector; more are dropped, and fanfare_spans_dropped_total counts them.")
       _allowPrivateAddresses = declare.flag(
-        "allow_private_addresses", true, "Whether the collector may have an address of this machine or of a private network.")
+        "allow_private_addresses", true,
+        "Whether the collector may have an address of this machine or of a private network.")
     }
 
     private static func faultOfEndpoint(_ text: String) -> String? {
       if text.isEmpty || text.hasPrefix("http://") || text.hasPrefix("https://") { return nil }
-      return "does not begin with http:// or https://; write the collector's address, such as http://127.0.0.1:4318/v1/traces"
+      return
+        "does not begin with http:// or https://; write the collector's address, such as http://127.0.0.1:4318/v1/traces"
     }
 
     /// The message does not show the header, which may hold a key.

@@ -68,10 +68,12 @@ final class SpanReceiver: Sendable {
   private func accept() {
     while true {
       let connection = Glibc.accept(listening, nil, nil)
-      let isKept = connection >= 0 && state.withLock { state in
-        if !state.isClosed { state.connections.append(connection) }
-        return !state.isClosed
-      }
+      let isKept =
+        connection >= 0
+        && state.withLock { state in
+          if !state.isClosed { state.connections.append(connection) }
+          return !state.isClosed
+        }
       guard isKept else { break }
       Thread.detachNewThread { [self] in
         while serve(connection) {}
