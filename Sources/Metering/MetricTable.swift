@@ -55,7 +55,7 @@ public enum MetricTable {
     MetricDescription("fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket."),
     MetricDescription(
       "fanfare_gateway_sign_ins_refused_total", .counter, by: ["cause"],
-      "Sign-ins refused for what they showed: invalid_token (none, wrong or revoked), expired_token, keys_unavailable."),
+      "Sign-ins refused for what they showed: invalid_token (none, wrong, revoked), expired_token, keys_unavailable."),
     MetricDescription(
       "fanfare_gateway_requests_rejected_total", .counter,
       "HTTP requests that were answered with an error, time-outs included."),
@@ -222,7 +222,7 @@ public enum MetricTable {
       "1 while publications are refused because of the disk: disk, it takes no writes; room, too little is left."),
     MetricDescription(
       "fanfare_log_file_bytes", .gauge, by: ["file"],
-      "Size of the log's files: database, and wal, what was committed and is not in it yet. Looked at while the log works."
+      "Size of the log's files, as of its last work: database, and wal, what was committed and is not in it yet."
     ),
     MetricDescription("fanfare_log_disk_free_bytes", .gauge, "Room on the log's file system for the server."),
   ]

@@ -7,7 +7,8 @@
 /// The machine whose clock stamps are of.
 public enum HostClock {
   /// A number that all processes of this start of this machine share, and no other: the digest of the kernel's
-  /// `boot_id` (random(4)). Where the system has none, it is drawn, and then stamps of two processes are never compared.
+  /// `boot_id` (random(4)). Where the system has none, it is drawn, and then stamps of two processes are never
+  /// compared.
   public static let identity: UInt64 = {
     guard let file = unsafe fopen("/proc/sys/kernel/random/boot_id", "r") else { return .random(in: 1 ... .max) }
     defer { unsafe fclose(file) }

@@ -1,7 +1,7 @@
 import Wire
 
-/// Writes spans as OTLP/HTTP takes them in JSON (opentelemetry-proto 1, `ExportTraceServiceRequest`): ids in hexadecimal,
-/// times as strings of nanoseconds since 1970.
+/// Writes spans as OTLP/HTTP takes them in JSON (opentelemetry-proto 1, `ExportTraceServiceRequest`): ids in
+/// hexadecimal, times as strings of nanoseconds since 1970.
 public struct SpanEncoder: Sendable {
   /// What the spans are of: `service.name` and `service.version`.
   private let resource: [(String, String)]

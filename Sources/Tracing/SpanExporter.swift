@@ -2,8 +2,8 @@ public import CoreMetrics
 import Metrics
 import Synchronization
 
-/// Sends spans to a collector, some at a time, and waits for nobody: what the collector does not take in time is dropped
-/// and counted.
+/// Sends spans to a collector, some at a time, and waits for nobody: what the collector does not take in time is
+/// dropped and counted.
 ///
 /// States:
 /// - idle: fewer spans wait than a batch has. Can transition to: sending (a batch is full, or a tick finds spans).

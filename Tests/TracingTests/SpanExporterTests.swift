@@ -79,7 +79,8 @@ struct SpanExporterTests {
     #expect(
       body == """
         {"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"fan\\"fare"}},\
-        {"key":"service.version","value":{"stringValue":"1.2"}},{"key":"service.instance.id","value":{"stringValue":"7"}}]},\
+        {"key":"service.version","value":{"stringValue":"1.2"}},\
+        {"key":"service.instance.id","value":{"stringValue":"7"}}]},\
         "scopeSpans":[{"scope":{"name":"fanfare"},"spans":[\
         {"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7","name":"publish","kind":2,\
         "startTimeUnixNano":"1700000000000000001","endTimeUnixNano":"1700000000000000020"},\

@@ -2,8 +2,8 @@ import Synchronization
 import Tracing
 import Wire
 
-/// A measured publication on its way to this gateway's event loops, each of which says when it stands on a tape, and when
-/// it went out. Ends with the last tape that has it, or with the event loops that dropped it. Any thread.
+/// A measured publication on its way to this gateway's event loops, each of which says when it stands on a tape, and
+/// when it went out. Ends with the last tape that has it, or with the event loops that dropped it. Any thread.
 final class HopMark: Sendable {
   private struct State {
     /// Event loops that have not put it on tapes yet, and tapes on which it waits.

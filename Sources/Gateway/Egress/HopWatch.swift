@@ -3,7 +3,8 @@ import Wire
 
 /// Measured frames that stand on an event loop's tapes, until they have gone out. Bound to its event loop.
 ///
-/// A frame that is not measured costs the fan-out one look, for each lap and each turn of a tape, whether this is empty.
+/// A frame that is not measured costs the fan-out one look, for each lap and each turn of a tape, whether this is
+/// empty.
 struct HopWatches {
   private struct Watch {
     let tape: Tape

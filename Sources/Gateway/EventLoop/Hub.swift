@@ -196,8 +196,8 @@ final class Hub {
     if let frame = frames.protobuf, let tape = entry.tape(.protobuf) { fanOut.append(frame, key: frames.key, to: tape) }
   }
 
-  /// The frames that were delivered last on the channel are measured. Subscribers with a filter are not: it is not known
-  /// here which of them got the frames.
+  /// The frames that were delivered last on the channel are measured. Subscribers with a filter are not: it is not
+  /// known here which of them got the frames.
   func watch(_ mark: HopMark, on channel: ChannelName) {
     let tapes = channels[channel].map { entry in WireFormat.allCases.compactMap { entry.tape($0) } } ?? []
     fanOut.watches.begin(mark, on: tapes)

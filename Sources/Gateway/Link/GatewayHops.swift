@@ -7,12 +7,13 @@ import Wire
 /// A publication's way through it:
 /// - posted: its event loop has said that the request is measured, which comes next from that loop. Can transition to:
 ///   asked, forgotten.
-/// - asked: the request is on its way to the broker; kept only where it is traced. Can transition to: answered, forgotten.
-/// - coming: the broker has said that the publication is measured, which comes next on the link. Can transition to: handed
-///   on (``HopMark``), forgotten.
+/// - asked: the request is on its way to the broker; kept only where it is traced. Can transition to: answered,
+///   forgotten.
+/// - coming: the broker has said that the publication is measured, which comes next on the link. Can transition to:
+///   handed on (``HopMark``), forgotten.
 ///
-/// What does not come is forgotten when it is the oldest of more than ``HopRecorder/mostUnderWay``, and at the end of the
-/// link's session.
+/// What does not come is forgotten when it is the oldest of more than ``HopRecorder/mostUnderWay``, and at the end of
+/// the link's session.
 final class GatewayHops {
   private struct Asked {
     let id: UInt64

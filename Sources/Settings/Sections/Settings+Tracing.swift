@@ -28,8 +28,8 @@ extension Settings {
         rule: Self.faultOfEndpoint)
       _sampleEvery = declare.integer(
         "sample_every", 1024, in: 0...1_000_000_000,
-        "Every such publication or call of clients is traced, and every such publication of services; those whose publisher "
-          + "traces them always are. 0: those alone.")
+        "Every such publication or call of clients is traced, and every such publication of services; those whose "
+          + "publisher traces them always are. 0: those alone.")
       _headers = declare.list(
         "headers", "HTTP headers for the collector, each as `name: value`.", rule: Self.faultOfHeader)
       _timeout = declare.duration(
@@ -46,7 +46,7 @@ extension Settings {
     private static func faultOfEndpoint(_ text: String) -> String? {
       if text.isEmpty || text.hasPrefix("http://") || text.hasPrefix("https://") { return nil }
       return
-        "does not begin with http:// or https://; write the collector's address, such as http://127.0.0.1:4318/v1/traces"
+        "does not begin with http:// or https://; write an address such as http://127.0.0.1:4318/v1/traces"
     }
 
     /// The message does not show the header, which may hold a key.

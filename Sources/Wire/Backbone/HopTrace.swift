@@ -1,5 +1,5 @@
-/// A moment of the clock that never goes back (`CLOCK_MONOTONIC`), and whose clock it is. The clocks of two machines have
-/// nothing to do with one another, and one that was started anew has another clock than before.
+/// A moment of the clock that never goes back (`CLOCK_MONOTONIC`), and whose clock it is. The clocks of two machines
+/// have nothing to do with one another, and one that was started anew has another clock than before.
 public struct HopStamp: Sendable, Equatable {
   /// A number that all processes of one start of one machine share.
   public var host: UInt64
@@ -16,8 +16,8 @@ public struct HopStamp: Sendable, Equatable {
   }
 }
 
-/// What goes along with a publication, or a call, that is measured: of each hop that is over, whoever ended it has taken
-/// note already, so that two stamps are enough.
+/// What goes along with a publication, or a call, that is measured: of each hop that is over, whoever ended it has
+/// taken note already, so that two stamps are enough.
 public struct HopTrace: Sendable, Equatable {
   /// When the server got it: a frame was read, a service's request taken in.
   public var began: HopStamp

@@ -9,7 +9,8 @@ import ZeroMQ
   import Glibc
 #endif
 
-/// The collector that traces are sent to: an HTTP client of its own, and a task that sends what waits every two seconds.
+/// The collector that traces are sent to: an HTTP client of its own, and a task that sends what waits every two
+/// seconds.
 final class Collector: Sendable {
   let exporter: SpanExporter
   private let client: HTTPClient
