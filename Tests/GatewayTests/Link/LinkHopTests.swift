@@ -33,6 +33,7 @@ struct LinkHopTests {
   private let measuring = MeasuringScene()
   private let scene = LinkScene()
   private let hops: GatewayHops
+  private let a = Fixed.channel
 
   init() {
     hops = GatewayHops(measuring.recorder)
@@ -40,17 +41,17 @@ struct LinkHopTests {
   }
 
   private func publish(_ tag: UInt64) {
-    scene.submit(.publish(.init(channel: "a", data: [0x31])), tag: tag)
+    scene.submit(.publish(.init(channel: a, data: [0x31])), tag: tag)
   }
 
   private func announce(_ offset: UInt64) {
     let trace = hops.recorder.begin(isTraced: false)
-    scene.receive(.trace(LinkTrace(.publication("a", offset: offset), trace)))
+    scene.receive(.trace(LinkTrace(.publication(a, offset: offset), trace)))
   }
 
   @Test("The broker hears of a measured request just before it, and of no other")
   func request() {
-    scene.subscribed("a")
+    scene.subscribed(a)
     hops.post(hops.recorder.begin(isTraced: false), of: RequestSource(loop: 0, connection: 7, tag: 7))
     measuring.pass(milliseconds: 3)
     publish(6)
@@ -64,14 +65,14 @@ struct LinkHopTests {
 
   @Test("Event loops hear of a measured publication just after it, and of none without subscribers")
   func publication() throws {
-    scene.subscribed("a")
+    scene.subscribed(a)
     announce(1)
     measuring.pass(milliseconds: 1)
-    scene.publication("a", 1)
-    scene.publication("a", 2)
+    scene.publication(a, 1)
+    scene.publication(a, 2)
     let told = scene.tells()
     try #require(told.count == 3)
-    guard case .measured("a", offset: 1, _, let audience) = told[1] else {
+    guard case .measured(a, offset: 1, _, let audience) = told[1] else {
       Issue.record("the publication is not followed by what is measured of it")
       return
     }
@@ -85,9 +86,9 @@ struct LinkHopTests {
 
   @Test("Where a session's gap swallows the announced publication, nothing else is taken for it")
   func bounded() {
-    scene.subscribed("a")
+    scene.subscribed(a)
     for offset: UInt64 in 100...200 { announce(offset) }
-    scene.publication("a", 1)
+    scene.publication(a, 1)
     #expect(scene.tells().count == 1 && hops.hasComing)
   }
 }
