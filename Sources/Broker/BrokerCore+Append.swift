@@ -67,7 +67,7 @@ extension BrokerCore {
   private func noteAppended(
     _ entry: LogEntry, on state: BrokerChannel, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
-    if let hops, !hops.isIdle { hops.logged(owner, on: state.name, entry.publication.offset) }
+    if let hops, !hops.isIdle, !state.isHidden { hops.logged(owner, on: state.name, entry.publication.offset) }
     if let record = entry.idempotency {
       channels.remember(
         record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
