@@ -91,6 +91,10 @@ let package = Package(
       name: "Wire",
       dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
+    // What hops a publication has, how long they take, and spans of them for a collector.
+    .target(
+      name: "Tracing",
+      dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
       dependencies: ["Wire"],
@@ -123,13 +127,13 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", deque, logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Tracing", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
-        logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", "Tracing", deque, nioCore, nioConcurrency, nioPosix,
+        nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
     // The port for backends and operators: the server API, metrics, health.
@@ -152,7 +156,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering",
+        "TLS", "CLinuxIO", "Metering", "Tracing", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -185,6 +189,8 @@ let package = Package(
       name: "MeteringTests",
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
+    .testTarget(
+      name: "TracingTests", dependencies: ["Tracing", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -212,12 +218,16 @@ let package = Package(
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
+      name: "BrokerTests",
+      dependencies: [
+        "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
+      ],
       swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
+        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded,
+        nioPosix,
       ],
       swiftSettings: tests),
     .testTarget(

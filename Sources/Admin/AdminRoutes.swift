@@ -1,4 +1,5 @@
 public import Logging
+import Wire
 
 /// The head of a request on the port for backends and operators.
 struct AdminRequest: Sendable {
@@ -7,6 +8,8 @@ struct AdminRequest: Sendable {
   var path: String
   var authorization: String?
   var apiKey: String?
+  /// The header `traceparent`, as it came.
+  var traceparent: String?
 }
 
 /// Says which part of the server answers which path.
@@ -55,7 +58,8 @@ public struct AdminRoutes: Sendable {
         logger.debug("the server API was called without a key that holds", metadata: ["audit": "api"])
         return ServerAPI.unauthorized
       }
-      return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key)
+      let context = request.traceparent.flatMap { TraceContext(traceparent: $0) }
+      return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key, under: context)
     default:
       return .sentence(404, "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here")
     }

@@ -175,7 +175,7 @@ public final class BrokerBackbone: BackboneParticipant {
         held += inquiries[place...]
         break
       }
-      core.serve(inquiry.request, for: inquiry.tag, in: &turn)
+      core.serve(inquiry.request, for: inquiry.tag, under: inquiry.context, in: &turn)
     }
     perform()
   }

@@ -67,6 +67,7 @@ extension BrokerCore {
   private func noteAppended(
     _ entry: LogEntry, on state: BrokerChannel, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
+    if let hops, !hops.isIdle, !state.isHidden { hops.logged(owner, on: state.name, entry.publication.offset) }
     if let record = entry.idempotency {
       channels.remember(
         record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
@@ -108,6 +109,7 @@ extension BrokerCore {
   private func landed(
     _ publication: Publication, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
+    if let hops, !hops.isIdle { tellTrace(of: publication, hops, owner, on: state, in: &turn) }
     deliver(publication, on: state, in: &turn)
     switch owner {
     case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)
@@ -116,6 +118,15 @@ extension BrokerCore {
       advance(decision, error: nil, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: nil, in: &turn)
     }
+  }
+
+  /// Tells the gateways that the publication which they are sent next is measured, if it is.
+  private func tellTrace(
+    of publication: Publication, _ hops: BrokerHops, _ owner: PendingAppend.Owner, on state: BrokerChannel,
+    in turn: inout Turn
+  ) {
+    guard !state.isHidden, let trace = hops.landed(owner, on: state.name, publication.offset) else { return }
+    if !state.interest.isEmpty { links.broadcast(.trace(trace), to: state.interest, in: &turn) }
   }
 
   private func failed(_ append: PendingAppend, _ ticket: UInt64, _ error: LogError, in turn: inout Turn) {

@@ -26,6 +26,8 @@ public final class BrokerCore {
   var revocations: RevocationLog?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
+  /// What is measured; nil: nothing is.
+  public var hops: BrokerHops?
   private var lastSweep: Int64?
   #if MUTATIONS
     var mutation: Mutation?
@@ -68,9 +70,12 @@ public final class BrokerCore {
   // MARK: Requests
 
   /// Takes in a service's request. The endpoint has checked the service's grant.
+  ///
+  /// - Parameter context: the trace that the request belongs to; nil: what it says itself counts.
   public func serve(
-    _ request: BrokerRequest, for service: ServiceTag, in turn: inout Turn
+    _ request: BrokerRequest, for service: ServiceTag, under context: TraceContext? = nil, in turn: inout Turn
   ) {
+    hops?.take(request, service, under: context)
     switch request {
     case .subscribe, .unsubscribe:
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
@@ -162,6 +167,7 @@ public final class BrokerCore {
   public func tick(ingressPaused: Bool = false, in turn: inout Turn) {
     if startedAt == nil { startedAt = turn.time.monotonic }
     watchLinks(ingressPaused: ingressPaused, in: &turn)
+    if let hops, !hops.isIdle { hops.forgetOld() }
     loadAgain(in: &turn)
     channels.forgetKeys(at: turn.time)
     expireEntries(in: &turn)

@@ -112,6 +112,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var overQuota: UInt64 = 0
   /// Requests that were refused for a limit of memory, of a channel or of a user.
   public var limited: UInt64 = 0
+  /// ``limited`` by the name of its cause: no more than the code has. Limits that nobody reached are missing.
+  public var limits: [String: UInt64] = [:]
   /// Requests and tap subscriptions of services that their grants do not allow.
   public var servicesRefused: UInt64 = 0
   /// Orders to end connections or subscriptions that gateways were given.

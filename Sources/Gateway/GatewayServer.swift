@@ -5,6 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import TLS
+public import Tracing
 public import Wire
 public import ZeroMQ
 
@@ -41,6 +42,10 @@ public struct GatewayConfiguration: Sendable {
   public var maximumSubscribersPerChannel: Int
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
+  /// Takes note of publications that are measured; nil: none is.
+  public var measuring: HopRecorder?
+  /// Which publications each event loop has measured.
+  public var sampler = HopSampler.off
 
   public init(
     listener: ListenerConfiguration, session: SessionConfiguration, namespaces: NamespaceTable, eventLoops: Int,
@@ -119,6 +124,8 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+        shard.measuring = configuration.measuring
+        shard.sampler = configuration.sampler
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -179,8 +186,10 @@ public final class GatewayServer: Sendable {
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt)
+    let link = GatewayLink(configuration: linkConfiguration)
+    link.hops = configuration.measuring.map { GatewayHops($0) }
     return try GatewayBackbone(
-      link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
+      link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() },

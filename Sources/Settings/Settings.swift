@@ -18,6 +18,8 @@ public struct Settings: Sendable, Equatable {
   public let state: State
   public let data: Data
   public let clock: Clock
+  public let metrics: Metrics
+  public let tracing: Tracing
   public let shutdown: Shutdown
   public let log: Log
 
@@ -35,6 +37,8 @@ public struct Settings: Sendable, Equatable {
     state = declare.section("state", State.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)
+    metrics = declare.section("metrics", Metrics.init)
+    tracing = declare.section("tracing", Tracing.init)
     shutdown = declare.section("shutdown", Shutdown.init)
     log = declare.section("log", Log.init)
     broker.services.place(in: data.directory)

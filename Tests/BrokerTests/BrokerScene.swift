@@ -17,6 +17,7 @@ enum Heard: Equatable {
   case discard([String])
   case order(UInt64, SessionOrder)
   case survey(UInt64, Survey)
+  case trace(LinkTrace)
   case unreadable
 }
 
@@ -172,6 +173,7 @@ final class BrokerScene {
     case .order(let order): .order(order.id, order.order)
     case .survey(let survey): .survey(survey.id, survey.survey)
     case .discard(let discard): .discard(discard.pictures)
+    case .trace(let trace): .trace(trace)
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .unreadable: .unreadable
     }
   }

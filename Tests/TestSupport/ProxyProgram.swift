@@ -1,6 +1,6 @@
 public import Foundation
 
-/// nginx or HAProxy, as the distribution ships it: installed, or unpacked by `.ci/setup proxies`.
+/// nginx or HAProxy, as the distribution ships it: installed, or unpacked by `.ci/setup servers`.
 public struct ProxyProgram: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
@@ -59,7 +59,7 @@ public struct ProxyProgram: Sendable {
 
   /// - Returns: nil where the program ended because somebody else had the port.
   private func start(in folder: URL, _ configuration: String, _ port: UInt16) async throws -> ChildProcess? {
-    guard let executable else { throw Failure(description: "\(name) is not there; run .ci/setup proxies") }
+    guard let executable else { throw Failure(description: "\(name) is not there; run .ci/setup servers") }
     let file = folder.appendingPathComponent("proxy.conf")
     try configuration.write(to: file, atomically: true, encoding: .utf8)
     // One process each, in the foreground, so that none is left when it is killed.

@@ -37,7 +37,10 @@ public struct ServerAPI: Sendable {
     "send a key as X-API-Key, or as Authorization: apikey KEY; make one with "
       + "fanfare keys create --name NAME --allow all --channels '*'")
 
-  func answer(_ method: String, _ body: [UInt8], by key: APIKey) async -> AdminAnswer {
+  /// - Parameter context: the trace that the HTTP request belongs to; nil: none.
+  func answer(
+    _ method: String, _ body: [UInt8], by key: APIKey, under context: TraceContext? = nil
+  ) async -> AdminAnswer {
     guard method == "batch" || APIMethod(rawValue: method) != nil else {
       return .sentence(404, "there is no method \(method.prefix(40).debugDescription); see /api/openapi.json")
     }
@@ -50,7 +53,7 @@ public struct ServerAPI: Sendable {
       return .sentence(400, error.message)
     }
     var responses: [BrokerResponse] = []
-    for step in plan.steps { responses += await desk.ask(step) }
+    for step in plan.steps { responses += await desk.ask(step, under: context) }
     let body = APIReplies(plan: plan, responses: responses, isBinary: desk.isBinary, mayRead: key.grant.mayUse).bytes
     log(method, plan, by: key)
     return AdminAnswer(AdminAnswer.json, body)

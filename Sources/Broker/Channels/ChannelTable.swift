@@ -61,6 +61,7 @@ final class ChannelTable {
   /// - Parameter keys: the idempotency keys that the store remembers of it.
   func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
+    state.namespace?.channels += 1
     for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
@@ -120,6 +121,7 @@ final class ChannelTable {
 
   func forget(_ state: BrokerChannel) {
     states[state.name] = nil
+    state.namespace?.channels -= 1
     mapBytes -= state.map?.bytes ?? 0
     // The map's entries go with it and count for nobody any more.
     if let quota = state.quota, let map = state.map {

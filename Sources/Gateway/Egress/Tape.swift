@@ -39,6 +39,8 @@ import Wire
   }
 
   let lane: Lane
+  /// What is counted of the channel's namespace; nil: nothing is.
+  let tally: DeliveryTally?
   private(set) var seats: ContiguousArray<Seat> = []
   /// The sessions on the seats, place by place; each keeps its outlet alive.
   private(set) var sessions: ContiguousArray<SessionDriver> = []
@@ -72,8 +74,9 @@ import Wire
 
   private static let smallestTrim = 65_536
 
-  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory) {
+  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory, tally: DeliveryTally? = nil) {
     self.lane = lane
+    self.tally = tally
     self.directory = directory
     kept = directory.kept
     conflated = ConflationTable(limitBytes: conflationLimitBytes)

@@ -1,6 +1,7 @@
 import Auth
 import Metrics
 import NIOCore
+import Tracing
 import Wire
 import ZeroMQ
 
@@ -30,6 +31,7 @@ final class Shard: SessionHost {
   private(set) var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
+  private let signInRefusals = SignInRefusals()
   private let deferredReads = Counter(label: "fanfare_gateway_reads_deferred_total")
   /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
   private var heldDrivers: [UInt64: SessionDriver] = [:]
@@ -44,6 +46,11 @@ final class Shard: SessionHost {
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var onEmpty: (() -> Void)?
+  /// Which publications are measured, and where; nil: none.
+  var measuring: HopRecorder?
+  var sampler = HopSampler.off
+  /// When the frame at hand was read; nil where nobody wants to know.
+  private var readAt: HopStamp?
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
@@ -94,7 +101,7 @@ final class Shard: SessionHost {
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
     hub = Hub(
-      fanOut: fanOut, namespaces: rules.namespaces,
+      fanOut: fanOut, namespaces: rules.namespaces, tallies: load.tallies,
       filters: ChannelFilters(most: rules.configuration.maximumFiltersPerChannel))
   }
 
@@ -129,6 +136,8 @@ final class Shard: SessionHost {
   func closeAccount(_ account: UserAccount) { accounts?.close(account) }
 
   func signedIn(_ driver: SessionDriver) { census.entered(driver.user) }
+
+  func signInRefused(_ cause: SignInRefusal) { signInRefusals.count(cause) }
 
   func note(_ cause: RefusalCause, from driver: SessionDriver) {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
@@ -222,6 +231,7 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
+    if request.isMeasured, sampler.isDue() { measure(source) }
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
@@ -246,6 +256,17 @@ final class Shard: SessionHost {
     }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
+  }
+
+  func frameRead() { if sampler.isArmed { readAt = measuring?.now() } }
+
+  /// Says that the request which is posted next is measured. Where the mailbox has no room, it is not.
+  private func measure(_ source: RequestSource) {
+    let isTraced = sampler.choose()
+    guard let measuring else { return }
+    let trace = measuring.begin(at: readAt, isTraced: isTraced)
+    readAt = nil
+    if !uplink.post(.measured(source, trace), cost: 0, wakes: false) { measuring.drop() }
   }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
@@ -300,6 +321,7 @@ final class Shard: SessionHost {
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
+      case .measured(let channel, let mark): hub.watch(mark, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
       case .sessionOrder(let id, let order):
@@ -398,7 +420,6 @@ final class Shard: SessionHost {
 
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
-    load.report(subscriptions: hub.subscriptions)
   }
 
   private func changeAudience(_ change: LinkAudience) {
@@ -413,7 +434,6 @@ final class Shard: SessionHost {
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) {
     hub.detach(driver, from: channel)
-    load.report(subscriptions: hub.subscriptions)
     egress?.tapesKeep(fanOut.keptBytes)
   }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }

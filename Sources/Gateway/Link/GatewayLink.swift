@@ -79,6 +79,8 @@ public final class GatewayLink {
   var revocations = RevocationTable()
   /// Surveys that some event loop has still to answer.
   var surveysUnderWay = 0
+  /// What is measured; nil: nothing is.
+  var hops: GatewayHops?
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -136,6 +138,7 @@ public final class GatewayLink {
       body = .unsubscribe(unsubscribe)
     default: break
     }
+    if let hops, hops.hasPosted { tellTrace(of: request, hops, at: now, into: &effects) }
     add(body, .session(request.source, request.format), at: now, into: &effects)
     if pending.bytes > configuration.uplinkWindowBytes && !isHolding {
       isHolding = true
@@ -236,6 +239,7 @@ public final class GatewayLink {
     case .discard(let discard): effects.append(.discard(discard.pictures))
     case .order(let order): obey(order, into: &effects)
     case .survey(let survey): ask(survey, into: &effects)
+    case .trace(let trace): hops?.announced(trace)
     case .brokerHeartbeat: break
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .reset, .unreadable:
       throw MalformedMessage()
@@ -265,6 +269,7 @@ public final class GatewayLink {
     } else {
       effects.append(.publication(name, publication, audience: channel.audience))
     }
+    if let hops, hops.hasComing { noteMeasured(publication.offset, on: name, channel, hops, into: &effects) }
   }
 
   /// From here on the event loops hold what comes against the new filter: they see the change at its place in the

@@ -42,6 +42,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   /// A publication on a channel of which some subscribers get only a part: which of them get it, their event loops find
   /// out.
   case filteredPublication(ChannelName, Publication, audience: Audience)
+  /// The publication just before this is measured.
+  indirect case measured(ChannelName, offset: UInt64, HopTrace, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.

@@ -68,6 +68,7 @@ extension SessionDriver {
         return disconnect(.connectionLimit)
       }
     }
+    if !isSignedIn, case .failure(let error) = result, let cause = SignInRefusal(error) { host.signInRefused(cause) }
     feed(.connectionTokenChecked(tag: tag, result))
   }
 

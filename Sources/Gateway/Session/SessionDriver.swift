@@ -72,6 +72,7 @@ final class SessionDriver: ConnectionDelegate {
   /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
+    host.frameRead()
     session.read(bytes: message.readableBytes)
     // Taken out while it is walked through, so that what happens meanwhile cannot change it.
     var commands: [ClientCommand] = []
@@ -264,6 +265,7 @@ final class SessionDriver: ConnectionDelegate {
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
+      if !isSignedIn, code.code == DisconnectCode.invalidToken.code { host.signInRefused(.invalidToken) }
       if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):

@@ -47,6 +47,8 @@ protocol SessionHost: AnyObject {
   ///
   /// - Parameter filter: of a subscribe: what the client wants of the channel; nil: everything.
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver)
+  /// A whole message of a client has come, whose commands follow.
+  func frameRead()
   /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
@@ -62,6 +64,8 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
   func signedIn(_ driver: SessionDriver)
+  /// A client that is not signed in was refused.
+  func signInRefused(_ cause: SignInRefusal)
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
@@ -88,6 +92,8 @@ extension SessionHost {
   var checkExecutor: (any TaskExecutor)? { nil }
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
+  func frameRead() {}
+  func signInRefused(_ cause: SignInRefusal) {}
   func signedIn(_ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}

@@ -34,6 +34,7 @@ extension LinkBody {
     case .order(let order): Self.baseCost + order.order.cost
     case .survey(let survey): Self.baseCost + survey.survey.cost
     case .findings(let findings): Self.baseCost + findings.findings.cost
+    case .trace: Self.baseCost + 64
     case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .welcome, .brokerHeartbeat, .reset, .unreadable:
       Self.baseCost
     }

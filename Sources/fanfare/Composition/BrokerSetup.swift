@@ -14,7 +14,7 @@ enum BrokerSetup {
   /// Makes the broker. Call this on the backbone thread.
   static func loop(
     for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, desk: ServiceDesk?, context: Context,
-    loop: BackboneLoop, clock: ClockKeeper, logger: Logger
+    loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, logger: Logger
   ) throws -> BrokerBackbone {
     // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -36,6 +36,7 @@ enum BrokerSetup {
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
     let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
+    tracing.apply(to: core)
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
