@@ -128,8 +128,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
-        logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", deque, nioCore, nioConcurrency,
+        nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
     // The port for backends and operators: the server API, metrics, health.

@@ -11,8 +11,14 @@ import ZeroMQ
 /// question takes nothing from the others. What is under way is bounded by ``ProxyEndpoint/maximumCalls``, and each call
 /// ends with its time limit at the latest.
 public final class ProxyCalls: Sendable {
+  /// A whole reply. (``HTTPReply`` is what the listener answers with.)
+  struct Reply: Sendable {
+    var status: Int
+    var body: [UInt8]
+  }
+
   /// Sends a call and calls back once, from any thread.
-  typealias Send = @Sendable (HTTPCall, @escaping @Sendable (Result<HTTPReply, HTTPCallError>) -> Void) -> Void
+  typealias Send = @Sendable (HTTPCall, @escaping @Sendable (Result<Reply, HTTPCallError>) -> Void) -> Void
 
   /// Headers of clients' requests that some endpoint passes on, in lower case.
   let forwardedHeaders: [String]
@@ -32,7 +38,12 @@ public final class ProxyCalls: Sendable {
     }
     self.init(
       configuration, logger: logger, clients: Array(clients.values),
-      send: { [clients] kind in { call, done in clients[kind]?.send(call, then: done) ?? done(.failure(.closed)) } },
+      send: { [clients] kind in
+        { call, done in
+          guard let client = clients[kind] else { return done(.failure(.closed)) }
+          client.send(call) { result in done(result.map { Reply(status: $0.status, body: $0.body) }) }
+        }
+      },
       now: { Int64(MonotonicClock.now() / 1_000_000) })
   }
 
@@ -162,7 +173,9 @@ private final class ProxyLine: Sendable {
       metrics.tell(underWay: state.underWay, state.breaker.state)
       return (before, state.breaker.state)
     }
-    if let reason { logger.debug("a call to the backend failed", metadata: ["proxy": "\(kind.rawValue)", "why": "\(reason)"]) }
+    if let reason {
+      logger.debug("a call to the backend failed", metadata: ["proxy": "\(kind.rawValue)", "why": "\(reason)"])
+    }
     switch (before, after) {
     case (.closed, .open):
       logger.warning(
@@ -186,7 +199,7 @@ private final class ProxyLine: Sendable {
   /// breaker: the backend is there, and one client whose requests it stumbles over must not cut off all others. A gateway
   /// in between that has no backend (502, 503, 504) counts as none.
   private static func read(
-    _ result: Result<HTTPReply, HTTPCallError>
+    _ result: Result<ProxyCalls.Reply, HTTPCallError>
   ) -> (ProxyAnswer, ProxyBreaker.Outcome, reason: String?) {
     switch result {
     case .success(let reply) where reply.status == 200:

@@ -208,12 +208,13 @@ extension Session {
     case .publish(_, var request), .set(_, var request):
       guard access.mayPublish else { return fail(id, refusal(options)) }
       if let data, request.write?.removed != true { request.data = data }
-      let now = publishesNow(request, options)
-      if case .publish = write {
-        if now { ask(.publish(request), then: .publish(id: id)) } else { send(.publish(id: id)) }
-      } else {
-        if now { ask(.publish(request), then: .call(id: id, .offset)) } else { send(.rpc(id: id, data: Array("{}".utf8))) }
-      }
+      let (operation, reply): (PendingOperation, ClientReply) =
+        if case .publish = write {
+          (.publish(id: id), .publish(id: id))
+        } else {
+          (.call(id: id, .offset), .rpc(id: id, data: Array("{}".utf8)))
+        }
+      if publishesNow(request, options) { ask(.publish(request), then: operation) } else { send(reply) }
     case .edit(_, var request):
       guard access.mayEdit else { return fail(id, refusal(options)) }
       if let data { request.data = data }
