@@ -217,7 +217,9 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
+        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL", nioEmbedded,
+        nioPosix,
+        nioHTTP1, logging,
       ],
       swiftSettings: tests),
     .testTarget(

@@ -80,7 +80,8 @@ enum ProxyFaults {
     {
       report(
         onFailure.place,
-        "is \"token\", but \(withToken) is false, so tokens count without the backend anyway; set it, or leave this out")
+        "is \"token\", but \(withToken) is false, so tokens count without the backend anyway; set it, or leave this out"
+      )
     }
     for channel in channels { check(channel, proxies, report) }
     return problems
@@ -95,7 +96,8 @@ enum ProxyFaults {
       (\ChannelOptions.publishProxy, options.publishProxy, proxies.publish),
       (\ChannelOptions.subRefreshProxy, options.subRefreshProxy, proxies.subRefresh),
     ] where isOn && !proxy.isOn {
-      report(channel.place(field), "is true, but \(proxy.$endpoint) is not set; write the address of your backend there")
+      report(
+        channel.place(field), "is true, but \(proxy.$endpoint) is not set; write the address of your backend there")
     }
     if options.subscribeProxy, options.followsChannel {
       report(

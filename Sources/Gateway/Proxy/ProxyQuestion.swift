@@ -106,8 +106,9 @@ enum ProxyRequest {
       if let offset = publish.offset { writer.write("offset", offset) }
     case .rpc(let method, _): if !method.isEmpty { writer.write("method", method) }
     }
-    guard !question.payload.isEmpty else { return }
-    if isBinary { writer.write("b64data", base64: question.payload) } else { writer.write("data", raw: question.payload) }
+    let payload = question.payload
+    guard !payload.isEmpty else { return }
+    if isBinary { writer.write("b64data", base64: payload) } else { writer.write("data", raw: payload) }
   }
 }
 

@@ -35,7 +35,8 @@ extension Settings {
           "endpoint", "", "Address of the backend that is asked \(event); empty: it is not asked.",
           rule: ProxyFaults.ofEndpoint)
         _timeout = declare.duration(
-          "timeout", .seconds(1), in: .milliseconds(10) ... .minutes(1), "Time for a call, until its reply has come whole.")
+          "timeout", .seconds(1), in: .milliseconds(10) ... .minutes(1),
+          "Time for a call, until its reply has come whole.")
         _httpHeaders = declare.list(
           "http_headers", "Headers of the client's request that are passed on, for example [\"Cookie\"].",
           rule: ProxyFaults.ofHeaderName)
@@ -111,7 +112,8 @@ extension Settings {
       _maxConnections = declare.integer(
         "max_connections", 64, in: 1...10_000, "Connections to the backend of each of the six; further calls wait.")
       _maxCallsPerClient = declare.integer(
-        "max_calls_per_client", 16, in: 1...1000, "Calls of one client that are under way; what it sends is read later.")
+        "max_calls_per_client", 16, in: 1...1000, "Calls of one client that are under way; what it sends is read later."
+      )
       _maxReplyBytes = declare.bytes(
         "max_reply_bytes", kibibytes(256), in: 1024...mebibytes(16), "Bytes of a reply; a longer one counts as none.")
       _allowPrivateAddresses = declare.flag(

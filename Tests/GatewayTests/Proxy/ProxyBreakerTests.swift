@@ -8,7 +8,8 @@ struct ProxyBreakerTests {
   private let limits = ProxyBreaker.Limits(failures: 3, openMilliseconds: 1000)
 
   private func permit(_ breaker: inout ProxyBreaker, at now: Int64 = 0) throws -> ProxyBreaker.Permit {
-    try #require(breaker.admit(at: now))
+    let permit = breaker.admit(at: now)
+    return try #require(permit)
   }
 
   private func opened(at now: Int64 = 0) throws -> ProxyBreaker {

@@ -60,8 +60,9 @@ struct ProxyCallsTests {
       }, now: { wire.state.withLock { $0.now } })
   }
 
-  private func ask(_ calls: ProxyCalls, headers: [BackendHeader] = [], _ question: ProxyQuestion = .rpc(method: "m", data: []))
-  {
+  private func ask(
+    _ calls: ProxyCalls, headers: [BackendHeader] = [], _ question: ProxyQuestion = .rpc(method: "m", data: [])
+  ) {
     let wire = wire
     calls.ask(question, from: ProxyAsker(client: "c", format: .json), headers: headers) { answer in
       wire.state.withLock { $0.answers.append(answer) }

@@ -218,7 +218,9 @@ struct SessionProxyTests {
     #expect(bench.feed(.backendAnswered(tag: tag, .disconnect(code))).closeCode == 4000)
   }
 
-  @Test("without the backend a subscribe is refused for now, or goes by the namespace's options", arguments: SessionProxyTests.away)
+  @Test(
+    "without the backend a subscribe is refused for now, or goes by the namespace's options",
+    arguments: SessionProxyTests.away)
   func subscribeAway(_ fault: ProxyFault) throws {
     let options = shut {
       $0.subscribeProxy = true

@@ -17,7 +17,8 @@ struct SessionRefreshProxyTests {
   }
 
   /// Passes a second at a time, as a driver's timer would, until the backend is asked.
-  private func passUntilAsked(_ bench: inout SessionBench, seconds: Int) -> (tag: UInt64, after: Int, [SessionAction])? {
+  private func passUntilAsked(_ bench: inout SessionBench, seconds: Int) -> (tag: UInt64, after: Int, [SessionAction])?
+  {
     for second in 1...seconds {
       let actions = bench.pass(milliseconds: 1000)
       if actions.replies.contains(.serverPing) { _ = bench.feed(.pong, id: 0) }
