@@ -132,8 +132,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", "Tracing", deque, nioCore, nioConcurrency, nioPosix,
-        nioHTTP1, logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Tracing", deque, nioCore,
+        nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
     // The port for backends and operators: the server API, metrics, health.
@@ -226,8 +226,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded,
-        nioPosix,
+        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
     .testTarget(

@@ -20,6 +20,8 @@ public struct GatewayConfiguration: Sendable {
   public var namespaces: NamespaceTable
   /// Nil: no pictures are taken in.
   public var pictures: PictureConfiguration?
+  /// Nil: the backend is asked nothing.
+  public var proxies: ProxyConfiguration?
   /// Seconds since 1970, by which tokens end.
   public var wallClock: @Sendable () -> Int64 = {
     var wall = timespec()
@@ -85,6 +87,7 @@ public final class GatewayServer: Sendable {
   private let isLinked = NIOLockedValueBox(false)
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
+  private let proxies: ProxyCalls?
   private let revocations: Revocations
   private let refusals: Refusals
   private let census = ClientCensus()
@@ -98,7 +101,13 @@ public final class GatewayServer: Sendable {
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
-    let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
+    let rules = SessionRules(
+      configuration.session, namespaces: configuration.namespaces,
+      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
+    let proxies = configuration.proxies.map {
+      ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
+    }
+    self.proxies = proxies
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
@@ -118,7 +127,7 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
-          accounts: accounts, census: census, refusals: refusals, rules: rules, uplink: uplink,
+          accounts: accounts, census: census, refusals: refusals, rules: rules, proxies: proxies, uplink: uplink,
           windowBytes: configuration.uplinkWindowBytes,
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
@@ -211,6 +220,7 @@ public final class GatewayServer: Sendable {
     listening.pictures = pictures
     listening.egress = egress
     listening.refusals = refusals
+    listening.forwardedHeaders = proxies?.forwardedHeaders ?? []
     let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
       shards[connection.loopIndex].value.open(connection)
     }
@@ -228,6 +238,8 @@ public final class GatewayServer: Sendable {
     listener.withLockedValue { $0 = nil }
     for mailbox in mailboxes { mailbox.close() }
     await pictures?.stop()
+    // Before the event loops end, for answers come back on them.
+    proxies?.close()
     try? await group.shutdownGracefully()
   }
 

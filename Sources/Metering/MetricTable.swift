@@ -94,6 +94,16 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_reads_deferred_total", .counter,
       "Reads of clients that waited until there was room for their answers."),
+    MetricDescription(
+      "fanfare_gateway_proxy_calls_total", .counter, by: ["proxy", "outcome"],
+      "Questions put to the backend: answered with a result, an error or a disconnect; or timeout, failed, breaker, bound."
+    ),
+    MetricDescription(
+      "fanfare_gateway_proxy_calls_under_way", .gauge, by: ["proxy"],
+      "Calls to the backend that have no reply yet, those that wait for a connection among them."),
+    MetricDescription(
+      "fanfare_gateway_proxy_breaker_state", .gauge, by: ["proxy"],
+      "0: calls go through; 1: one call tries a backend that failed; 2: it is left alone."),
   ]
 
   private static let link = [

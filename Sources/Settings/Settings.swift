@@ -9,6 +9,7 @@ public struct Settings: Sendable, Equatable {
   public let admin: Admin
   public let client: Client
   public let token: Token
+  public let proxies: Proxies
   /// The rules of every channel.
   public let channels: NamespaceTable
   public let broker: Broker
@@ -29,6 +30,7 @@ public struct Settings: Sendable, Equatable {
     admin = declare.section("admin", Admin.init)
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
+    proxies = declare.section("proxies", Proxies.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
     var broker = declare.section("broker", Broker.init)
     backbone = declare.section("backbone", Backbone.init)

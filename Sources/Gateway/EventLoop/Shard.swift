@@ -18,6 +18,7 @@ final class Shard: SessionHost {
   private let refusals: Refusals?
   let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
+  let proxies: ProxyCalls?
   private let uplink: Mailbox<UplinkMessage>
   let hub: Hub
   private let fanOut: FanOut
@@ -74,7 +75,8 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
-    refusals: Refusals? = nil, rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int,
+    refusals: Refusals? = nil, rules: SessionRules, proxies: ProxyCalls? = nil, uplink: Mailbox<UplinkMessage>,
+    windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
     checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
@@ -94,6 +96,7 @@ final class Shard: SessionHost {
     self.census = census
     self.refusals = refusals
     self.rules = rules
+    self.proxies = proxies
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
     self.clock = clock

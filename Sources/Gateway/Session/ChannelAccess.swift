@@ -22,7 +22,17 @@ struct ChannelAccess {
     var maySubscribeWithoutToken: Bool
   }
 
-  var maySubscribeWithoutToken: Bool {
+  /// Whether the backend says who may subscribe. Who may subscribe to channels with users in their name, to private ones
+  /// and to those that follow another is said already.
+  var isDecidedByBackend: Bool {
+    options.subscribeProxy && options.app == nil && !options.followsChannel && channel.limitedToUsers == nil
+      && isOpenByName
+  }
+
+  var maySubscribeWithoutToken: Bool { !isDecidedByBackend && maySubscribeByOptions }
+
+  /// As if there were no backend to ask.
+  var maySubscribeByOptions: Bool {
     // The broker asks the app, and refuses whom the app does not admit.
     if options.app != nil { return !user.isEmpty }
     if options.followsChannel { return subject.map { $0.isSubscribed || $0.maySubscribeWithoutToken } ?? false }

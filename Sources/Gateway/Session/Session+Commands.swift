@@ -81,8 +81,9 @@ extension Session {
     case (.call(let id, let answer), _): called(id, answer, response)
     case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
-    case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _):
-      preconditionFailure("tag \(tag) is a token check's: the driver mixed up its answers")
+    case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _),
+      (.backendConnect, _), (.backendWrite, _), (.backendCall, _), (.backendRefresh, _), (.backendSubRefresh, _):
+      preconditionFailure("tag \(tag) is a token check's or the backend's: the driver mixed up its answers")
     }
   }
 

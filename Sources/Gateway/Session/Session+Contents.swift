@@ -17,6 +17,7 @@ extension Session {
       }
       let info = memberInfo(subscription?.grant?.info)
       let request = BrokerRequest.PublishRequest(channel: channel, data: data, info: info, idempotencyKey: key)
+      if options.publishProxy { return askToWrite(.publish(id: id, request), options) }
       guard publishesNow(request, options) else { return send(.publish(id: id)) }
       self.ask(.publish(request), then: .publish(id: id))
     }

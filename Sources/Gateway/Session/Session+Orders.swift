@@ -64,8 +64,9 @@ extension Session {
     // The connect result will say it.
     case .connecting: attempt?.expiresAt = expiresAt
     case .live:
-      timers.expiresAt = expiresAt ?? .max
-      scheduleExpiry()
+      setExpiry(expiresAt)
+      // Where the server asks the backend itself, the client has nothing to refresh.
+      if rules.proxies.asks(.refresh) { return }
       let ttl = expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.push(.refresh(expires: ttl != nil, ttl: ttl ?? 0)))
     case .awaitingConnect, .refused, .closed: break

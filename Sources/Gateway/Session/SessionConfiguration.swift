@@ -89,12 +89,15 @@ public struct SessionConfiguration: Sendable {
 public final class SessionRules: Sendable {
   public let configuration: SessionConfiguration
   public let namespaces: NamespaceTable
+  /// What is put to the backend.
+  let proxies: ProxyRules
   /// How the name of every personal channel begins; nil where there are none.
   let personalChannelPrefix: String?
 
-  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable) {
+  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable, proxies: ProxyRules = ProxyRules()) {
     self.configuration = configuration
     self.namespaces = namespaces
+    self.proxies = proxies
     personalChannelPrefix = configuration.personalChannelNamespace.map { $0.isEmpty ? "#" : "\($0):#" }
   }
 }

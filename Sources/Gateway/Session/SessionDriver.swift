@@ -273,6 +273,7 @@ final class SessionDriver: ConnectionDelegate {
     case .checkConnectionToken(let tag, let token): begin(.connection(tag: tag, token: token))
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
+    case .askBackend(let tag, let question): askBackend(tag, question)
     case .note(let cause): host.note(cause, from: self)
     case .attach(let channel, let flags, let filters):
       flush()

@@ -16,6 +16,8 @@ protocol SessionTransport: Outlet {
   var progress: PeerProgress? { get }
   /// The client's IP address, without a port.
   var remoteAddress: String { get }
+  /// What was kept of the client's request for the backend.
+  var forwardedHeaders: [BackendHeader] { get }
   /// Milliseconds for which the client's connection token is not to be checked yet; nil: too many wait already.
   func signInDelay() -> Int64?
   /// The client has said who it is, and was let in.
@@ -24,6 +26,7 @@ protocol SessionTransport: Outlet {
 
 extension SessionTransport {
   var remoteAddress: String { "" }
+  var forwardedHeaders: [BackendHeader] { [] }
   func signInDelay() -> Int64? { 0 }
   func signedIn() {}
 }
@@ -40,6 +43,8 @@ protocol SessionHost: AnyObject {
   var revocations: Revocations { get }
   /// Where tokens are checked; nil: on the threads that all tasks share.
   var checkExecutor: (any TaskExecutor)? { get }
+  /// The way to the backend; nil: there is none.
+  var proxies: ProxyCalls? { get }
   /// Now.
   var time: SessionTime { get }
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
@@ -90,6 +95,7 @@ enum AccountOpening {
 extension SessionHost {
   var otherVerifier: any TokenVerifier { verifier }
   var checkExecutor: (any TaskExecutor)? { nil }
+  var proxies: ProxyCalls? { nil }
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func frameRead() {}

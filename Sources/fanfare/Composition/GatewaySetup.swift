@@ -16,6 +16,7 @@ enum GatewaySetup {
       clientReadWindowBytes: settings.client.readWindowBytes, readWindowBytes: gateway.readWindowBytes,
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
     configuration.pictures = AppSetup.pictures(settings)
+    configuration.proxies = try ProxySetup.configuration(for: settings)
     return configuration
   }
 
