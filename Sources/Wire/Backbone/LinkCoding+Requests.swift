@@ -4,6 +4,9 @@ private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
   case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh, channelCounts, info
+  case inspect = 70
+  case top = 71
+  case once = 72
 }
 
 extension LinkRequest: ByteEncodable {
@@ -72,7 +75,8 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: writeRare(request, to: &sink)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once:
+      writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
   }
@@ -110,6 +114,17 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.channelCounts.rawValue)
       sink.write(pattern)
     case .info: sink.write(byte: RequestKind.info.rawValue)
+    case .inspect(let inspect):
+      sink.write(byte: RequestKind.inspect.rawValue)
+      sink.write(inspect)
+    case .top(let visible):
+      sink.write(byte: RequestKind.top.rawValue)
+      sink.write(visible: visible)
+    case .once(let key, let request):
+      sink.write(byte: RequestKind.once.rawValue)
+      sink.write(key.owner)
+      sink.write(key.key)
+      write(request, to: &sink)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -196,7 +211,8 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: return try readRare(kind, from: &reader)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once:
+      return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
     }
@@ -229,6 +245,14 @@ extension LinkRequest: ByteEncodable {
     case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
     case .channelCounts: return .channelCounts(try reader.readPattern())
     case .info: return .info
+    case .inspect: return .inspect(try reader.readInspectRequest())
+    case .top: return .top(visible: try reader.readVisible())
+    case .once:
+      let key = OnceKey(owner: try reader.readString(), key: try reader.readString())
+      let request = try readRequest(from: &reader)
+      // One of these in another would say nothing, and many of them in each other would take all of the stack.
+      if case .once = request { throw MalformedMessage() }
+      return .once(key, request)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
