@@ -39,6 +39,8 @@ public struct GatewayConfiguration: Sendable {
   public var readWindowBytes: Int
   /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
   public var maximumSubscribersPerChannel: Int
+  /// Where a setting of a namespace was given, by its key: for whoever asks why somebody may do something.
+  public var settingOrigin: @Sendable (_ key: String) -> String = { _ in "" }
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
 
@@ -178,7 +180,8 @@ public final class GatewayServer: Sendable {
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
-      startedAt: startedAt)
+      startedAt: startedAt,
+      inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     return try GatewayBackbone(
       link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,

@@ -43,6 +43,11 @@ final class Shard: SessionHost {
   private var answered: [SessionDriver] = []
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
+  private var inspections = InspectionWalks()
+  /// What the clients' SDKs call themselves.
+  private var softwareNames = SoftwareNames()
+  /// When the shard was made, in monotonic milliseconds.
+  private let startedAt: Int64
   private var onEmpty: (() -> Void)?
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
@@ -90,6 +95,7 @@ final class Shard: SessionHost {
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
     self.clock = clock
+    startedAt = clock().monotonic
     self.load = load
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
@@ -308,7 +314,7 @@ final class Shard: SessionHost {
       case .revoked(let id, let tokens):
         if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
         confirm(id)
-      case .survey(let survey): walks.begin(survey, in: hub)
+      case .survey(let survey): begin(survey)
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -335,7 +341,21 @@ final class Shard: SessionHost {
     load.report(backlogBytes: fanOut.backlogBytes)
     egress?.tapesKeep(fanOut.keptBytes)
     if walks.goOn(in: hub) { fanOut.requestTurn() }
+    let isInspecting = inspections.goOn(
+      in: hub, rules: rules, at: time, software: { softwareNames[$0.software] }, session: { sessions[$0] })
+    if isInspecting { fanOut.requestTurn() }
   }
+
+  private func begin(_ survey: LoopSurvey) {
+    switch survey.survey {
+    case .counts, .channels: walks.begin(survey, in: hub)
+    case .inspect, .top:
+      inspections.begin(
+        survey, sessions: sessions.keys.sorted(), in: hub, at: time.monotonic, startedAt: startedAt)
+    }
+  }
+
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { softwareNames.number(of: name, version) }
 
   /// The connection took what had waited for it: what waits on tapes goes out now.
   func drained(_ driver: SessionDriver) {

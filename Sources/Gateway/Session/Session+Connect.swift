@@ -21,6 +21,7 @@ extension Session {
     guard !ask.token.isEmpty || configuration.allowAnonymous else { return end(.invalidToken) }
     phase = .connecting
     attempt = ConnectAttempt(id: id)
+    if !ask.name.isEmpty { out.append(.introduced(ask.name, version: ask.version)) }
     timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
     if ask.token.isEmpty { return accept(ConnectionClaims(user: ""), recovering: ask.subs) }
     let tag = remember(.connect(id: id, subs: ask.subs))

@@ -28,6 +28,10 @@ final class SessionDriver: ConnectionDelegate {
   var checks: TokenChecks
   /// The transport and the host have been told that the client signed in.
   private(set) var isSignedIn = false
+  /// What the client's SDK calls itself, by the host's numbers; 0: nothing.
+  private(set) var software: UInt16 = 0
+  /// Seconds since 1970 at which the connection was opened.
+  let openedAt: Int64
   private var isPaused = false
   /// The connection is gone.
   private(set) var isGone = false
@@ -45,6 +49,7 @@ final class SessionDriver: ConnectionDelegate {
   ) {
     self.transport = transport
     self.host = host
+    openedAt = host.time.wall
     checks = TokenChecks(most: rules.configuration.maximumTokenChecks)
     session = Session(
       rules: rules, identity: identity, format: transport.format,
@@ -272,6 +277,7 @@ final class SessionDriver: ConnectionDelegate {
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
     case .note(let cause): host.note(cause, from: self)
+    case .introduced(let name, let version): software = host.softwareNumber(of: name, version)
     case .attach(let channel, let flags, let filters):
       flush()
       host.attach(self, to: channel, flags, filters)

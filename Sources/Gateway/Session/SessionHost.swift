@@ -62,6 +62,8 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
   func signedIn(_ driver: SessionDriver)
+  /// A number for what a client's SDK calls itself; 0: none.
+  func softwareNumber(of name: String, _ version: String) -> UInt16
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
@@ -89,6 +91,7 @@ extension SessionHost {
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func signedIn(_ driver: SessionDriver) {}
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { 0 }
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
