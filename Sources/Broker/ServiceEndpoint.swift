@@ -93,7 +93,8 @@ final class ServiceEndpoint {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
         let request = try ServiceRequest.read(rest)
         try check(grant, of: received.user, request)
-        let admitted = try admission.admitted(request)
+        let visible = grant.isEverything ? nil : grant.read
+        let admitted = try admission.admitted(request.asked(by: received.user ?? "", visible: visible))
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
         caller.binaryData = admission.isBinary(request.channel)

@@ -11,6 +11,8 @@ public struct Settings: Sendable, Equatable {
   public let token: Token
   /// The rules of every channel.
   public let channels: NamespaceTable
+  /// Where the rules of channels were given.
+  public let channelOrigins: SettingOrigins
   public let broker: Broker
   public let backbone: Backbone
   public let gateway: Gateway
@@ -28,6 +30,7 @@ public struct Settings: Sendable, Equatable {
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
+    channelOrigins = SettingOrigins(declare.channels)
     var broker = declare.section("broker", Broker.init)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)

@@ -70,13 +70,16 @@ public struct ServerAPI: Sendable {
     var request = try desk.request(
       target.method.service, target.arguments, channel: target.channel, payload: target.payload)
     // Services over ZeroMQ may want the names alone; clients of this API expect the numbers of clients always.
-    if case .channels(let prefix) = request, let pattern = ChannelPattern(prefix + "*") {
+    if case .channels(let prefix) = request {
+      guard let pattern = ChannelPattern(beginning: prefix) else {
+        throw .badRequest.saying("the prefix is longer than \(ChannelPattern.maximumLength) bytes")
+      }
       request = .channelCounts(pattern)
     }
     if let missing = key.grant.refusal(of: target.method.rawValue, channel: request.channel) {
       throw .permissionDenied.saying("the key \(key.name) may not do that; it would need \(missing)")
     }
-    return try desk.admitted(request)
+    return try desk.admitted(request.asked(by: key.name, visible: key.grant.channels))
   }
 
   /// Writes down who did what; what ends, bans or destroys something where an operator sees it by default.

@@ -341,6 +341,7 @@ final class Shard: SessionHost {
     load.report(backlogBytes: fanOut.backlogBytes)
     egress?.tapesKeep(fanOut.keptBytes)
     if walks.goOn(in: hub) { fanOut.requestTurn() }
+    if inspections.isEmpty { return }
     let isInspecting = inspections.goOn(
       in: hub, rules: rules, at: time, software: { softwareNames[$0.software] }, session: { sessions[$0] })
     if isInspecting { fanOut.requestTurn() }

@@ -25,6 +25,8 @@ struct InspectionWalks {
   /// When `top` was asked last, in monotonic milliseconds.
   private var lastLook: Int64?
 
+  var isEmpty: Bool { walks.isEmpty }
+
   /// - Parameter sessions: the connections of this event loop.
   mutating func begin(
     _ survey: LoopSurvey, sessions: @autoclosure () -> [UInt64], in hub: Hub, at now: Int64, startedAt: Int64

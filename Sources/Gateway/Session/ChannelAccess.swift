@@ -19,7 +19,10 @@ struct ChannelAccess {
   /// What the user may do with the channel that another belongs to.
   struct Subject {
     var isSubscribed: Bool
-    var maySubscribeWithoutToken: Bool { subscribing.isAllowed }
+    var maySubscribeWithoutToken: Bool
+  }
+
+  var maySubscribeWithoutToken: Bool { subscribing.isAllowed }
   var mayPublish: Bool { publishing.isAllowed }
   var mayReadHistory: Bool { readingHistory.isAllowed }
   var maySeePresence: Bool { seeingPresence.isAllowed }

@@ -67,12 +67,17 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     public var data: [UInt8]?
     /// The client that edits, which must be the author; nil for a service, which need not be.
     public var editor: ClientInfo?
+    /// As a publication's: the same edit with the same key is made once, over restarts too.
+    public var idempotencyKey: String?
 
-    public init(channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?) {
+    public init(
+      channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?, idempotencyKey: String? = nil
+    ) {
       self.channel = channel
       self.offset = offset
       self.data = data
       self.editor = editor
+      self.idempotencyKey = idempotencyKey
     }
   }
 

@@ -89,6 +89,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(edit.offset)
       sink.write(optional: edit.data)
       sink.write(optional: edit.editor)
+      sink.write(optionalText: edit.idempotencyKey)
     case .readMap(let read):
       sink.write(byte: RequestKind.readMap.rawValue)
       sink.write(read.channel)
@@ -226,7 +227,7 @@ extension LinkRequest: ByteEncodable {
       return .edit(
         .init(
           channel: try reader.readChannel(), offset: try reader.readNumber(), data: try reader.readOptionalBytes(),
-          editor: try reader.readOptionalInfo()))
+          editor: try reader.readOptionalInfo(), idempotencyKey: try reader.readOptionalString()))
     case .readMap:
       return .readMap(
         .init(

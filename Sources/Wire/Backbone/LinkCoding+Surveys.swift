@@ -82,7 +82,10 @@ extension LinkFindings {
 }
 
 extension ByteSink {
-  mutating func write(_ pattern: ChannelPattern) { write(pattern.text) }
+  mutating func write(_ pattern: ChannelPattern) {
+    write(flag: pattern.isBeginning)
+    write(pattern.text)
+  }
 
   mutating func write(_ counts: ChannelCounts) {
     write(flag: counts.hasMore)
@@ -119,7 +122,11 @@ extension ByteSink {
 
 extension ByteReader {
   mutating func readPattern() throws(MalformedMessage) -> ChannelPattern {
-    guard let pattern = ChannelPattern(try readString()) else { throw MalformedMessage() }
+    let isBeginning = try readFlag()
+    let text = try readString()
+    guard let pattern = isBeginning ? ChannelPattern(beginning: text) : ChannelPattern(text) else {
+      throw MalformedMessage()
+    }
     return pattern
   }
 

@@ -16,6 +16,8 @@ enum GatewaySetup {
       clientReadWindowBytes: settings.client.readWindowBytes, readWindowBytes: gateway.readWindowBytes,
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
     configuration.pictures = AppSetup.pictures(settings)
+    let origins = settings.channelOrigins
+    configuration.settingOrigin = { origins.origin(of: $0) }
     return configuration
   }
 
