@@ -7,6 +7,8 @@ struct AdminRequest: Sendable {
   var path: String
   var authorization: String?
   var apiKey: String?
+  /// The address of whoever asks; nil: not known.
+  var peer: String?
 }
 
 /// Says which part of the server answers which path.
@@ -52,7 +54,8 @@ public struct AdminRoutes: Sendable {
       }
       guard let key = api.key(shownBy: request) else {
         // At a level that is off by default: a stranger must not fill the disk with lines.
-        logger.debug("the server API was called without a key that holds", metadata: ["audit": "api"])
+        logger.debug("the server API was called without a key that holds")
+        api.audit.note(.keyRefused, ["method": String(path.dropFirst("/api/".count)), "from": request.peer ?? ""])
         return ServerAPI.unauthorized
       }
       return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key)

@@ -15,6 +15,7 @@ final class Shard: SessionHost {
   /// Who is signed in, on all event loops.
   private let census: ClientCensus
   private let refusals: Refusals?
+  private let audit: Audit
   let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
   private let uplink: Mailbox<UplinkMessage>
@@ -74,11 +75,12 @@ final class Shard: SessionHost {
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
     refusals: Refusals? = nil, rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
-    checkExecutor: (any TaskExecutor)? = nil,
+    checkExecutor: (any TaskExecutor)? = nil, audit: Audit = .none,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.checkExecutor = checkExecutor
+    self.audit = audit
     self.randomness = randomness
     self.egress = egress
     self.reads = ReadAdmission(limits: reads)
@@ -138,6 +140,12 @@ final class Shard: SessionHost {
 
   func note(_ cause: RefusalCause, from driver: SessionDriver) {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
+  }
+
+  func signInRefused(_ cause: String, user: String, _ driver: SessionDriver) {
+    var fields = ["cause": cause, "address": driver.address]
+    if !user.isEmpty { fields["user"] = user }
+    audit.note(.signInRefused, fields)
   }
 
   /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has

@@ -59,12 +59,16 @@ extension SessionDriver {
 
   /// A client with a valid token may still be one connection too many of its user's.
   private func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
+    if case .failure(let error) = result, session.phase == .connecting {
+      host.signInRefused("\(error)", user: "", self)
+    }
     if session.phase == .connecting, case .success(let claims) = result, !claims.user.isEmpty {
       switch host.openAccount(of: claims.user) {
       case .none: break
       case .opened(let account): session.enter(account)
       case .full:
         host.note(.userConnections, from: self)
+        host.signInRefused("as many connections as client.max_connections_per_user", user: claims.user, self)
         return disconnect(.connectionLimit)
       }
     }

@@ -269,6 +269,9 @@ final class SessionDriver: ConnectionDelegate {
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
+      if code == .invalidToken, session.token == nil, session.user.isEmpty, checks.isIdle {
+        host.signInRefused("no token", user: "", self)
+      }
       if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):

@@ -66,6 +66,10 @@ protocol SessionHost: AnyObject {
   func softwareNumber(of name: String, _ version: String) -> UInt16
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
+  /// The client was not let in.
+  ///
+  /// - Parameter user: empty: it is not known who it is.
+  func signInRefused(_ cause: String, user: String, _ driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
   func drained(_ driver: SessionDriver)
   /// The connection has taken most of the answers that it got: it may have more.
@@ -92,6 +96,7 @@ extension SessionHost {
   func closeAccount(_ account: UserAccount) {}
   func signedIn(_ driver: SessionDriver) {}
   func softwareNumber(of name: String, _ version: String) -> UInt16 { 0 }
+  func signInRefused(_ cause: String, user: String, _ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
