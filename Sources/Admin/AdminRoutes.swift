@@ -1,4 +1,5 @@
 public import Logging
+import Wire
 
 /// The head of a request on the port for backends and operators.
 struct AdminRequest: Sendable {

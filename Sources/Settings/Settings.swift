@@ -30,7 +30,7 @@ public struct Settings: Sendable, Equatable {
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
-    channelOrigins = SettingOrigins(declare.channels)
+    channelOrigins = SettingOrigins(declare.channels, declare.layers)
     var broker = declare.section("broker", Broker.init)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)

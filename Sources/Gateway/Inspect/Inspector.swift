@@ -1,4 +1,4 @@
-public import Wire
+import Wire
 
 /// Puts together what a gateway answers to an inspection, and says why somebody may do something or not.
 ///

@@ -1,5 +1,3 @@
-public import Wire
-
 /// Whether somebody may do something with a channel, and what decided it.
 ///
 /// Two bytes and no text: every publish makes one. The sentence is made when somebody asks for it (`fanfare explain`).

@@ -59,9 +59,7 @@ extension SessionDriver {
 
   /// A client with a valid token may still be one connection too many of its user's.
   private func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
-    if case .failure(let error) = result, session.phase == .connecting {
-      host.signInRefused("\(error)", user: "", self)
-    }
+    if session.phase == .connecting { noteRefusal(result) }
     if session.phase == .connecting, case .success(let claims) = result, !claims.user.isEmpty {
       switch host.openAccount(of: claims.user) {
       case .none: break
@@ -75,24 +73,37 @@ extension SessionDriver {
     feed(.connectionTokenChecked(tag: tag, result))
   }
 
+  /// Notes why a client is not let in.
+  private func noteRefusal(_ result: Result<ConnectionClaims, TokenError>) {
+    switch result {
+    case .failure(.expired): host.signInRefused("the token has expired", user: "", self)
+    case .failure(.invalid(let reason)): host.signInRefused(reason, user: "", self)
+    case .failure(.unavailable(let reason)): host.signInRefused("no keys to check it with: \(reason)", user: "", self)
+    case .success(let claims):
+      if let end = claims.expiresAt, end <= host.time.wall {
+        host.signInRefused("the token has expired", user: claims.user, self)
+      }
+    }
+  }
+
   /// Looks at revocations once more: of what was revoked since the check, this event loop has heard already, and is not
   /// told again.
   private func unlessRevoked(
     _ result: Result<ConnectionClaims, TokenError>
   ) -> Result<ConnectionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
     return result
   }
 
   private func unlessRevoked(
     _ result: Result<SubscriptionClaims, TokenError>
   ) -> Result<SubscriptionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
     return result
   }
 
   private func unlessRevoked(_ result: Result<PlaceClaims, TokenError>) -> Result<PlaceClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
     return result
   }
 

@@ -269,9 +269,8 @@ final class SessionDriver: ConnectionDelegate {
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
-      if code == .invalidToken, session.token == nil, session.user.isEmpty, checks.isIdle {
-        host.signInRefused("no token", user: "", self)
-      }
+      // A token that was checked and refused is noted where the answer of the check comes in.
+      if code == .invalidToken, checks.running == 0 { host.signInRefused("no token", user: "", self) }
       if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):
