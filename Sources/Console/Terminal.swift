@@ -27,10 +27,10 @@ public final class Terminal: Sendable {
     unsafe former = mode
     isRaw.store(true, ordering: .sequentiallyConsistent)
     for number in signals {
-      unsafe signal(number) { number in
+      signal(number) { number in
         // Only what POSIX allows in a handler: tcsetattr, write, signal, raise.
         Terminal.reset()
-        unsafe signal(number, SIG_DFL)
+        signal(number, SIG_DFL)
         raise(number)
       }
     }
@@ -64,7 +64,7 @@ public final class Terminal: Sendable {
 
   public func restore() {
     Self.reset()
-    for number in Self.signals { unsafe signal(number, SIG_DFL) }
+    for number in Self.signals { signal(number, SIG_DFL) }
   }
 
   private static func reset() {

@@ -1,4 +1,4 @@
-public import Wire
+import Wire
 
 extension TopFrame {
   /// The frame for programs: the numbers as they are, in seconds and bytes.

@@ -1,5 +1,3 @@
-public import Wire
-
 /// What `fanfare top` shows: worked out of two looks, or of one, of which only what is now is known.
 public struct TopFrame: Sendable, Equatable {
   /// A number by its name.

@@ -179,8 +179,14 @@ extension LinkRequest: ByteEncodable {
     self.init(id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, request: request)
   }
 
-  private static func readRequest(from reader: inout ByteReader) throws(MalformedMessage) -> BrokerRequest {
-    guard let kind = RequestKind(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+  /// - Parameter isInner: the request is one that is done once: another such in it would say nothing, and many of them in
+  ///   each other would take all of the stack.
+  private static func readRequest(
+    from reader: inout ByteReader, isInner: Bool = false
+  ) throws(MalformedMessage) -> BrokerRequest {
+    guard let kind = RequestKind(rawValue: try reader.readByte()), kind != .once || !isInner else {
+      throw MalformedMessage()
+    }
     switch kind {
     case .publish:
       return .publish(
@@ -250,10 +256,7 @@ extension LinkRequest: ByteEncodable {
     case .top: return .top(visible: try reader.readVisible())
     case .once:
       let key = OnceKey(owner: try reader.readString(), key: try reader.readString())
-      let request = try readRequest(from: &reader)
-      // One of these in another would say nothing, and many of them in each other would take all of the stack.
-      if case .once = request { throw MalformedMessage() }
-      return .once(key, request)
+      return .once(key, try readRequest(from: &reader, isInner: true))
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
