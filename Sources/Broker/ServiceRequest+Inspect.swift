@@ -24,7 +24,9 @@ extension ServiceRequest {
   }
 
   private static func channel(_ fields: JSONArguments) throws(ClientError) -> ChannelName {
-    do { return try ChannelName(try fields.string("channel") ?? "") } catch let error as ClientError { throw error } catch {
+    do { return try ChannelName(try fields.string("channel") ?? "") } catch let error as ClientError {
+      throw error
+    } catch {
       throw .badRequest.saying("\(error)")
     }
   }

@@ -58,7 +58,9 @@ public final class Terminal: Sendable {
   /// Whether q was pressed, or standard input ended.
   public var isDone: Bool {
     var key: UInt8 = 0
-    while unsafe read(STDIN_FILENO, &key, 1) == 1 { if key == UInt8(ascii: "q") || key == 3 || key == 4 { return true } }
+    while unsafe read(STDIN_FILENO, &key, 1) == 1 {
+      if key == UInt8(ascii: "q") || key == 3 || key == 4 { return true }
+    }
     return false
   }
 

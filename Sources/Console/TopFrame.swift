@@ -120,7 +120,9 @@ public struct TopFrame: Sendable, Equatable {
       for (value, count) in now.sums(counter.metric, by: label) {
         let former = earlier[value] ?? 0
         let grown = (count >= former ? count - former : count) / (elapsed ?? 1)
-        if grown > 0 { rows.append(Row(name: value.isEmpty ? counter.name : "\(counter.name) \(value)", value: grown, unit: unit)) }
+        if grown > 0 {
+          rows.append(Row(name: value.isEmpty ? counter.name : "\(counter.name) \(value)", value: grown, unit: unit))
+        }
       }
     }
     return rows.sorted { ($1.value, $0.name) < ($0.value, $1.name) }

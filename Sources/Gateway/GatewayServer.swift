@@ -122,7 +122,8 @@ public final class GatewayServer: Sendable {
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          audit: configuration.audit, clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          audit: configuration.audit, clock: Self.clock(configuration.wallClock),
+          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }

@@ -51,11 +51,13 @@ struct InspectionCodingTests {
     func client(_ name: String, _ waiting: UInt64) -> TopFindings.Client {
       .init(client: name, user: "u", address: "a", waitingBytes: waiting, subscriptions: waiting)
     }
-    var sum = TopFindings(channels: [.init(try name("a"), subscribers: 1, bytesPerSecond: 10)], slowest: [client("x", 1)])
+    var sum = TopFindings(
+      channels: [.init(try name("a"), subscribers: 1, bytesPerSecond: 10)], slowest: [client("x", 1)])
     sum.add(
       TopFindings(
         channels: [
-          .init(try name("b"), subscribers: 1, bytesPerSecond: 15), .init(try name("a"), subscribers: 2, bytesPerSecond: 10),
+          .init(try name("b"), subscribers: 1, bytesPerSecond: 15),
+          .init(try name("a"), subscribers: 2, bytesPerSecond: 10),
         ], slowest: [client("y", 2)]))
     #expect(sum.channels.map(\.channel.string) == ["a", "b"])
     #expect(sum.channels.first?.bytesPerSecond == 20 && sum.channels.first?.subscribers == 3)

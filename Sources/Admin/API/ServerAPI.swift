@@ -95,7 +95,8 @@ public struct ServerAPI: Sendable {
     logger.log(
       level: isProved ? .notice : .debug, "server API",
       metadata: [
-        "\(Audit.field)": "\(AuditEvent.keyUsed.rawValue)", "key": "\(key.name)", "method": "\(method)", "commands": "\(plan.commands.count)",
+        "\(Audit.field)": "\(AuditEvent.keyUsed.rawValue)", "key": "\(key.name)", "method": "\(method)",
+        "commands": "\(plan.commands.count)",
         "refused": "\(plan.commands.count { $0.isRefused })",
       ])
   }

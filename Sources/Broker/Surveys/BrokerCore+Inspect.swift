@@ -166,7 +166,8 @@ extension BrokerCore {
     }
     if mine.count > Self.mostRevocations { writer.write("more_revocations", mine.count - Self.mostRevocations) }
     // A revocation by id names no user: whoever asks sees only that there are some.
-    writer.write("tokens_revoked_by_id", table.count - table.count { if case .user = $0.tokens { true } else { false } })
+    writer.write(
+      "tokens_revoked_by_id", table.count - table.count { if case .user = $0.tokens { true } else { false } })
   }
 
   /// Most channels in use that are looked through for a client.

@@ -87,11 +87,13 @@ extension AccessReason {
     case .appNeedsUser: "the channel belongs to an app, and is for users only: sign in with a token that has a sub"
     case .onSubject: "the user is subscribed to the channel that this one belongs to"
     case .subject: "the user may subscribe to the channel that this one belongs to"
-    case .subjectClosed: "the user is not subscribed to the channel that this one belongs to, and may not subscribe to it"
+    case .subjectClosed:
+      "the user is not subscribed to the channel that this one belongs to, and may not subscribe to it"
     case .notOnSubject:
       "the user is not subscribed to the channel that this one belongs to, or the namespace does not allow it to "
         + "subscribers"
-    case .noSubject: "the name does not say which channel it belongs to: what follows the namespace is not a channel's name"
+    case .noSubject:
+      "the name does not say which channel it belongs to: what follows the namespace is not a channel's name"
     case .privateName: "names that begin with $ are opened by a subscription token alone"
     case .personalChannel: "the name is a personal channel's: the server subscribes its user, and nobody else"
     case .userLimitsOff: "the name lists users, and the namespace does not allow such names"

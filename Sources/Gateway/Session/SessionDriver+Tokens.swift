@@ -91,19 +91,25 @@ extension SessionDriver {
   private func unlessRevoked(
     _ result: Result<ConnectionClaims, TokenError>
   ) -> Result<ConnectionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 
   private func unlessRevoked(
     _ result: Result<SubscriptionClaims, TokenError>
   ) -> Result<SubscriptionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 
   private func unlessRevoked(_ result: Result<PlaceClaims, TokenError>) -> Result<PlaceClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked(of: claims.user)) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 

@@ -69,7 +69,9 @@ public struct OnceKey: Sendable, Hashable {
 
   var cost: Int { 64 + owner.utf8.count + key.utf8.count }
 
-  public static func == (a: OnceKey, b: OnceKey) -> Bool { a.owner.hasSameBytes(as: b.owner) && a.key.hasSameBytes(as: b.key) }
+  public static func == (a: OnceKey, b: OnceKey) -> Bool {
+    a.owner.hasSameBytes(as: b.owner) && a.key.hasSameBytes(as: b.key)
+  }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(IdentifierKey(owner))

@@ -33,7 +33,9 @@ struct TopCommand: AsyncParsableCommand {
   var json = false
 
   func validate() throws {
-    guard (1...3600).contains(interval) else { throw ValidationError("--interval \(interval): write 1 to 3600 seconds") }
+    guard (1...3600).contains(interval) else {
+      throw ValidationError("--interval \(interval): write 1 to 3600 seconds")
+    }
   }
 
   func run() async throws {
@@ -133,7 +135,8 @@ final class TopLooker {
     switch reply {
     case .failure(let error): return .failure(Complaint("\(error)"))
     case .success(let reply) where reply.status != 200:
-      return .failure(Complaint("the answer has status \(reply.status); name a process's metrics, http://HOST:9000/metrics"))
+      return .failure(
+        Complaint("the answer has status \(reply.status); name a process's metrics, http://HOST:9000/metrics"))
     case .success(let reply): return .success(MetricsPage(String(decoding: reply.body, as: UTF8.self)))
     }
   }

@@ -16,7 +16,10 @@ enum AuditSetup {
 
   /// What a server began with: the settings that are not what they are without anybody's doing, by where they were given.
   static func fields(of settings: Settings, role: String) -> [String: String] {
-    ["role": role, "version": Fanfare.version, "data": settings.data.directory, "given": settings.channelOrigins.summary]
+    [
+      "role": role, "version": Fanfare.version, "data": settings.data.directory,
+      "given": settings.channelOrigins.summary,
+    ]
   }
 
   private static func sentence(_ event: AuditEvent) -> String {

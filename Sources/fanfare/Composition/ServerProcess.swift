@@ -72,7 +72,8 @@ struct ServerProcess: Service {
     let failure = FailureBox()
     let backbone = Backbone()
     let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let admin = try AdminSetup.server(for: settings, desk: desk, gateway: server, metrics: metrics, audit: audit, logger: logger)
+    let admin = try AdminSetup.server(
+      for: settings, desk: desk, gateway: server, metrics: metrics, audit: audit, logger: logger)
     let thread = try startBackbone(
       context: context, gateway: server, desk: desk, clock: clock, reporting: backbone, failure: failure)
     // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.

@@ -75,7 +75,9 @@ struct AccessVerdictTests {
     }
   }
 
-  private static let names = ["n:room", "n:$room", "n:room#42", "n:room#7,42", "n:#42", "n:open:x", "n:shut:x", "n:n:x"]
+  private static let names = [
+    "n:room", "n:$room", "n:room#42", "n:room#7,42", "n:#42", "n:open:x", "n:shut:x", "n:n:x",
+  ]
 
   @Test("explain's verdict is what a real session does", arguments: ChannelAction.allCases)
   func sameVerdict(_ action: ChannelAction) throws {
@@ -88,7 +90,8 @@ struct AccessVerdictTests {
       }
       var configuration = SessionConfiguration()
       configure(&configuration)
-      let rules = SessionRules(configuration, namespaces: NamespaceTable(withoutNamespace: .open, namespaces: namespaces))
+      let rules = SessionRules(
+        configuration, namespaces: NamespaceTable(withoutNamespace: .open, namespaces: namespaces))
       for name in Self.names {
         for user in ["", "42", "8"] {
           let said = try explained(user, action, channel(name), rules)
