@@ -62,14 +62,14 @@ struct InspectTests {
   @Test("explain says which line of the settings keeps somebody out, and what a client is answered is the same")
   func explain() async throws {
     try await Deployment.with(.serve) { deployment in
-      let refused = try await tool(["explain", "--user", "ann", "--subscribe", "mem:$secret"], deployment)
+      let refused = try await tool(["explain", "--user", "ann", "--subscribe", "$mem:secret"], deployment)
       #expect(refused.contains("allowed: no") && refused.contains("names that begin with $"), "\(refused)")
       #expect(refused.contains("token: opens it"))
       let told = try await tool(["explain", "--user", "ann", "--publish", "mem:room", "--json"], deployment)
       #expect(told.contains(#""setting":"channel.namespaces.mem.allow_publish_for_"#), "\(told)")
       #expect(told.contains("broker.json:"), "\(told)")
       let ann = try await deployment.client("ann")
-      await #expect(throws: (any Error).self) { try await ann.subscribe("mem:$secret") }
+      await #expect(throws: (any Error).self) { try await ann.subscribe("$mem:secret") }
     }
   }
 

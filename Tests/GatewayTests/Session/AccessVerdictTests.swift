@@ -76,7 +76,7 @@ struct AccessVerdictTests {
   }
 
   private static let names = [
-    "n:room", "n:$room", "n:room#42", "n:room#7,42", "n:#42", "n:open:x", "n:shut:x", "n:n:x",
+    "n:room", "$n:room", "n:room#42", "n:room#7,42", "n:#42", "n:open:x", "n:shut:x", "n:n:x",
   ]
 
   @Test("explain's verdict is what a real session does", arguments: ChannelAction.allCases)
