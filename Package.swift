@@ -145,6 +145,8 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: library),
+    // What the terminal views show, pure but for the terminal itself.
+    .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
     .target(
       name: "Client",
       dependencies: [
@@ -156,7 +158,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering", "Tracing", "HTTPClient",
+        "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -184,6 +186,7 @@ let package = Package(
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(
       name: "MeteringTests",

@@ -10,6 +10,8 @@ struct AdminRequest: Sendable {
   var apiKey: String?
   /// The header `traceparent`, as it came.
   var traceparent: String?
+  /// The address of whoever asks; nil: not known.
+  var peer: String?
 }
 
 /// Says which part of the server answers which path.
@@ -55,7 +57,8 @@ public struct AdminRoutes: Sendable {
       }
       guard let key = api.key(shownBy: request) else {
         // At a level that is off by default: a stranger must not fill the disk with lines.
-        logger.debug("the server API was called without a key that holds", metadata: ["audit": "api"])
+        logger.debug("the server API was called without a key that holds")
+        api.audit.note(.keyRefused, ["method": String(path.dropFirst("/api/".count)), "from": request.peer ?? ""])
         return ServerAPI.unauthorized
       }
       let context = request.traceparent.flatMap { TraceContext(traceparent: $0) }

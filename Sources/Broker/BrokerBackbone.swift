@@ -75,7 +75,7 @@ public final class BrokerBackbone: BackboneParticipant {
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
-    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
+    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, audit: Audit = .none, logger: Logger
   ) throws {
     self.core = core
     metrics = BrokerMetrics(memoryLimit: core.configuration.memoryBytes)
@@ -89,7 +89,7 @@ public final class BrokerBackbone: BackboneParticipant {
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
       endpoints, admission: ServiceAdmission(namespaces: core.configuration.namespaces), context: context,
-      logger: logger,
+      logger: logger, audit: audit,
       noteRefusal: { core.tally.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }

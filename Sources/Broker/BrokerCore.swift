@@ -18,6 +18,8 @@ public final class BrokerCore {
   let hosts: AppHosts
   /// Orders about connections that some gateway has not confirmed.
   var orders = PendingOrders()
+  /// Requests of services that are done once, however often they are repeated.
+  var calls = OnceCalls()
   /// Questions to the gateways about what they carry.
   var surveys = PendingSurveys()
   /// When the first tick came, soon after the process began, in monotonic milliseconds.
@@ -127,6 +129,9 @@ public final class BrokerCore {
         response = .channels(channels.active(prefix: prefix, limit: Int(configuration.maximumPageSize)))
       case .channelCounts(let pattern): return try countClients(on: pattern, for: requester, in: &turn)
       case .info: return try begin(.counts, for: requester, in: &turn)
+      case .inspect(let request): return try inspect(request, for: requester, in: &turn)
+      case .top(let visible): return try begin(.top, for: requester, visible: visible, in: &turn)
+      case .once(let key, let request): return try once(key, request, for: requester, in: &turn)
       case .disconnect(let target, let code):
         return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
       case .beginSubscriptions(let target, let subscription):
@@ -150,7 +155,9 @@ public final class BrokerCore {
   ) {
     switch requester {
     case .broker: break
-    case .service(let tag): turn.effects.append(.answer(tag, response))
+    case .service(let tag):
+      turn.effects.append(.answer(tag, response))
+      if calls.areUnderWay { answered(tag, response, in: &turn) }
     case .gateway(let gateway, let request):
       links.send(.reply(LinkReply(id: request, response: response)), to: gateway, in: &turn)
     }
@@ -170,6 +177,7 @@ public final class BrokerCore {
     if let hops, !hops.isIdle { hops.forgetOld() }
     loadAgain(in: &turn)
     channels.forgetKeys(at: turn.time)
+    calls.forget(at: turn.time.monotonic)
     expireEntries(in: &turn)
     watchOrders(in: &turn)
     answerSurveys(in: &turn)

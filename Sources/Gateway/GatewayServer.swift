@@ -42,6 +42,10 @@ public struct GatewayConfiguration: Sendable {
   public var readWindowBytes: Int
   /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
   public var maximumSubscribersPerChannel: Int
+  /// What must be proved later, such as sign-ins that were refused.
+  public var audit = Audit.none
+  /// Where a setting of a namespace was given, by its key: for whoever asks why somebody may do something.
+  public var settingOrigin: @Sendable (_ key: String) -> String = { _ in "" }
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
   /// Takes note of publications that are measured; nil: none is.
@@ -132,7 +136,8 @@ public final class GatewayServer: Sendable {
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          audit: configuration.audit, clock: Self.clock(configuration.wallClock),
+          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         shard.measuring = configuration.measuring
         shard.sampler = configuration.sampler
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
@@ -194,7 +199,7 @@ public final class GatewayServer: Sendable {
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
-      startedAt: startedAt)
+      startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     let link = GatewayLink(configuration: linkConfiguration)
     link.hops = configuration.measuring.map { GatewayHops($0) }
     return try GatewayBackbone(

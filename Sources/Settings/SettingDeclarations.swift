@@ -13,7 +13,7 @@ struct SettingDeclarations {
   private(set) var problems: [SettingsError.Problem] = []
   /// The options of channels without a namespace, then those of each namespace.
   private(set) var channels: [ChannelDeclaration] = []
-  private let layers: [SettingsLayer]
+  let layers: [SettingsLayer]
   private var path: [String]
 
   /// - Parameters:

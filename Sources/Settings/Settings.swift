@@ -12,6 +12,8 @@ public struct Settings: Sendable, Equatable {
   public let proxies: Proxies
   /// The rules of every channel.
   public let channels: NamespaceTable
+  /// Where the rules of channels were given.
+  public let channelOrigins: SettingOrigins
   public let broker: Broker
   public let backbone: Backbone
   public let gateway: Gateway
@@ -32,6 +34,7 @@ public struct Settings: Sendable, Equatable {
     token = declare.section("token", Token.init)
     proxies = declare.section("proxies", Proxies.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
+    channelOrigins = SettingOrigins(declare.channels, declare.layers)
     var broker = declare.section("broker", Broker.init)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)

@@ -85,6 +85,11 @@ public struct ServiceGrant: Sendable, Equatable {
     case .readMap(let map): return missing(map.channel, read, "read")
     // Channels that the service may not read are left out of the answer.
     case .channels, .channelCounts, .info: return read.isEmpty ? "read=*" : nil
+    case .inspect(let request):
+      if let channel = request.channel { return missing(channel, read, "read") }
+      return readsEverything ? nil : "read=*"
+    case .top: return readsEverything ? nil : "read=*"
+    case .once(_, let request): return refusal(of: request)
     case .call(let call):
       let method = call.command.method
       return self.call.contains { $0.matches(method) } ? nil : "call=\(method.prefix(64))"
@@ -94,6 +99,10 @@ public struct ServiceGrant: Sendable, Equatable {
     case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
     }
   }
+
+  /// Whether the grant is to read whatever channel there is. What is known of users and clients, their addresses for one,
+  /// is for such services alone.
+  private var readsEverything: Bool { read.contains { $0.isPrefix && $0.text.isEmpty } }
 
   public func mayRead(_ channel: ChannelName) -> Bool { isEverything || read.match(channel) }
 

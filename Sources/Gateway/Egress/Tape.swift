@@ -60,6 +60,8 @@ import Wire
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   private(set) var laggards = 0
+  /// Where the tape ended when somebody looked at its rate last.
+  private var lookedAt: UInt64 = 0
   /// When so many bytes stand on the tape, it is worth looking whether the slowest subscriber has moved on.
   private var trimThreshold = Tape.smallestTrim
   /// The newest frame of each key, on a conflated tape.
@@ -137,6 +139,12 @@ import Wire
   }
 
   // MARK: Bytes
+
+  /// Bytes that were appended since this was asked last.
+  func takeNewBytes() -> UInt64 {
+    defer { lookedAt = end }
+    return end - lookedAt
+  }
 
   /// - Parameter key: what the frame replaces, for those who lag on a conflated tape.
   func append(_ frame: [UInt8], key: ConflationKey) {

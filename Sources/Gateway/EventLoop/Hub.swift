@@ -184,6 +184,8 @@ final class Hub {
 
   func clientCount(on channel: ChannelName) -> Int { channels[channel]?.sessionCount ?? 0 }
 
+  func publicationTapes(of channel: ChannelName) -> [Tape] { channels[channel]?.publicationTapes ?? [] }
+
   /// How many tapes the channel has here.
   func tapeCount(on channel: ChannelName) -> Int { channels[channel]?.tapeCount ?? 0 }
 

@@ -86,6 +86,9 @@ struct HubChannel {
     return [tape, presence].compactMap { $0 }.filter { $0.place(of: session.id) != nil }
   }
 
+  /// The tapes of publications, without those of joins and leaves.
+  var publicationTapes: [Tape] { [json, protobuf].compactMap { $0 } + (filtered?.allTapes ?? []) }
+
   var tapeCount: Int {
     [json, protobuf, jsonPresence, protobufPresence].count { $0 != nil } + (filtered?.tapeCount ?? 0)
   }

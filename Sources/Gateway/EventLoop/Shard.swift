@@ -16,6 +16,7 @@ final class Shard: SessionHost {
   /// Who is signed in, on all event loops.
   private let census: ClientCensus
   private let refusals: Refusals?
+  private let audit: Audit
   let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
   let proxies: ProxyCalls?
@@ -46,6 +47,11 @@ final class Shard: SessionHost {
   private var answered: [SessionDriver] = []
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
+  private var inspections = InspectionWalks()
+  /// What the clients' SDKs call themselves.
+  private var softwareNames = SoftwareNames()
+  /// When the shard was made, in monotonic milliseconds.
+  private let startedAt: Int64
   private var onEmpty: (() -> Void)?
   /// Which publications are measured, and where; nil: none.
   var measuring: HopRecorder?
@@ -78,11 +84,12 @@ final class Shard: SessionHost {
     refusals: Refusals? = nil, rules: SessionRules, proxies: ProxyCalls? = nil, uplink: Mailbox<UplinkMessage>,
     windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
-    checkExecutor: (any TaskExecutor)? = nil,
+    checkExecutor: (any TaskExecutor)? = nil, audit: Audit = .none,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.checkExecutor = checkExecutor
+    self.audit = audit
     self.randomness = randomness
     self.egress = egress
     self.reads = ReadAdmission(limits: reads)
@@ -100,6 +107,7 @@ final class Shard: SessionHost {
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
     self.clock = clock
+    startedAt = clock().monotonic
     self.load = load
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
@@ -140,10 +148,15 @@ final class Shard: SessionHost {
 
   func signedIn(_ driver: SessionDriver) { census.entered(driver.user) }
 
-  func signInRefused(_ cause: SignInRefusal) { signInRefusals.count(cause) }
-
   func note(_ cause: RefusalCause, from driver: SessionDriver) {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
+  }
+
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver) {
+    if let cause { signInRefusals.count(cause) }
+    var fields = ["cause": reason, "address": driver.address]
+    if !user.isEmpty { fields["user"] = user }
+    audit.note(.signInRefused, fields)
   }
 
   /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has
@@ -333,7 +346,7 @@ final class Shard: SessionHost {
       case .revoked(let id, let tokens):
         if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
         confirm(id)
-      case .survey(let survey): walks.begin(survey, in: hub)
+      case .survey(let survey): begin(survey)
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -360,7 +373,22 @@ final class Shard: SessionHost {
     load.report(backlogBytes: fanOut.backlogBytes)
     egress?.tapesKeep(fanOut.keptBytes)
     if walks.goOn(in: hub) { fanOut.requestTurn() }
+    if inspections.isEmpty { return }
+    let isInspecting = inspections.goOn(
+      in: hub, rules: rules, at: time, software: { softwareNames[$0.software] }, session: { sessions[$0] })
+    if isInspecting { fanOut.requestTurn() }
   }
+
+  private func begin(_ survey: LoopSurvey) {
+    switch survey.survey {
+    case .counts, .channels: walks.begin(survey, in: hub)
+    case .inspect, .top:
+      inspections.begin(
+        survey, sessions: sessions.keys.sorted(), in: hub, at: time.monotonic, startedAt: startedAt)
+    }
+  }
+
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { softwareNames.number(of: name, version) }
 
   /// The connection took what had waited for it: what waits on tapes goes out now.
   func drained(_ driver: SessionDriver) {

@@ -232,7 +232,8 @@ final class GatewayBackbone: BackboneParticipant {
   private func ask(_ survey: LinkSurvey, _ session: UInt64, channels: Int) {
     let (identity, uplink, now) = (identity, uplink, Self.now())
     let asked = LoopSurvey(
-      survey.survey, loops: shards.count, known: { identity.counts(channels: channels, at: now) },
+      survey.survey, loops: shards.count, inspector: identity.inspector,
+      known: { identity.counts(channels: channels, at: now) },
       answer: { findings in
         // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
         _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)

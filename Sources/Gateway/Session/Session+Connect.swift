@@ -22,6 +22,7 @@ extension Session {
     guard !ask.token.isEmpty || asksBackend || configuration.allowAnonymous else { return end(.invalidToken) }
     phase = .connecting
     attempt = ConnectAttempt(id: id)
+    if !ask.name.isEmpty { out.append(.introduced(ask.name, version: ask.version)) }
     timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
     if ask.token.isEmpty {
       if asksBackend { return askToConnect(id, ask, nil) }

@@ -69,10 +69,16 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
   func signedIn(_ driver: SessionDriver)
-  /// A client that is not signed in was refused.
-  func signInRefused(_ cause: SignInRefusal)
+  /// A number for what a client's SDK calls itself; 0: none.
+  func softwareNumber(of name: String, _ version: String) -> UInt16
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
+  /// The client was not let in.
+  ///
+  /// - Parameters:
+  ///   - cause: nil: a limit, which is noted as such besides.
+  ///   - user: empty: it is not known who it is.
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
   func drained(_ driver: SessionDriver)
   /// The connection has taken most of the answers that it got: it may have more.
@@ -99,8 +105,9 @@ extension SessionHost {
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
   func frameRead() {}
-  func signInRefused(_ cause: SignInRefusal) {}
   func signedIn(_ driver: SessionDriver) {}
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { 0 }
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}

@@ -71,6 +71,8 @@ public enum SessionAction: Sendable, Equatable {
   case discardHeld
   /// The client was refused something, or is read later: for the log and the metrics.
   case note(RefusalCause)
+  /// The client has said what its SDK is, and in which version.
+  case introduced(String, version: String)
 }
 
 /// Which part of a channel a connection gets.

@@ -1,4 +1,3 @@
-import Auth
 import Metrics
 
 /// Why a client was not let in by what it showed. Limits are no such causes: they are among the refusals.
@@ -8,15 +7,6 @@ enum SignInRefusal: String, CaseIterable {
   case expiredToken = "expired_token"
   /// The keys to check it with could not be had.
   case keysUnavailable = "keys_unavailable"
-
-  /// Nil for tokens that are wrong: their connection is closed, and counted then.
-  init?(_ error: TokenError) {
-    switch error {
-    case .expired: self = .expiredToken
-    case .unavailable: self = .keysUnavailable
-    case .invalid: return nil
-    }
-  }
 }
 
 /// Counts refused sign-ins by cause, each from 0.

@@ -49,6 +49,9 @@ struct ChannelDeclaration {
     return place
   }
 
+  /// Where each option was given.
+  var allPlaces: [SettingPlace] { Array(places.values) }
+
   private mutating func set<Value>(
     _ field: WritableKeyPath<ChannelOptions, Value>, _ declared: (Value) -> Setting<Value>
   ) {

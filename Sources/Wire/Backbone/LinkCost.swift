@@ -72,6 +72,8 @@ extension BrokerRequest {
     case .publish(let publish):
       if let info = publish.info { cost += info.cost }
       for (key, value) in publish.tags { cost += 64 + key.utf8.count + value.utf8.count }
+    case .inspect(let request): cost += request.cost
+    case .once(let key, let request): cost += key.cost + request.cost
     case .unread(_, let channels): cost += channels.reduce(0) { $0 + 32 + $1.string.utf8.count }
     default: break
     }
@@ -85,6 +87,7 @@ extension BrokerRequest {
     case .edit(let edit): edit.data?.count ?? 0
     case .call(let call): call.command.payloadBytes
     case .beginSubscriptions(_, let subscription): subscription.payloadBytes
+    case .once(_, let request): request.payloadBytes
     default: 0
     }
   }

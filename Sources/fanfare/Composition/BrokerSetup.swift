@@ -14,7 +14,7 @@ enum BrokerSetup {
   /// Makes the broker. Call this on the backbone thread.
   static func loop(
     for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, desk: ServiceDesk?, context: Context,
-    loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, logger: Logger
+    loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, audit: Audit, logger: Logger
   ) throws -> BrokerBackbone {
     // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -47,7 +47,7 @@ enum BrokerSetup {
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
-      clock: { clock.brokerTime() }, logger: logger)
+      clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
       broker.everyMinute = { now in vault.prepareSoon(at: now) }

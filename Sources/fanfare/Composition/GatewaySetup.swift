@@ -17,6 +17,8 @@ enum GatewaySetup {
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
     configuration.pictures = AppSetup.pictures(settings)
     configuration.proxies = try ProxySetup.configuration(for: settings)
+    let origins = settings.channelOrigins
+    configuration.settingOrigin = { origins.origin(of: $0) }
     return configuration
   }
 

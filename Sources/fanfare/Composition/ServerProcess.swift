@@ -28,10 +28,12 @@ struct ServerProcess: Service {
   let role: Role
   let settings: Settings
   let logger: Logger
+  let audit: Audit
 
   static func run(_ role: Role, settings: Settings) async throws {
     let logger = LogOutput.logger(for: settings.log)
-    let process = ServerProcess(role: role, settings: settings, logger: logger)
+    let process = ServerProcess(
+      role: role, settings: settings, logger: logger, audit: AuditSetup.audit(to: logger))
     let group = ServiceGroup(
       configuration: .init(
         services: [process], gracefulShutdownSignals: [.sigterm, .sigint],
@@ -73,7 +75,8 @@ struct ServerProcess: Service {
     let failure = FailureBox()
     let backbone = Backbone()
     let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let admin = try AdminSetup.server(for: settings, desk: desk, gateway: server, metrics: metrics, logger: logger)
+    let admin = try AdminSetup.server(
+      for: settings, desk: desk, gateway: server, metrics: metrics, audit: audit, logger: logger)
     let thread = try startBackbone(
       context: context, gateway: server, desk: desk, clock: clock, tracing: tracing, reporting: backbone,
       failure: failure)
@@ -91,6 +94,7 @@ struct ServerProcess: Service {
       throw error
     }
     try endpoints.write(to: settings.data.directory)
+    audit.note(.settingsLoaded, AuditSetup.fields(of: settings, role: role.rawValue))
     announce(endpoints, madeSecret: secret?.isNew ?? false)
     let reloading = Task { await reloadCertificatesOnHangup(server) }
     let returning = Task.detached(priority: .background) { [logger] in await MemoryReturn.run(logger: logger) }
@@ -121,6 +125,7 @@ struct ServerProcess: Service {
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
     configuration.wallClock = { clock.seconds() }
     tracing.apply(to: &configuration)
+    configuration.audit = audit
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
@@ -130,7 +135,7 @@ struct ServerProcess: Service {
   ) throws -> BackboneThread {
     let settings = settings
     let role = role
-    let logger = logger
+    let (logger, audit) = (logger, audit)
     let curve = try BackboneSetup.curve(for: settings, role: role)
     let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
     return try BackboneThread.start(onFailure: { failure.fail($0) }) { loop in
@@ -156,7 +161,7 @@ struct ServerProcess: Service {
           &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
           for: settings, endpoints: endpoints, pipe: pipe, desk: desk, context: context, loop: loop, clock: clock,
-          tracing: tracing, logger: logger)
+          tracing: tracing, audit: audit, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)
