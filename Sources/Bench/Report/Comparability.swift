@@ -48,8 +48,8 @@ public struct Incomparability: Sendable, Equatable {
     guard let own = first.hasKernelStamps, let other = second.hasKernelStamps, own != other else { return nil }
     return Incomparability(
       kind: .stamps,
-      reason: "arrivals were stamped by the kernel in the \(own ? "first" : "second") result alone, which takes time of "
-        + "its own; measure both with --kernel-stamps, or both without")
+      reason: "arrivals were stamped by the kernel in the \(own ? "first" : "second") result alone, which takes time "
+        + "of its own; measure both with --kernel-stamps, or both without")
   }
 
   private static func scenario(_ first: Scenario, _ second: Scenario) -> [Incomparability] {
