@@ -28,6 +28,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// Says when other people's connections expire, on every gateway.
   case refresh(SessionTarget, ConnectionExpiry)
   case revoke(RevokeRequest)
+  /// A gateway tells of something that a webhook wants to hear of.
+  case report(ClientEvent)
+  case webhooks(WebhookRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -230,7 +233,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .receipt(let r): r.channel
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
-    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
+    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks: nil
     }
   }
 }
@@ -239,9 +242,9 @@ extension BrokerRequest {
   /// Whether the broker remembers that the request was done, because doing it twice would change something twice.
   public var isRemembered: Bool {
     switch self {
-    case .publish, .edit, .receipt, .call: true
+    case .publish, .edit, .receipt, .call, .report: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .readMap, .unread:
+      .info, .readMap, .unread, .webhooks:
       false
     // Doing one of these twice changes nothing more.
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
