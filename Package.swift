@@ -64,6 +64,9 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CLinuxIO"),
 
     // The libraries, in the order in which one may import another.
@@ -75,6 +78,8 @@ let package = Package(
     .target(
       name: "Metering", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: library),
+    // The one way in which the server calls others over HTTP, on the system's libcurl.
+    .target(name: "HTTPClient", dependencies: ["CCurl", deque], swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
@@ -174,6 +179,7 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(
       name: "MeteringTests",
