@@ -120,6 +120,10 @@ extension BrokerCore {
     _ publication: Publication, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
     deliver(publication, on: state, in: &turn)
+    // A durable publication was told in its own transaction.
+    if let hooks = state.hooks, !hooks.publication.isEmpty, state.options.durability != .durable {
+      tell(draft(of: publication, on: state), to: hooks.publication, in: &turn)
+    }
     switch owner {
     case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)
     case .decision(let decision):

@@ -37,6 +37,8 @@ struct BrokerMetrics {
   private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
+  private var webhooks = WebhookMetrics()
+
   /// - Parameter memoryLimit: bytes, as `broker.memory_bytes` says.
   init(memoryLimit: Int) { self.memoryLimit.record(memoryLimit) }
 
@@ -69,6 +71,9 @@ struct BrokerMetrics {
     revocations.increment(by: new.revocations - old.revocations)
     pending.record(pendingBytes)
   }
+
+  /// - Parameter statuses: of all webhooks.
+  mutating func update(_ statuses: [WebhookStatus]) { webhooks.update(statuses) }
 
   /// Adds what was published since the last call.
   mutating func update(_ namespaces: some Sequence<NamespaceTally>) {

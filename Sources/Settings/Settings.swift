@@ -12,6 +12,8 @@ public struct Settings: Sendable, Equatable {
   /// The rules of every channel.
   public let channels: NamespaceTable
   public let broker: Broker
+  /// In the order of the file.
+  public let webhooks: [Webhook]
   public let backbone: Backbone
   public let gateway: Gateway
   public let clique: Clique
@@ -21,14 +23,17 @@ public struct Settings: Sendable, Equatable {
   public let shutdown: Shutdown
   public let log: Log
 
-  /// - Parameter namespaces: the names in the file's list of namespaces.
-  init(_ declare: inout SettingDeclarations, namespaces: [String]) {
+  /// - Parameters:
+  ///   - namespaces: the names in the file's list of namespaces.
+  ///   - webhookNames: those in its list of webhooks.
+  init(_ declare: inout SettingDeclarations, namespaces: [String], webhooks webhookNames: [String] = []) {
     server = declare.section("server", Server.init)
     admin = declare.section("admin", Admin.init)
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
     var broker = declare.section("broker", Broker.init)
+    webhooks = Webhook.list(&declare, named: webhookNames)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)

@@ -18,6 +18,7 @@ struct SettingsRules {
     let namespaces = channels.dropFirst().sorted { $0.path < $1.path }
     for channel in channels.prefix(1) + namespaces { rules.checkOptions(channel) }
     rules.checkApps()
+    rules.problems += WebhookRules.problems(settings)
     return rules.problems
   }
 

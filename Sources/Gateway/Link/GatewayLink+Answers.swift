@@ -12,6 +12,7 @@ extension GatewayLink {
       try checkOrder(of: reply.response, to: subscribe)
     }
     guard let request = pending.remove(reply.id) else { return }
+    if case .report = request.request { reportsUnderWay -= 1 }
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {

@@ -131,6 +131,7 @@ extension Session {
     timers.ping = saturatingSum(time.monotonic, timers.firstPingDelay)
     timers.expiresAt = attempt.expiresAt ?? .max
     scheduleExpiry()
+    reportConnected()
     for command in attempt.held where phase == .live { receivedLive(command) }
   }
 

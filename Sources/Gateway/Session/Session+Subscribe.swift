@@ -113,6 +113,7 @@ extension Session {
     send(.subscribe(id: order.id, order.result(answer, at: time)))
     out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
+    reportSubscribed(to: order.channel)
   }
 
   /// Unsubscribing from what one is not subscribed to succeeds: the client has what it wanted. A server-side
