@@ -132,6 +132,9 @@ let package = Package(
         logging, metrics,
       ],
       swiftSettings: hot),
+    // Posts what the broker's outboxes hold to webhooks' receivers.
+    .target(
+      name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -152,7 +155,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering",
+        "Webhooks", "TLS", "CLinuxIO", "Metering",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -214,6 +217,9 @@ let package = Package(
     .testTarget(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
       swiftSettings: tests),
+    .testTarget(
+      name: "WebhookTests",
+      dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [

@@ -20,6 +20,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case mapList = "map_list"
   case revokeToken = "revoke_token"
   case invalidateUserTokens = "invalidate_user_tokens"
+  case webhooksList = "webhooks_list"
+  case webhookGivenUp = "webhook_given_up"
+  case webhookResend = "webhook_resend"
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -27,7 +30,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case read
     /// What changes the contents of channels.
     case write
-    /// What is about connections, subscriptions and tokens.
+    /// What is about connections, subscriptions, tokens and webhooks.
     case control
     case all
 
@@ -39,7 +42,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
     switch self {
     case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
-    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
+    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
+      .webhookResend:
+      .control
     }
   }
 
@@ -59,7 +64,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
       .delete, .mapSet, .mapRemove, .mapGet, .mapList:
       .channel
     case .channels: .everyChannel
-    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel
+    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
+      .webhookResend:
+      .noChannel
     }
   }
 

@@ -38,6 +38,7 @@ enum BrokerSetup {
     let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
+    core.openWebhooks(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
@@ -46,6 +47,7 @@ enum BrokerSetup {
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
+      poster: WebhookSetup.poster(settings) { clock.seconds() },
       clock: { clock.brokerTime() }, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
@@ -107,6 +109,8 @@ enum BrokerSetup {
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
+    configuration.webhooks = WebhookSetup.configurations(settings)
+    configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
     configuration.maximumPageBytes = max(
       configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)
