@@ -56,7 +56,7 @@ struct WebhookTests {
       try await peer.connect(token: token)
       try await peer.subscribe("dur:a")
       try await peer.publish("hello", to: "dur:a")
-      peer.socket.close()
+      peer.socket.cut()
       #expect(await eventually { receiver.events.count >= 6 })
       let types = receiver.events.compactMap { $0["type"] as? String }
       #expect(Set(types).count == 6 && types.count == 6, "\(types)")
