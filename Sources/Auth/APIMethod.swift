@@ -42,7 +42,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     switch self {
     case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
-    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
+    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens, .webhooksList,
+      .webhookGivenUp,
       .webhookResend:
       .control
     }

@@ -57,8 +57,8 @@ public final class BrokerCore {
     run(.loadRecords(host), in: &turn)
   }
 
-  /// True while apps' records, revocations or webhooks, which the broker must know before it takes anything in, are being
-  /// loaded.
+  /// True while apps' records, revocations or webhooks, which the broker must know before it takes anything in, are
+  /// being loaded.
   public var isStarting: Bool {
     !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || webhooks?.isLoaded == false
   }

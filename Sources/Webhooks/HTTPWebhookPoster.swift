@@ -30,8 +30,8 @@ public struct WebhookReceiver: Sendable {
 
 /// Posts events to their receivers, signed (docs/WEBHOOKS.md).
 ///
-/// Signing takes a while for a large request, so it happens on a queue of its own and not in the broker's turn. There is
-/// one request of each webhook at a time, as the broker asks for no more.
+/// Signing takes a while for a large request, so it happens on a queue of its own and not in the broker's turn. There
+/// is one request of each webhook at a time, as the broker asks for no more.
 public final class HTTPWebhookPoster: WebhookPoster {
   private struct Destination: Sendable {
     let receiver: WebhookReceiver
@@ -62,7 +62,8 @@ public final class HTTPWebhookPoster: WebhookPoster {
     var destinations: [String: Destination] = [:]
     for receiver in receivers {
       let rules = Rules(
-        allowsPrivateAddresses: receiver.allowsPrivateAddresses, certificateAuthorities: receiver.certificateAuthorities)
+        allowsPrivateAddresses: receiver.allowsPrivateAddresses, certificateAuthorities: receiver.certificateAuthorities
+      )
       let client = clients[rules] ?? Self.client(rules, for: receivers.count, userAgent)
       clients[rules] = client
       let keys = receiver.secrets.map { SecretKey(Array($0.utf8)) }

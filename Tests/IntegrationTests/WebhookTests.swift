@@ -117,7 +117,8 @@ struct WebhookTests {
     }
   }
 
-  @Test("Killed in the middle, the server tells each acknowledged publication at least once, in order", arguments: 1...3)
+  @Test(
+    "Killed in the middle, the server tells each acknowledged publication at least once, in order", arguments: 1...3)
   func killed(_ round: Int) async throws {
     let receiver = try HookReceiver { place in place % 3 == 1 ? .status(500) : .status(200) }
     defer { receiver.stop() }

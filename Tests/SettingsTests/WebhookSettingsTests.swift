@@ -12,7 +12,8 @@ struct WebhookSettingsTests {
 
   private func valid(_ more: String = "") -> String {
     file(
-      #"{"name":"orders","url":"https://example.com/hook","secret":"\#(Self.secret)","events":["publication"]\#(more)}"#)
+      #"{"name":"orders","url":"https://example.com/hook","secret":"\#(Self.secret)","events":["publication"]\#(more)}"#
+    )
   }
 
   @Test("A webhook of the file is read, with defaults for what it leaves out")
@@ -27,7 +28,8 @@ struct WebhookSettingsTests {
     #expect(try load("{}").webhooks.isEmpty)
   }
 
-  @Test("Environment and flags reach the options of a webhook that the file names, so that secrets need not stand there")
+  @Test(
+    "Environment and flags reach the options of a webhook that the file names, so that secrets need not stand there")
   func overrides() throws {
     let json = file(#"{"name":"orders","url":"https://example.com/hook","events":["publication"]}"#)
     let settings = try load(
@@ -69,7 +71,9 @@ struct WebhookSettingsTests {
 
   @Test(
     "Events go nowhere where others could read them on the way",
-    arguments: ["http://example.com/", "ftp://example.com/", "example.com", "https://", "https://user:word@example.com/"])
+    arguments: [
+      "http://example.com/", "ftp://example.com/", "example.com", "https://", "https://user:word@example.com/",
+    ])
   func addresses(_ url: String) {
     let webhook = #"{"name":"a","url":"\#(url)","secret":"\#(Self.secret)","events":["connect"]}"#
     #expect(problems(file(webhook)).contains { $0.contains("webhooks.a.url: ") })

@@ -102,10 +102,12 @@ struct WebhookPosterTests {
     #expect(elsewhere.requests.isEmpty)
   }
 
-  @Test("A receiver that hangs, breaks off or lies about its length has not taken anything", arguments: [
-    HookReceiver.Answer.silence, .raw(""), .raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort"),
-    .raw("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), .raw("no HTTP at all\r\n\r\n"),
-  ])
+  @Test(
+    "A receiver that hangs, breaks off or lies about its length has not taken anything",
+    arguments: [
+      HookReceiver.Answer.silence, .raw(""), .raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort"),
+      .raw("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), .raw("no HTTP at all\r\n\r\n"),
+    ])
   func lies(_ answer: HookReceiver.Answer) async throws {
     guard case .failed(let reason) = try await result(answer, timeoutMilliseconds: 3000) else {
       Issue.record("a lie was taken for an answer")

@@ -1,6 +1,7 @@
 import Wire
 
-/// What webhooks are told of a thread: that somebody sent, that both see, that nobody answered. Nothing of what was sent.
+/// What webhooks are told of a thread: that somebody sent, that both see, that nobody answered. Nothing of what was
+/// sent.
 extension StateApp {
   func events(from before: StateThread, to thread: StateThread) -> [AppEffect] {
     var effects: [AppEffect] = []

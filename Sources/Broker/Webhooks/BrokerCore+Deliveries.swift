@@ -66,7 +66,9 @@ extension BrokerCore {
     writer.open()
     writer.write("id", id)
     writer.write("webhook", name)
-    writer.list("events") { writer in for event in batch.events { writer.write(rawElement: event.json.isEmpty ? Self.noEvent : event.json) } }
+    writer.list("events") { writer in
+      for event in batch.events { writer.write(rawElement: event.json.isEmpty ? Self.noEvent : event.json) }
+    }
     writer.close()
     let post = WebhookPost(webhook: name, id: id, body: writer.bytes, number: webhooks.begin(of: outbox))
     turn.effects.append(.post(post))
@@ -230,7 +232,9 @@ extension BrokerCore {
   private func resend(
     _ outbox: Outbox, limit: UInt32, for requester: Requester, in turn: inout Turn
   ) throws(ClientError) {
-    if outbox.isResending { throw .tooManyRequests.saying("events of this webhook are being put back; try again later") }
+    if outbox.isResending {
+      throw .tooManyRequests.saying("events of this webhook are being put back; try again later")
+    }
     let (after, through) = outbox.givenUpRange
     let found = try givenUpPage(of: outbox, after: after, through: through, limit: limit, in: &turn)
     guard let last = found.last else {

@@ -31,8 +31,12 @@ extension BrokerCore {
   }
 
   private func load(_ outbox: Outbox, _ webhooks: Webhooks, in turn: inout Turn) throws(ClientError) {
-    if !outbox.hasWaiting { outbox.opened(waiting: try stores.load(outbox.waitingQuestion, of: stores.disk, in: &turn)) }
-    if !outbox.hasGivenUp { outbox.opened(givenUp: try stores.load(outbox.givenUpQuestion, of: stores.disk, in: &turn)) }
+    if !outbox.hasWaiting {
+      outbox.opened(waiting: try stores.load(outbox.waitingQuestion, of: stores.disk, in: &turn))
+    }
+    if !outbox.hasGivenUp {
+      outbox.opened(givenUp: try stores.load(outbox.givenUpQuestion, of: stores.disk, in: &turn))
+    }
     var newest: Publication?
     if let question = outbox.newestQuestion,
       case .page(let found) = try stores.ask(question, of: stores.disk, in: &turn)
@@ -49,8 +53,8 @@ extension BrokerCore {
 
   // MARK: Time
 
-  /// Does what time brings to webhooks: events that the log did not take, channels that have been vacated, requests that
-  /// are repeated.
+  /// Does what time brings to webhooks: events that the log did not take, channels that have been vacated, requests
+  /// that are repeated.
   func tickWebhooks(in turn: inout Turn) {
     guard let webhooks, webhooks.isLoaded, !stores.isLost else { return }
     tellHeld(in: &turn)

@@ -6,8 +6,8 @@ import Wire
 ///
 /// States of a channel:
 /// - vacant: not in the table. Can transition to: announcing (somebody comes).
-/// - announcing: that it is occupied is on its way to the disk. Can transition to: occupied, settling (everybody has left
-///   meanwhile), vacant (the disk refused; looked at again).
+/// - announcing: that it is occupied is on its way to the disk. Can transition to: occupied, settling (everybody has
+///   left meanwhile), vacant (the disk refused; looked at again).
 /// - occupied. Can transition to: settling (the last one leaves).
 /// - settling: nobody is there, which is not told yet: a page that is loaded again is no pair of events. Can transition
 ///   to: occupied (somebody comes), retracting (its time has come).

@@ -3,9 +3,9 @@ import Wire
 
 /// Everything the broker holds of one webhook: its events in the log, and how far they are sent.
 ///
-/// On disk an outbox is two streams and two entries of a map, all of them hidden. The first stream holds the events that
-/// are to be sent, each written in the transaction of what it tells. The second holds those that were given up. The
-/// entries say up to which event each stream is done; what is done is trimmed by the next event that is written.
+/// On disk an outbox is two streams and two entries of a map, all of them hidden. The first stream holds the events
+/// that are to be sent, each written in the transaction of what it tells. The second holds those that were given up.
+/// The entries say up to which event each stream is done; what is done is trimmed by the next event that is written.
 final class Outbox {
   let configuration: WebhookConfiguration
   private(set) var waiting: BrokerChannel
@@ -124,8 +124,8 @@ final class Outbox {
       offset: publication.offset, time: publication.time, total: total, json: Array(data.dropFirst(headerBytes)))
   }
 
-  /// How many of the newest events the log keeps when it takes the one at the offset: those that are not done, and never
-  /// more than twice as many as may wait.
+  /// How many of the newest events the log keeps when it takes the one at the offset: those that are not done, and
+  /// never more than twice as many as may wait.
   func kept(at offset: UInt64) -> Int {
     let undone = offset > sender.cursor ? offset - sender.cursor : 1
     return Int(clamping: min(undone, 2 * UInt64(configuration.mostWaiting) + 1000))
@@ -223,7 +223,8 @@ struct OutboxRecord: Equatable {
   /// Nil where the bytes are none of this version's.
   init?(_ bytes: [UInt8]) {
     guard let fields = (try? JSONValue(parsing: bytes))?.object, let epoch = fields["epoch"]?.string,
-      let offset = fields["offset"].flatMap({ UInt64($0.text) }), let total = fields["total"].flatMap({ UInt64($0.text) })
+      let offset = fields["offset"].flatMap({ UInt64($0.text) }),
+      let total = fields["total"].flatMap({ UInt64($0.text) })
     else { return nil }
     self.init(epoch: epoch, offset: offset, total: total)
   }

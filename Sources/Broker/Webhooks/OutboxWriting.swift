@@ -124,8 +124,8 @@ extension BrokerCore {
     return draft
   }
 
-  /// Tells an event that belongs to no other entry. Where the log does not take it, it is kept in memory and tried again
-  /// (``Outbox/mostHeld``): nobody is refused for it.
+  /// Tells an event that belongs to no other entry. Where the log does not take it, it is kept in memory and tried
+  /// again (``Outbox/mostHeld``): nobody is refused for it.
   ///
   /// - Returns: the ticket of the event's last entry; nil: it is kept in memory, or nobody wants it.
   @discardableResult
@@ -142,7 +142,8 @@ extension BrokerCore {
     do throws(ClientError) {
       var events = OutboxEntries()
       for outbox in outboxes { try events.add(draft, to: outbox, isAlone: true, appends) }
-      let isKept = try store(events.entries.count == 1 ? .one(events.entries[0]) : .together(events.entries), in: stores.disk)
+      let isKept = try store(
+        events.entries.count == 1 ? .one(events.entries[0]) : .together(events.entries), in: stores.disk)
       note(events, isKept: isKept, in: &turn)
       return events.entries.last?.ticket
     } catch {

@@ -20,8 +20,8 @@ struct OutboxEvent: Equatable {
 /// - sending: the receiver has the batch. Can transition to: committing (taken, or given up), backingOff.
 /// - backingOff: the receiver did not take the batch. Can transition to: ready (its time has come), committing (given
 ///   up, as too many wait).
-/// - committing: the cursor is on its way to the disk, with the batch for the list of given-up events where it was given
-///   up. Can transition to: idle; resting (the disk refused: the batch is read and sent again).
+/// - committing: the cursor is on its way to the disk, with the batch for the list of given-up events where it was
+///   given up. Can transition to: idle; resting (the disk refused: the batch is read and sent again).
 /// - resting: the log failed. Can transition to: idle.
 ///
 /// A batch that was taken is sent again only where the cursor did not get to the disk: **at least once**. The cursor

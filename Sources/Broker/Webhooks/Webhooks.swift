@@ -148,8 +148,8 @@ struct WebhookNote: Equatable {
   var kind: Kind
 }
 
-/// Which webhooks want what of the channels of one namespace. Each of its channels in use has a reference to it, so that
-/// a publication costs one look where nobody wants it.
+/// Which webhooks want what of the channels of one namespace. Each of its channels in use has a reference to it, so
+/// that a publication costs one look where nobody wants it.
 final class ChannelHooks {
   let publication: [Outbox]
   let subscribe: [Outbox]
@@ -157,7 +157,9 @@ final class ChannelHooks {
   let vacated: [Outbox]
 
   init(_ namespace: String, _ outboxes: [Outbox]) {
-    func wanting(_ event: WebhookEvents) -> [Outbox] { outboxes.filter { $0.configuration.wants(event, in: namespace) } }
+    func wanting(_ event: WebhookEvents) -> [Outbox] {
+      outboxes.filter { $0.configuration.wants(event, in: namespace) }
+    }
     publication = wanting(.publication)
     subscribe = wanting(.subscribe)
     occupied = wanting(.channelOccupied)

@@ -439,8 +439,8 @@ final class Shard: SessionHost {
 
 extension BrokerRequest {
   /// Whether this is an unsubscribe, which never waits: a broker that is not told believes in a subscriber who is gone.
-  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer. What is told
-  /// for webhooks does not wait either: the session may end before a read is answered.
+  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer. What is
+  /// told for webhooks does not wait either: the session may end before a read is answered.
   fileprivate var neverWaits: Bool {
     switch self {
     case .unsubscribe, .report: true

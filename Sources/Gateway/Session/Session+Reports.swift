@@ -2,8 +2,8 @@ import Wire
 
 /// What a session tells the broker for webhooks: that a client is there, is subscribed, and is gone.
 ///
-/// Only what some webhook wants is told (``SessionConfiguration/reports``). A client that is told of as gone was told of
-/// as there before: both are bound to the phase `live`.
+/// Only what some webhook wants is told (``SessionConfiguration/reports``). A client that is told of as gone was told
+/// of as there before: both are bound to the phase `live`.
 extension Session {
   mutating func reportConnected() {
     if configuration.reports.connect { report(ClientEvent(.connected, user: user, client: identity.client)) }

@@ -40,7 +40,8 @@ extension Settings {
       _secret = declare.text(
         "secret", "", "Key of the signatures, at least 32 random bytes.", isSecret: true, rule: SettingFaults.ofSecret)
       _previousSecret = declare.text(
-        "previous_secret", "", "While a new secret is brought in: the one before, with which requests are signed as well.",
+        "previous_secret", "",
+        "While a new secret is brought in: the one before, with which requests are signed as well.",
         isSecret: true, rule: SettingFaults.ofSecret)
       _events = declare.list(
         "events", "What is told: \(WebhookEvents.names.map(\.name).joined(separator: ", ")).", rule: Self.faultOfEvent)
@@ -54,7 +55,15 @@ extension Settings {
       _batchBytes = declare.bytes(
         "batch_bytes", kibibytes(256), in: kibibytes(1)...mebibytes(4),
         "Most bytes of the events in one request; a larger event goes alone.")
-      keep(&declare)
+      _maxWaitingEvents = declare.integer(
+        "max_waiting_events", 1_000_000, in: 100...1_000_000_000,
+        "Events that may wait; beyond, the oldest go to the list of those given up.")
+      _maxWaitingBytes = declare.bytes(
+        "max_waiting_bytes", mebibytes(1024), in: kibibytes(64)...mebibytes(1024 * 1024),
+        "Bytes of events that may wait, likewise.")
+      _maxGivenUpEvents = declare.integer(
+        "max_given_up_events", 10_000, in: 1...10_000_000,
+        "Events that were given up and are kept; beyond, the oldest are lost.")
       _minimumBackoff = declare.duration(
         "backoff_min", .seconds(1), in: .milliseconds(10) ... .hours(1),
         "Time until a request that failed is repeated; doubled each time.")
@@ -68,18 +77,6 @@ extension Settings {
         "allow_private_addresses", false, "The url may lead to a private address, such as that of a host beside.")
       _certificateAuthorities = declare.text(
         "certificate_authorities", "", "PEM file of the authorities that are trusted; empty means the system's.")
-    }
-
-    private mutating func keep(_ declare: inout SettingDeclarations) {
-      _maxWaitingEvents = declare.integer(
-        "max_waiting_events", 1_000_000, in: 100...1_000_000_000,
-        "Events that may wait; beyond, the oldest go to the list of those given up.")
-      _maxWaitingBytes = declare.bytes(
-        "max_waiting_bytes", mebibytes(1024), in: kibibytes(64)...mebibytes(1024 * 1024),
-        "Bytes of events that may wait, likewise.")
-      _maxGivenUpEvents = declare.integer(
-        "max_given_up_events", 10_000, in: 1...10_000_000,
-        "Events that were given up and are kept; beyond, the oldest are lost.")
     }
 
     private static func faultOfEvent(_ name: String) -> String? {
@@ -142,7 +139,8 @@ extension SettingsFile {
     guard case .string(let name) = member.value.value, (1...64).contains(name.utf8.count),
       name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
     else {
-      layer.report(source, place + ".name", "is not a name; write at most 64 letters, digits, '-' or '_' in double quotes")
+      layer.report(
+        source, place + ".name", "is not a name; write at most 64 letters, digits, '-' or '_' in double quotes")
       return nil
     }
     if let first = layer.webhooks.first(where: { $0.name == name }) {

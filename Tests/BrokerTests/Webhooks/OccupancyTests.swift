@@ -15,7 +15,13 @@ struct OccupancyTests {
   /// All that was told of channels, each event once.
   private func told(_ scene: BrokerScene) -> [String] {
     while true {
-      if !scene.disk.waiting.isEmpty { scene.finish() } else if scene.status.waiting > 0 { scene.receiverAnswers() } else { break }
+      if !scene.disk.waiting.isEmpty {
+        scene.finish()
+      } else if scene.status.waiting > 0 {
+        scene.receiverAnswers()
+      } else {
+        break
+      }
     }
     return scene.posts.flatMap(BrokerScene.events).compactMap { event in
       guard let type = event["type"] as? String, let channel = event["channel"] as? String else { return nil }
@@ -61,7 +67,9 @@ struct OccupancyTests {
   func restart() {
     let disk = ScriptedStore()
     let first = scene(disk)
-    for (id, channel) in [(1, "a"), (2, "b")] as [(UInt64, ChannelName)] { first.request(id, .subscribe(channel, member: "c1")) }
+    for (id, channel) in [(1, "a"), (2, "b")] as [(UInt64, ChannelName)] {
+      first.request(id, .subscribe(channel, member: "c1"))
+    }
     #expect(told(first).sorted() == ["channel_occupied a", "channel_occupied b"])
     let next = scene(disk)
     next.request(1, .subscribe("a", member: "c1"), isResync: true)

@@ -180,9 +180,11 @@ struct WebhookSenderTests {
     #expect(sender.deadline == 90_000)
   }
 
-  @Test("A status that is no success is tried again, 404 and 410 too: a bad deploy loses nothing", arguments: [
-    301, 400, 401, 404, 408, 410, 413, 425, 429, 500, 503,
-  ])
+  @Test(
+    "A status that is no success is tried again, 404 and 410 too: a bad deploy loses nothing",
+    arguments: [
+      301, 400, 401, 404, 408, 410, 413, 425, 429, 500, 503,
+    ])
   func statuses(_ status: Int) {
     var sender = sender()
     _ = sender.next(at: 0, isOverfull: false)

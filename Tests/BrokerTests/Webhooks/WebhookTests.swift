@@ -82,7 +82,8 @@ struct WebhookTests {
     #expect(scene.posted.count == 1)
   }
 
-  @Test("While the disk refuses, events of publications in memory wait, in order, and are told when it takes them again")
+  @Test(
+    "While the disk refuses, events of publications in memory wait, in order, and are told when it takes them again")
   func refusal() {
     let scene = BrokerScene.withWebhook(.publication)
     scene.disk.refusal = .full("no room")
