@@ -30,8 +30,10 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case read
     /// What changes the contents of channels.
     case write
-    /// What is about connections, subscriptions, tokens and webhooks.
+    /// What is about connections, subscriptions and tokens.
     case control
+    /// What is about webhooks. It shows events of all channels, with what was published.
+    case webhooks
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -42,10 +44,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     switch self {
     case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
-    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens, .webhooksList,
-      .webhookGivenUp,
-      .webhookResend:
-      .control
+    case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
+    case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     }
   }
 

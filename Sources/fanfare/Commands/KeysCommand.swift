@@ -44,7 +44,9 @@ struct KeysCommand: AsyncParsableCommand {
 
     @Option(
       name: .long,
-      help: "What it may do: methods, or the groups read, write, control, all; with commas, or given more than once.")
+      help: """
+        What it may do: methods, or the groups read, write, control, webhooks, all; with commas, or given more than once.
+        """)
     var allow: [String]
 
     @Option(
