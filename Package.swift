@@ -136,6 +136,9 @@ let package = Package(
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
+    // Posts what the broker's outboxes hold to webhooks' receivers.
+    .target(
+      name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -158,7 +161,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "HTTPClient",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -226,6 +229,9 @@ let package = Package(
         "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
       ],
       swiftSettings: tests),
+    .testTarget(
+      name: "WebhookTests",
+      dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [

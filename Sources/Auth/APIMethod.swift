@@ -25,6 +25,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case inspectClient = "inspect_client"
   case explain
   case top
+  case webhooksList = "webhooks_list"
+  case webhookGivenUp = "webhook_given_up"
+  case webhookResend = "webhook_resend"
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -37,6 +40,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     /// What operators see: connections with their addresses, who may do what and why, where most goes on. A group of its
     /// own, so that a key that was made to read channels does not come to show people's addresses.
     case inspect
+    /// What is about webhooks. It shows events of all channels, with what was published.
+    case webhooks
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -49,6 +54,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
     case .inspectChannel, .inspectUser, .inspectClient, .explain, .top: .inspect
+    case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     }
   }
 
@@ -69,7 +75,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
       .channel
     // Answers name only channels that the key may use.
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
-    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel
+    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
+      .webhookResend:
+      .noChannel
     }
   }
 

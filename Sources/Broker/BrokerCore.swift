@@ -26,6 +26,8 @@ public final class BrokerCore {
   private(set) var startedAt: Int64?
   /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
+  /// Nil where no webhook is configured.
+  var webhooks: Webhooks?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   /// What is measured; nil: nothing is.
@@ -59,8 +61,11 @@ public final class BrokerCore {
     run(.loadRecords(host), in: &turn)
   }
 
-  /// True while apps' records or revocations, which the broker must know before it takes anything in, are being loaded.
-  public var isStarting: Bool { !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false }
+  /// True while apps' records, revocations or webhooks, which the broker must know before it takes anything in, are
+  /// being loaded.
+  public var isStarting: Bool {
+    !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || webhooks?.isLoaded == false
+  }
 
   /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
   /// where their senders feel it.
@@ -142,6 +147,8 @@ public final class BrokerCore {
       case .refresh(let target, let expiry):
         return try issue(.refresh(target, expiry), then: .done, for: requester, in: &turn)
       case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
+      case .report(let event): return report(event, for: requester, occasion, in: &turn)
+      case .webhooks(let request): return try webhooks(request, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)
     } catch {
@@ -183,6 +190,7 @@ public final class BrokerCore {
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     wakeApps(in: &turn)
+    tickWebhooks(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
     if lastSweep.map({ turn.time.monotonic - $0 >= 5_000 }) ?? true {
       lastSweep = turn.time.monotonic
@@ -196,7 +204,7 @@ public final class BrokerCore {
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
-      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max)
+      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline)
     return next == .max ? nil : next
   }
 

@@ -15,6 +15,8 @@ public enum BrokerEffect: Sendable, Equatable {
   case answer(ServiceTag, BrokerResponse)
   /// Search for messages. The result comes back through ``BrokerCore/searched(_:of:for:in:)``.
   case search(MessageSearch, Requester)
+  /// Send events to a webhook's receiver. The answer comes back through ``BrokerCore/answered(_:in:)``.
+  case post(WebhookPost)
 }
 
 public struct LinkTarget: Sendable, Equatable {

@@ -38,6 +38,8 @@ struct BrokerMetrics {
   private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
+  private var webhooks = WebhookMetrics()
+
   /// - Parameter memoryLimit: bytes, as `broker.memory_bytes` says.
   init(memoryLimit: Int) { self.memoryLimit.record(memoryLimit) }
 
@@ -80,6 +82,9 @@ struct BrokerMetrics {
       counter.increment(by: count - (old[limit] ?? 0))
     }
   }
+
+  /// - Parameter statuses: of all webhooks.
+  mutating func update(_ statuses: [WebhookStatus]) { webhooks.update(statuses) }
 
   /// Tells what was published since the last call, and the channels of each namespace.
   mutating func update(_ namespaces: some Sequence<NamespaceTally>) {

@@ -41,6 +41,8 @@ enum ServiceRequest {
     var info: [UInt8]?
     var data: [UInt8]?
     var recoverSince: StreamPosition?
+    var name: String?
+    var position: UInt64?
 
     init(_ fields: JSONArguments, ofSubscription: Bool) throws(ClientError) {
       channel = try fields.string("channel")
@@ -77,6 +79,8 @@ enum ServiceRequest {
         data = try ServiceRequest.json("data", fields)
       }
       recoverSince = try Self.position(fields, "recover_since")
+      name = try fields.string("name")
+      position = try fields.number("position")
     }
 
     private static func position(_ fields: JSONArguments, _ name: String) throws(ClientError) -> StreamPosition? {
@@ -131,12 +135,16 @@ enum ServiceRequest {
     case "inspect_channel", "inspect_user", "inspect_client", "explain", "top": return try inspection(method, fields)
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try once(parameters, try order(method, parameters))
+    case "webhooks_list": return .webhooks(.list)
+    case "webhook_given_up": return .webhooks(try webhooks(method, parameters))
+    case "webhook_resend": return try once(parameters, .webhooks(try webhooks(method, parameters)))
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
           + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, "
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
-          + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
+          + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
+          + "webhook_given_up and webhook_resend")
     }
   }
 
@@ -168,6 +176,15 @@ enum ServiceRequest {
       throw .badRequest.saying("the pattern is longer than \(ChannelPattern.maximumLength) bytes")
     }
     return .channelCounts(pattern)
+  }
+
+  private static func webhooks(_ method: String, _ parameters: Parameters) throws(ClientError) -> WebhookRequest {
+    guard let name = parameters.name, !name.isEmpty else {
+      throw .badRequest.saying("\(method) needs the name of a webhook; webhooks_list tells which there are")
+    }
+    let limit = limit(parameters.limit)
+    if method == "webhook_resend" { return .resend(name, limit: limit) }
+    return .givenUp(name, since: parameters.position ?? 0, limit: limit)
   }
 
   /// How many are wanted: a negative number means as many as the broker allows, none given means 0.

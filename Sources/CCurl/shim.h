@@ -52,6 +52,12 @@ static inline long ccurl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
+/// The seconds of the last reply's Retry-After, which may be a date; 0 where it has none.
+static inline curl_off_t ccurl_retry_after(CURL *easy) {
+  curl_off_t seconds = 0;
+  return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK ? seconds : 0;
+}
+
 /// What CURLOPT_PRIVATE was set to.
 static inline void *ccurl_context(CURL *easy) {
   char *context = NULL;

@@ -28,6 +28,8 @@ public struct HTTPCall: Sendable {
 public struct HTTPReply: Sendable {
   public var status: Int
   public var body: [UInt8]
+  /// What the reply's `Retry-After` asks for, in seconds, be it written so or as a date; nil: nothing.
+  public var retryAfterSeconds: Int64?
 
   public init(status: Int, body: [UInt8]) {
     self.status = status

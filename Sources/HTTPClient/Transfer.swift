@@ -161,7 +161,11 @@ internal import CCurl
   func result(_ code: CURLcode) -> Result<HTTPReply, HTTPCallError> {
     let status = unsafe Int(ccurl_status(easy))
     switch code {
-    case CURLE_OK where status > 0: return .success(HTTPReply(status: status, body: body))
+    case CURLE_OK where status > 0:
+      var reply = HTTPReply(status: status, body: body)
+      let seconds = unsafe Int64(ccurl_retry_after(easy))
+      if seconds > 0 { reply.retryAfterSeconds = seconds }
+      return .success(reply)
     // One header line that libcurl's own buffer has no room for ends with the code of missing memory.
     case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY: return .failure(.tooLarge(limit: replyLimit))
     case _ where isTooLarge: return .failure(.tooLarge(limit: replyLimit))

@@ -24,7 +24,7 @@ public struct MetricDescription: Sendable {
 /// sources use against it, and another the document, the alerts and the dashboard.
 public enum MetricTable {
   public static let all: [MetricDescription] =
-    [gateway, link, broker, brokerLinks, apps, log, hops, process].flatMap { $0 }
+    [gateway, link, broker, brokerLinks, webhooks, apps, log, hops, process].flatMap { $0 }
 
   static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -126,6 +126,27 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_requests_timed_out_total", .counter,
       "Requests of clients answered with error 100 because the broker did not answer in time."),
+  ]
+
+  private static let webhooks = [
+    MetricDescription(
+      "fanfare_webhook_waiting_events", .gauge, by: ["webhook"], "Events that a webhook has still to be sent."),
+    MetricDescription("fanfare_webhook_waiting_bytes", .gauge, by: ["webhook"], "Their bytes."),
+    MetricDescription(
+      "fanfare_webhook_oldest_time_seconds", .gauge, by: ["webhook"],
+      "When the event that is being sent was made, in seconds since 1970; 0: none is."),
+    MetricDescription(
+      "fanfare_webhook_given_up_events", .gauge, by: ["webhook"], "Events that were given up and are kept."),
+    MetricDescription("fanfare_webhook_sent_total", .counter, by: ["webhook"], "Events that the receiver took."),
+    MetricDescription(
+      "fanfare_webhook_failures_total", .counter, by: ["webhook"], "Requests that the receiver did not take."),
+    MetricDescription("fanfare_webhook_given_up_total", .counter, by: ["webhook"], "Events that were given up."),
+    MetricDescription(
+      "fanfare_webhook_lost_total", .counter, by: ["webhook"],
+      "Events that nobody gets any more: too many were given up, or the disk took none for too long."),
+    MetricDescription(
+      "fanfare_gateway_webhook_events_lost_total", .counter,
+      "Events of clients that no webhook hears of, as too many waited for the broker."),
   ]
 
   private static let broker = [

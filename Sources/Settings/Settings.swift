@@ -15,6 +15,8 @@ public struct Settings: Sendable, Equatable {
   /// Where the rules of channels were given.
   public let channelOrigins: SettingOrigins
   public let broker: Broker
+  /// In the order of the file.
+  public let webhooks: [Webhook]
   public let backbone: Backbone
   public let gateway: Gateway
   public let clique: Clique
@@ -26,8 +28,10 @@ public struct Settings: Sendable, Equatable {
   public let shutdown: Shutdown
   public let log: Log
 
-  /// - Parameter namespaces: the names in the file's list of namespaces.
-  init(_ declare: inout SettingDeclarations, namespaces: [String]) {
+  /// - Parameters:
+  ///   - namespaces: the names in the file's list of namespaces.
+  ///   - webhookNames: those in its list of webhooks.
+  init(_ declare: inout SettingDeclarations, namespaces: [String], webhooks webhookNames: [String] = []) {
     server = declare.section("server", Server.init)
     admin = declare.section("admin", Admin.init)
     client = declare.section("client", Client.init)
@@ -36,6 +40,7 @@ public struct Settings: Sendable, Equatable {
     channels = ChannelSection.table(&declare, namespaces: namespaces)
     channelOrigins = SettingOrigins(declare.channels, declare.layers)
     var broker = declare.section("broker", Broker.init)
+    webhooks = Webhook.list(&declare, named: webhookNames)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)

@@ -55,6 +55,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var call: [NamePattern] = []
   public var mayDisconnect = false
   public var mayRevoke = false
+  /// To see how webhooks are doing and what they gave up, and to have it sent again.
+  public var mayUseWebhooks = false
   /// Whoever reaches the endpoint may do everything: it is an `ipc://` file in a folder that nobody else can enter.
   public let isEverything: Bool
 
@@ -96,7 +98,8 @@ public struct ServiceGrant: Sendable, Equatable {
     case .beginSubscriptions(_, let subscription): return missing(subscription.channel, subscribe, "subscribe")
     case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
-    case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
+    case .webhooks: return mayUseWebhooks ? nil : "webhooks"
+    case .subscribe, .unsubscribe, .receipt, .unread, .report: return "a gateway's link"
     }
   }
 

@@ -42,6 +42,7 @@ final class BrokerScene {
   private var nextQuestion: UInt64 = 1 << 32
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
+  private(set) var posts: [WebhookPost] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -148,6 +149,7 @@ final class BrokerScene {
         #expect(answers[tag.number] == nil, "a service is answered once")
         answers[tag.number] = response
       case .search(let search, _): searches.append(search)
+      case .post(let post): posts.append(post)
       }
     }
   }

@@ -109,6 +109,14 @@ struct PromtoolTests {
         ("process_max_fds{instance=\"a\",job=\"fanfare\"}", "1000x20"),
       ], labels: "instance=\"a\",job=\"fanfare\""),
     Scene(
+      alert: "FanfareWebhookBehind",
+      series: [("fanfare_webhook_oldest_time_seconds{instance=\"a\",webhook=\"w\"}", "1x40")], minute: 30,
+      labels: "instance=\"a\",webhook=\"w\""),
+    Scene(
+      alert: "FanfareWebhookGaveUp",
+      series: [("fanfare_webhook_given_up_total{instance=\"a\",webhook=\"w\"}", "0x10 3x10")],
+      labels: "instance=\"a\",webhook=\"w\""),
+    Scene(
       alert: "FanfareRefusals",
       series: [("fanfare_gateway_refusals_total{instance=\"a\",cause=\"address_rate\"}", "0+1200x20")],
       labels: "cause=\"address_rate\",instance=\"a\""),
@@ -130,6 +138,8 @@ struct PromtoolTests {
     ("process_open_fds{instance=\"a\",job=\"fanfare\"}", "200x20"),
     ("process_max_fds{instance=\"a\",job=\"fanfare\"}", "1000x20"),
     ("fanfare_gateway_refusals_total{instance=\"a\",cause=\"address_rate\"}", "0+12x20"),
+    ("fanfare_webhook_oldest_time_seconds{instance=\"a\",webhook=\"w\"}", "0x20"),
+    ("fanfare_webhook_given_up_total{instance=\"a\",webhook=\"w\"}", "4x20"),
   ]
 
   /// The file that `promtool test rules` runs. JSON is YAML, so nothing has to be quoted by hand.

@@ -113,5 +113,5 @@ extension APIMethod {
   var publishes: Bool { self == .publish || self == .broadcast }
 
   /// Whether somebody may ask later who did this.
-  var isProved: Bool { group == .control || self == .historyRemove }
+  var isProved: Bool { group == .control || group == .webhooks || self == .historyRemove }
 }

@@ -19,6 +19,7 @@ final class ChannelTable {
   private var mapEnds = DueIndex<ChannelName>()
   /// Memory that the entries of maps take, roughly.
   private(set) var mapBytes = 0
+  private var fellIdle: Set<ChannelName> = []
   /// How fast each user makes new channels.
   var makers: TokenBuckets<IdentifierKey>
 
@@ -75,7 +76,15 @@ final class ChannelTable {
   func noteIdle(_ state: BrokerChannel, at time: BrokerTime) {
     guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
     state.idleSince = time.monotonic
+    if state.hooks?.watchesOccupancy == true { fellIdle.insert(state.name) }
     queueAsIdle(state, at: time.monotonic)
+  }
+
+  /// Channels that have lost their last subscriber since the last call, of those that webhooks want to know of.
+  func takeFellIdle() -> Set<ChannelName> {
+    if fellIdle.isEmpty { return [] }
+    defer { fellIdle = [] }
+    return fellIdle
   }
 
   /// Puts a channel into the queue of idle channels. A channel that subscribers join and leave all the time stands

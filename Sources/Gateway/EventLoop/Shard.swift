@@ -176,7 +176,7 @@ final class Shard: SessionHost {
 
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let most = costs.most(for: request)
-    if most == nil, !reads.isWaiting(driver.id) || request.endsSubscription {
+    if most == nil, !reads.isWaiting(driver.id) || request.neverWaits {
       return post(request, tag: tag, filter: filter, from: driver)
     }
     var ask = ReadAdmission.Ask(
@@ -251,8 +251,8 @@ final class Shard: SessionHost {
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
-    if case .unsubscribe = request {
-      // An unsubscribe is always taken: a broker that is never told believes in a subscriber who is gone.
+    if request.neverWaits {
+      // Always taken: a broker that is never told of an unsubscribe believes in a subscriber who is gone.
       cost = 0
     } else if isHolding || account.isOverdrawn {
       pauseInput(of: driver)
@@ -490,8 +490,14 @@ final class Shard: SessionHost {
 
 extension BrokerRequest {
   /// Whether this is an unsubscribe, which never waits: a broker that is not told believes in a subscriber who is gone.
-  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer.
-  fileprivate var endsSubscription: Bool { if case .unsubscribe = self { true } else { false } }
+  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer. What is
+  /// told for webhooks does not wait either: the session may end before a read is answered.
+  fileprivate var neverWaits: Bool {
+    switch self {
+    case .unsubscribe, .report: true
+    default: false
+    }
+  }
 }
 
 extension SessionDriver {

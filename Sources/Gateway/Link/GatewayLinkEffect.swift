@@ -107,4 +107,6 @@ public struct GatewayLinkCounters: Sendable, Equatable {
   public var deliveries: UInt64 = 0
   /// Requests answered with an error because the broker took too long.
   public var requestsTimedOut: UInt64 = 0
+  /// Events of clients that no webhook hears of, because too many waited for the broker.
+  public var reportsLost: UInt64 = 0
 }

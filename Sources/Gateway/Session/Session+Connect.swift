@@ -141,6 +141,7 @@ extension Session {
     timers.authenticate = .max
     timers.ping = saturatingSum(time.monotonic, timers.firstPingDelay)
     setExpiry(attempt.expiresAt)
+    reportConnected()
     for command in attempt.held where phase == .live { receivedLive(command) }
   }
 

@@ -118,6 +118,7 @@ extension Session {
       if order.isRefreshedHere { planRefresh(of: order.channel, at: expiry) }
       subscriptionExpires(at: expiry)
     }
+    reportSubscribed(to: order.channel)
   }
 
   /// Unsubscribing from what one is not subscribed to succeeds: the client has what it wanted. A server-side

@@ -49,6 +49,8 @@ public struct SessionConfiguration: Sendable {
   /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
   /// namespace.
   public var personalChannelNamespace: String?
+  /// What of clients is told to the broker, because some webhook wants it.
+  public var reports = ClientEventInterest()
   /// Sent in the connect result: name and version of the server.
   public var version = "Fanfare"
   /// Sent in the connect result: this gateway among several.

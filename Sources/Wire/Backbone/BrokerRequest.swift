@@ -36,6 +36,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// Says when other people's connections expire, on every gateway.
   case refresh(SessionTarget, ConnectionExpiry)
   case revoke(RevokeRequest)
+  /// A gateway tells of something that a webhook wants to hear of.
+  case report(ClientEvent)
+  case webhooks(WebhookRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -245,7 +248,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .endSubscriptions(_, let c, _): c
     case .inspect(let r): r.channel
     case .once(_, let request): request.channel
-    case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
+    case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks: nil
     }
   }
 }
@@ -254,9 +257,9 @@ extension BrokerRequest {
   /// Whether the broker remembers that the request was done, because doing it twice would change something twice.
   public var isRemembered: Bool {
     switch self {
-    case .publish, .edit, .receipt, .call: true
+    case .publish, .edit, .receipt, .call, .report: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .readMap, .unread, .inspect, .top:
+      .info, .readMap, .unread, .inspect, .top, .webhooks:
       false
     // The broker remembers these by their keys.
     case .once: false

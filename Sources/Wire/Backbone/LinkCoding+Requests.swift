@@ -7,6 +7,8 @@ private enum RequestKind: UInt8 {
   case inspect = 70
   case top = 71
   case once = 72
+  case report = 40
+  case webhooks = 41
 }
 
 extension LinkRequest: ByteEncodable {
@@ -75,7 +77,7 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks:
       writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
@@ -126,6 +128,12 @@ extension LinkRequest: ByteEncodable {
       sink.write(key.owner)
       sink.write(key.key)
       write(request, to: &sink)
+    case .report(let event):
+      sink.write(byte: RequestKind.report.rawValue)
+      sink.write(event)
+    case .webhooks(let webhooks):
+      sink.write(byte: RequestKind.webhooks.rawValue)
+      sink.write(webhooks)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -218,7 +226,7 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks:
       return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
@@ -257,6 +265,8 @@ extension LinkRequest: ByteEncodable {
     case .once:
       let key = OnceKey(owner: try reader.readString(), key: try reader.readString())
       return .once(key, try readRequest(from: &reader, isInner: true))
+    case .report: return .report(try reader.readClientEvent())
+    case .webhooks: return .webhooks(try reader.readWebhookRequest())
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")

@@ -88,6 +88,7 @@ extension BrokerRequest {
     case .call(let call): call.command.payloadBytes
     case .beginSubscriptions(_, let subscription): subscription.payloadBytes
     case .once(_, let request): request.payloadBytes
+    case .report(let event): event.payloadBytes
     default: 0
     }
   }

@@ -44,9 +44,10 @@ struct KeysCommand: AsyncParsableCommand {
 
     @Option(
       name: .long,
-      help:
-        "What it may do: methods, or the groups read, write, control, inspect, all; with commas, or given more than once."
-    )
+      help: """
+        What it may do: methods, or the groups read, write, control, inspect, webhooks, all; with commas, or given more \
+        than once.
+        """)
     var allow: [String]
 
     @Option(

@@ -39,6 +39,7 @@ enum BrokerSetup {
     tracing.apply(to: core)
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
+    core.openWebhooks(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
@@ -47,6 +48,7 @@ enum BrokerSetup {
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
+      poster: WebhookSetup.poster(settings) { clock.seconds() },
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
@@ -108,6 +110,8 @@ enum BrokerSetup {
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
+    configuration.webhooks = WebhookSetup.configurations(settings)
+    configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
     configuration.maximumPageBytes = max(
       configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)

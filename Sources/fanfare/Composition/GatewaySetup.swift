@@ -100,6 +100,7 @@ enum GatewaySetup {
       allowAnonymous: client.allowAnonymousConnectWithoutToken)
     session.personalChannelNamespace =
       client.userPersonalChannel.enabled ? client.userPersonalChannel.namespace : nil
+    session.reports = WebhookSetup.clientEvents(settings)
     session.version = version
     return session
   }
