@@ -124,15 +124,6 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// Writes a JSON value as it came, under a key that is no literal.
-  public mutating func write(named key: String, raw value: [UInt8]) {
-    separate(nil)
-    quote(key)
-    bytes.append(UInt8(ascii: ":"))
-    bytes.append(contentsOf: value)
-    needsComma = true
-  }
-
   /// Writes a string as it stood between its quotes in JSON that is valid.
   public mutating func write(_ key: StaticString, quoting text: ArraySlice<UInt8>) {
     separate(key)
