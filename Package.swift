@@ -265,6 +265,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),
     .testTarget(

@@ -34,7 +34,7 @@ struct BehindProxyTests {
               .replacingOnly("/etc/fanfare/tls/privkey.pem", with: certificate.keyPath)
             return ProxyProgram.nginxConfiguration(example, in: folder)
           }
-        ) { try await Self.check(server, through: $0, certificate) }
+        ) { try await Self.check(server, through: $0, certificate, refusals: "429") }
       }
     }
   }
@@ -61,20 +61,21 @@ struct BehindProxyTests {
               // As many descriptors as this would take are not allowed everywhere.
               .replacingOnly("maxconn 50000", with: "maxconn 100")
           }
-        ) { try await Self.check(server, through: $0, certificate) }
+        ) { try await Self.check(server, through: $0, certificate, refusals: "429 502") }
       }
     }
   }
 
   private static func check(
-    _ server: ServerProcess, through port: UInt16, _ certificate: TestCertificate
+    _ server: ServerProcess, through port: UInt16, _ certificate: TestCertificate, refusals: String
   ) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     let outcome = try await Command(
       interpreter, [PythonEnvironment.scripts.appendingPathComponent("proxied.py").path],
       environment: [
         "SERVER_URL": "wss://127.0.0.1:\(port)/connection/websocket", "TOKEN_SECRET": secret,
-        "AUTHORITIES": certificate.chainPath, "SERVER_PID": "\(server.identifier)", "PYTHONDONTWRITEBYTECODE": "1",
+        "AUTHORITIES": certificate.chainPath, "SERVER_PID": "\(server.identifier)", "REFUSALS": refusals,
+        "PYTHONDONTWRITEBYTECODE": "1",
       ]
     ).run(deadline: .seconds(360))
     #expect(outcome.status == 0, "\(outcome.output)\nThe server's log ends with:\n\(server.errorOutput)")

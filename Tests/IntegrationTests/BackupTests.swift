@@ -13,6 +13,10 @@ struct BackupTests {
   func backup() async throws {
     try await withTemporaryDirectory { folder in
       let backup = folder.appendingPathComponent("backup")
+      for name in ["first", "second"] {
+        try FileManager.default.createDirectory(
+          at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+      }
       let acknowledged = Acknowledged()
       var epoch = ""
       try await Deployment.with(.serve, in: folder.appendingPathComponent("first")) { deployment in

@@ -15,6 +15,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 CONTEXT = ssl.create_default_context(cafile=os.environ["AUTHORITIES"])
 SERVER = int(os.environ["SERVER_PID"])
+# With the PROXY protocol the server turns somebody away before it has read the request, which a proxy may tell as 502.
+REFUSALS = [int(status) for status in os.environ["REFUSALS"].split()]
 
 
 def client(address):
@@ -55,7 +57,8 @@ async def main():
             async with client("127.0.0.2"):
                 raise AssertionError("a second connection of one address was let in")
         except InvalidStatus as refusal:
-            expect(refusal.response.status_code, 429, "status of the second connection of one address")
+            status = refusal.response.status_code
+            expect(status in REFUSALS, True, f"the second connection of one address ends with {REFUSALS}, not {status}")
         passed("the second connection of an address is refused")
 
         async with client("127.0.0.3") as other:
