@@ -218,7 +218,7 @@ let package = Package(
       name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
       swiftSettings: tests),
     .testTarget(
-      name: "WebhookTests",
+      name: "WebhooksTests",
       dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
