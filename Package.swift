@@ -230,7 +230,7 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "WebhookTests",
+      name: "WebhooksTests",
       dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
