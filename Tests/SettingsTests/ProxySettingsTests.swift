@@ -1,3 +1,4 @@
+import Foundation
 import Settings
 import Testing
 
@@ -77,5 +78,14 @@ struct ProxySettingsTests {
     #expect(
       problems(#"{"proxies": {"connect": {"endpoint": "http://b/", "on_failure": "token", "with_token": true}}}"#)
         == ["accepted"])
+  }
+
+  @Test("The configuration in docs/PROXIES.md is one")
+  func document() throws {
+    let text = try String(contentsOfFile: repositoryFile("docs/PROXIES.md"), encoding: .utf8)
+    let block = try #require(text.components(separatedBy: "```json\n").dropFirst().first)
+    let json = try #require(block.components(separatedBy: "```").first)
+    #expect(problems(json) == ["accepted"])
+    #expect(try load(json).proxies.all.count(where: \.isOn) == 4)
   }
 }
