@@ -62,8 +62,9 @@ internal import CCurl
     unsafe ccurl_leave_resolver_behind(easy)
     // Refused by a libcurl without HTTP/2, which then speaks HTTP/1.1.
     _ = set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-    // Waits for a connection that is being made, in case that it can carry this call too.
-    _ = set(CURLOPT_PIPEWAIT, 1)
+    // Waits for a connection that is being made, in case that it can carry this call too. Without TLS it never can, and
+    // the wait would be for the end of the first call.
+    if host.hasPrefix("https:") { _ = set(CURLOPT_PIPEWAIT, 1) }
     return unsafe ccurl_allow_http_only(easy) == CURLE_OK && set(CURLOPT_URL, posted.call.url)
       && set(CURLOPT_NOSIGNAL, 1) && set(CURLOPT_FOLLOWLOCATION, 0) && set(CURLOPT_PROXY, "")
       && set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)) && set(CURLOPT_USERAGENT, userAgent)

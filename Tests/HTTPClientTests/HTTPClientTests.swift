@@ -39,7 +39,7 @@ struct HTTPClientTests {
     try await withServer(server) { server in
       try await withClient { client in
         let call = HTTPCall(method: method, url: server.url, timeoutMilliseconds: 60_000)
-        #expect(try await client.reply(to: call).status == 204)
+        #expect(await client.status(of: call) == 204)
       }
       let request = try #require(server.requests.first)
       #expect(request.head.hasPrefix("\(method) /hook "))
@@ -81,7 +81,7 @@ struct HTTPClientTests {
     }
     try await withServer(other) { other in
       try await withServer(server) { server in
-        try await withClient { #expect(try await $0.reply(to: .post(server.url)).status == status) }
+        try await withClient { #expect(await $0.status(of: .post(server.url)) == status) }
       }
       #expect(other.connections == 0)
     }
@@ -97,10 +97,10 @@ struct HTTPClientTests {
     }
     try await withServer(server) { server in
       try await withClient { client in
-        for _ in 0..<10 { #expect(try await client.reply(to: .post(server.url)).status == 200) }
+        for _ in 0..<10 { #expect(await client.status(of: .post(server.url)) == 200) }
         #expect(server.connections == 1)
         #expect(await eventually { server.openNow == 0 })
-        #expect(try await client.reply(to: .post(server.url)).status == 200)
+        #expect(await client.status(of: .post(server.url)) == 200)
         #expect(server.connections == 2)
       }
     }
@@ -149,7 +149,7 @@ struct HTTPClientTests {
           let outcomes = Outcomes()
           for _ in 0..<50 { client.send(.post(hanging.url, milliseconds: 600_000)) { outcomes.add($0) } }
           #expect(await eventually { hanging.openNow == 2 })
-          for _ in 0..<20 { #expect(try await client.reply(to: .post(server.url)).status == 200) }
+          for _ in 0..<20 { #expect(await client.status(of: .post(server.url)) == 200) }
           #expect(outcomes.all.isEmpty)
           #expect(hanging.mostAtOnce == 2)
         }

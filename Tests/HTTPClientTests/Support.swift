@@ -24,7 +24,10 @@ extension HTTPClient {
     await withCheckedContinuation { waiting in send(call) { waiting.resume(returning: $0) } }
   }
 
-  func reply(to call: HTTPCall) async throws(HTTPCallError) -> HTTPReply { try await result(of: call).get() }
+  func reply(to call: HTTPCall) async throws -> HTTPReply { try await result(of: call).get() }
+
+  /// Nil where there is no reply.
+  func status(of call: HTTPCall) async -> Int? { try? await result(of: call).get().status }
 
   func error(of call: HTTPCall) async -> HTTPCallError? {
     if case .failure(let error) = await result(of: call) { return error }
