@@ -105,13 +105,7 @@ public final class GatewayServer: Sendable {
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
-    let rules = SessionRules(
-      configuration.session, namespaces: configuration.namespaces,
-      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
-    let proxies = configuration.proxies.map {
-      ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
-    }
-    self.proxies = proxies
+    let (rules, proxies) = Self.rules(configuration, logger: logger)
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
@@ -156,7 +150,7 @@ public final class GatewayServer: Sendable {
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls))
     }
-    self.rules = rules
+    (self.rules, self.proxies) = (rules, proxies)
     self.egress = egress
     self.group = group
     self.eventLoops = eventLoops
@@ -167,6 +161,17 @@ public final class GatewayServer: Sendable {
     self.uplink = uplink
     certificates = configuration.listener.tls.map { CertificateReloader($0, logger: logger) }
     try await startUp()
+  }
+
+  /// What sessions go by, and their way to the backend where there is one.
+  private static func rules(_ configuration: GatewayConfiguration, logger: Logger) -> (SessionRules, ProxyCalls?) {
+    let rules = SessionRules(
+      configuration.session, namespaces: configuration.namespaces,
+      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
+    let proxies = configuration.proxies.map {
+      ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
+    }
+    return (rules, proxies)
   }
 
   /// Begins what needs all parts: watching the certificate files, and mailboxes from which each event loop takes by

@@ -28,8 +28,9 @@ extension Session {
       if asksBackend { return askToConnect(id, ask, nil) }
       return accept(ConnectionClaims(user: ""), recovering: ask.subs)
     }
-    var rest = ask
-    rest.token = ""
+    // What the client says of itself is for the backend alone.
+    var rest = rules.proxies.asksWithToken ? ask : ClientCommand.Connect()
+    (rest.token, rest.subs) = ("", ask.subs)
     let tag = remember(.connect(id: id, rest))
     out.append(.checkConnectionToken(tag: tag, ask.token))
   }
