@@ -242,7 +242,7 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
+        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Tracing", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
       swiftSettings: tests),
