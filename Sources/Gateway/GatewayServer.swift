@@ -124,7 +124,6 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        shard.hops = ShardHops(recorder: configuration.measuring, sampler: configuration.sampler)
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -158,8 +157,12 @@ public final class GatewayServer: Sendable {
   /// itself what a turn that it has run brings it.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
+    let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
+      try await mailbox.eventLoop.submit {
+        shard.value.inbox = mailbox
+        shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
+      }.get()
     }
   }
 
