@@ -173,7 +173,8 @@ let package = Package(
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
     .target(
-      name: "MicroBench", dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      name: "MicroBench",
+      dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "Tracing", "ZeroMQ", "CLinuxIO"],
       swiftSettings: hot),
     .executableTarget(
       name: "fanfare-bench",

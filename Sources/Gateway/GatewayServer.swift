@@ -189,7 +189,7 @@ public final class GatewayServer: Sendable {
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt)
     let link = GatewayLink(configuration: linkConfiguration)
-    link.hops = configuration.measuring.map { GatewayHops($0) }
+    if let measuring = configuration.measuring { link.measure(with: measuring) }
     return try GatewayBackbone(
       link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,

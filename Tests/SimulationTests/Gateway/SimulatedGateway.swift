@@ -114,7 +114,7 @@ final class SimulatedGateway {
 
   /// Has every publication of this gateway's clients measured.
   func measure(with recorder: HopRecorder) {
-    link.hops = GatewayHops(recorder)
+    link.measure(with: recorder)
     for loop in loops {
       loop.shard.hops = ShardHops(recorder: recorder, sampler: HopSampler(measureEvery: 1, traceEvery: 0))
     }
