@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import TLS
-public import Tracing
+public import Telemetry
 public import Wire
 public import ZeroMQ
 

@@ -1,5 +1,5 @@
 import TestSupport
-import Tracing
+import Telemetry
 import Wire
 
 @testable import Broker

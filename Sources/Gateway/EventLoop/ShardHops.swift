@@ -1,4 +1,4 @@
-import Tracing
+import Telemetry
 import Wire
 
 /// Which of an event loop's publications are measured, and when their frames were read. Bound to its event loop.

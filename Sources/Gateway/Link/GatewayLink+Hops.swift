@@ -1,4 +1,4 @@
-public import Tracing
+public import Telemetry
 import Wire
 
 /// What the link tells of publications that are measured.

@@ -1,7 +1,7 @@
 import Apps
 import Broker
 import Log
-import Tracing
+import Telemetry
 import Wire
 
 extension MicroBenchmark {

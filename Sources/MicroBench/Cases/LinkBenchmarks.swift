@@ -1,5 +1,5 @@
 import Gateway
-import Tracing
+import Telemetry
 import Wire
 
 extension MicroBenchmark {

@@ -2,7 +2,7 @@ import HTTPClient
 import Logging
 import Settings
 import Synchronization
-import Tracing
+import Telemetry
 import ZeroMQ
 
 #if canImport(Glibc)

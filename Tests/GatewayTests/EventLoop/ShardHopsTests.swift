@@ -1,5 +1,5 @@
 import Testing
-import Tracing
+import Telemetry
 
 @testable import Gateway
 

@@ -1,4 +1,4 @@
-import Tracing
+import Telemetry
 import Wire
 
 @testable import Gateway
