@@ -93,7 +93,7 @@ let package = Package(
       swiftSettings: hot),
     // What hops a publication has, how long they take, and spans of them for a collector.
     .target(
-      name: "Tracing",
+      name: "Telemetry",
       dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
@@ -127,12 +127,12 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Tracing", deque, logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Telemetry", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Tracing", deque, nioCore,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", deque, nioCore,
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
@@ -161,7 +161,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "Webhooks", "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "HTTPClient",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -178,7 +178,8 @@ let package = Package(
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
     .target(
-      name: "MicroBench", dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      name: "MicroBench",
+      dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "Telemetry", "ZeroMQ", "CLinuxIO"],
       swiftSettings: hot),
     .executableTarget(
       name: "fanfare-bench",
@@ -196,7 +197,7 @@ let package = Package(
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
     .testTarget(
-      name: "TracingTests", dependencies: ["Tracing", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
+      name: "TelemetryTests", dependencies: ["Telemetry", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -226,7 +227,7 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
+        "Apps", "Broker", "Log", "Metering", "Telemetry", "Wire", "ZeroMQ", "TestSupport", logging,
       ],
       swiftSettings: tests),
     .testTarget(
@@ -235,7 +236,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
@@ -251,7 +252,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
+        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
+        "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
       swiftSettings: tests),

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import TLS
-public import Tracing
+public import Telemetry
 public import Wire
 public import ZeroMQ
 
@@ -132,8 +132,6 @@ public final class GatewayServer: Sendable {
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           audit: configuration.audit, clock: Self.clock(configuration.wallClock),
           atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        shard.measuring = configuration.measuring
-        shard.sampler = configuration.sampler
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -178,8 +176,12 @@ public final class GatewayServer: Sendable {
   /// itself what a turn that it has run brings it.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
+    let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
+      try await mailbox.eventLoop.submit {
+        shard.value.inbox = mailbox
+        shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
+      }.get()
     }
   }
 
@@ -206,7 +208,7 @@ public final class GatewayServer: Sendable {
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     let link = GatewayLink(configuration: linkConfiguration)
-    link.hops = configuration.measuring.map { GatewayHops($0) }
+    if let measuring = configuration.measuring { link.measure(with: measuring) }
     return try GatewayBackbone(
       link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,

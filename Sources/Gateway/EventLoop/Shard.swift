@@ -1,7 +1,6 @@
 import Auth
 import Metrics
 import NIOCore
-import Tracing
 import Wire
 import ZeroMQ
 
@@ -53,11 +52,8 @@ final class Shard: SessionHost {
   /// When the shard was made, in monotonic milliseconds.
   private let startedAt: Int64
   private var onEmpty: (() -> Void)?
-  /// Which publications are measured, and where; nil: none.
-  var measuring: HopRecorder?
-  var sampler = HopSampler.off
-  /// When the frame at hand was read; nil where nobody wants to know.
-  private var readAt: HopStamp?
+  /// Which publications are measured.
+  var hops = ShardHops()
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
@@ -247,7 +243,10 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
-    if request.isMeasured, sampler.isDue() { measure(source) }
+    if request.isMeasured, hops.isDue(), let trace = hops.begin() {
+      // Refused only where the backbone thread has ended: then it is not measured.
+      _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
+    }
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
@@ -274,16 +273,7 @@ final class Shard: SessionHost {
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
 
-  func frameRead() { if sampler.isArmed { readAt = measuring?.now() } }
-
-  /// Says that the request which is posted next is measured. Where the mailbox has no room, it is not.
-  private func measure(_ source: RequestSource) {
-    let isTraced = sampler.choose()
-    guard let measuring else { return }
-    let trace = measuring.begin(at: readAt, isTraced: isTraced)
-    readAt = nil
-    if !uplink.post(.measured(source, trace), cost: 0, wakes: false) { measuring.drop() }
-  }
+  func frameRead() { hops.frameRead() }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
   /// that is held ends as well.
