@@ -125,13 +125,12 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
-          accounts: accounts, census: census, refusals: refusals, rules: rules, proxies: proxies, uplink: uplink,
-          windowBytes: configuration.uplinkWindowBytes,
+          accounts: accounts, census: census, refusals: refusals, audit: configuration.audit, rules: rules,
+          proxies: proxies, uplink: uplink, windowBytes: configuration.uplinkWindowBytes,
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          audit: configuration.audit, clock: Self.clock(configuration.wallClock),
-          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }

@@ -77,10 +77,11 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
-    refusals: Refusals? = nil, rules: SessionRules, proxies: ProxyCalls? = nil, uplink: Mailbox<UplinkMessage>,
+    refusals: Refusals? = nil, audit: Audit = .none, rules: SessionRules, proxies: ProxyCalls? = nil,
+    uplink: Mailbox<UplinkMessage>,
     windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
-    checkExecutor: (any TaskExecutor)? = nil, audit: Audit = .none,
+    checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
