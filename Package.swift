@@ -67,6 +67,9 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CLinuxIO"),
 
     // The libraries, in the order in which one may import another.
@@ -78,6 +81,8 @@ let package = Package(
     .target(
       name: "Metering", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: library),
+    // The one way in which the server calls others over HTTP, on the system's libcurl.
+    .target(name: "HTTPClient", dependencies: ["CCurl", deque], swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
@@ -89,6 +94,10 @@ let package = Package(
       name: "Wire",
       dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
+    // What hops a publication has, how long they take, and spans of them for a collector.
+    .target(
+      name: "Telemetry",
+      dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
       dependencies: ["Wire"],
@@ -121,15 +130,18 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", deque, logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Telemetry", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
-        logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", deque, nioCore,
+        nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
+    // Posts what the broker's outboxes hold to webhooks' receivers.
+    .target(
+      name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -139,6 +151,8 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: library),
+    // What the terminal views show, pure but for the terminal itself.
+    .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
     .target(
       name: "Client",
       dependencies: [
@@ -150,7 +164,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -167,7 +181,8 @@ let package = Package(
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
     .target(
-      name: "MicroBench", dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      name: "MicroBench",
+      dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "Telemetry", "ZeroMQ", "CLinuxIO"],
       swiftSettings: hot),
     .executableTarget(
       name: "fanfare-bench",
@@ -177,11 +192,15 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(
       name: "MeteringTests",
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
+    .testTarget(
+      name: "TelemetryTests", dependencies: ["Telemetry", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -209,12 +228,19 @@ let package = Package(
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
+      name: "BrokerTests",
+      dependencies: [
+        "Apps", "Broker", "Log", "Metering", "Telemetry", "Wire", "ZeroMQ", "TestSupport", logging,
+      ],
       swiftSettings: tests),
+    .testTarget(
+      name: "WebhooksTests",
+      dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
     .testTarget(
@@ -229,7 +255,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
+        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
+        "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
       swiftSettings: tests),
@@ -243,6 +270,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),
     .testTarget(

@@ -39,6 +39,7 @@ enum SettingTable {
       if let child = rest.split(separator: ".").first { names.insert(String(child)) }
     }
     if section == ChannelSection.name { names.insert(ChannelSection.namespaces) }
+    if section.isEmpty { names.insert(Settings.Webhook.section) }
     return names.sorted()
   }
 

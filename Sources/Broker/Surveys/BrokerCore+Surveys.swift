@@ -19,7 +19,13 @@ extension BrokerCore {
   /// ``BrokerConfiguration/surveyTimeout`` is over.
   ///
   /// - Throws: error 111 where as many surveys are under way as may be.
-  func begin(_ survey: Survey, for requester: Requester, in turn: inout Turn) throws(ClientError) {
+  ///
+  /// - Parameters:
+  ///   - own: what the broker itself knows of an inspection's subject, as JSON.
+  ///   - visible: the channels that the answer may name; nil: all.
+  func begin(
+    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil, in turn: inout Turn
+  ) throws(ClientError) {
     guard surveys.count < PendingSurveys.limit else {
       throw .tooManyRequests.saying(
         "the gateways are being asked \(PendingSurveys.limit) such questions already, as many as may be at a time; "
@@ -28,7 +34,8 @@ extension BrokerCore {
     let asked = links.sorted.filter { if case .departed = $0.state { false } else { true } }
     let timeout = min(configuration.surveyTimeout, configuration.gatewayTimeout)
     let message = surveys.add(
-      survey, for: requester, waiting: Set(asked.map(\.gateway)), deadline: turn.time.monotonic + timeout)
+      survey, for: requester, own: own, visible: visible, waiting: Set(asked.map(\.gateway)),
+      deadline: turn.time.monotonic + timeout)
     let open = asked.filter(\.isOpen).map(\.gateway)
     if !open.isEmpty { links.broadcast(.survey(message), to: open, in: &turn) }
     answerSurveys(in: &turn)
@@ -58,6 +65,8 @@ extension BrokerCore {
     let unanswered = UInt32(clamping: ended.waiting.count)
     switch ended.gathered {
     case .channels(let counts, _): return .channelCounts(counts, unanswered: unanswered)
+    case .inspected(let found): return .result(Self.inspected(ended.own, found, unanswered: unanswered))
+    case .top(let top): return .result(topJSON(top, visible: ended.visible, unanswered: unanswered))
     case .counts(let gateways):
       let broker = ServerInfo.Broker(
         version: configuration.version, uptime: uptime(at: time), channels: UInt64(channels.count),

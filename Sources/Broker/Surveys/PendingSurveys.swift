@@ -9,6 +9,10 @@ struct PendingSurveys {
     let id: UInt64
     let survey: Survey
     let requester: Requester
+    /// What the broker itself knows of an inspection's subject, as JSON; empty for other surveys.
+    let own: [UInt8]
+    /// The channels that the answer may name; nil: all.
+    let visible: [NamePattern]?
     /// Gateways that have not answered.
     var waiting: Set<UInt64>
     var gathered: Gathered
@@ -20,6 +24,9 @@ struct PendingSurveys {
   enum Gathered: Equatable {
     case counts([ServerInfo.Gateway])
     case channels(ChannelCounts, ChannelLimit)
+    /// What the gateways found, by their numbers, as JSON.
+    case inspected([UInt64: [UInt8]])
+    case top(TopFindings)
   }
 
   /// Most surveys at a time, since each may hold as much as an answer; one more is refused.
@@ -35,7 +42,8 @@ struct PendingSurveys {
   var nextDeadline: Int64? { pending.first?.deadline }
 
   mutating func add(
-    _ survey: Survey, for requester: Requester, waiting: Set<UInt64>, deadline: Int64
+    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil,
+    waiting: Set<UInt64>, deadline: Int64
   ) -> LinkSurvey {
     let id = nextID
     nextID += 1
@@ -43,10 +51,13 @@ struct PendingSurveys {
       switch survey {
       case .counts: .counts([])
       case .channels(_, let limit): .channels(ChannelCounts(), limit)
+      case .inspect: .inspected([:])
+      case .top: .top(TopFindings())
       }
     pending.append(
       Pending(
-        id: id, survey: survey, requester: requester, waiting: waiting, gathered: gathered, deadline: deadline))
+        id: id, survey: survey, requester: requester, own: own, visible: visible, waiting: waiting,
+        gathered: gathered, deadline: deadline))
     return LinkSurvey(id: id, survey)
   }
 
@@ -94,7 +105,13 @@ extension PendingSurveys.Gathered {
       sum.add(counts)
       sum.cut(to: limit)
       self = .channels(sum, limit)
-    case (.counts, .channels), (.channels, .counts): return false
+    case (.inspected(var found), .inspected(let bytes)):
+      found[gateway] = bytes
+      self = .inspected(found)
+    case (.top(var sum), .top(let top)):
+      sum.add(top)
+      self = .top(sum)
+    case (.counts, _), (.channels, _), (.inspected, _), (.top, _): return false
     }
     return true
   }

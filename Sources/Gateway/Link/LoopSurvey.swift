@@ -12,6 +12,8 @@ final class LoopSurvey: Sendable {
   enum Part: Sendable {
     case counts(subscriptions: Int)
     case channels(FirstChannels)
+    /// For an inspection, and for `top`.
+    case inspected(LoopInspection)
   }
 
   let survey: Survey
@@ -19,6 +21,8 @@ final class LoopSurvey: Sendable {
   /// What the gateway knows without its event loops. Asked when they all have answered: whoever had signed in on one of
   /// them before it did is counted by then.
   private let known: @Sendable () -> GatewayCounts
+  /// Nil where a test needs none.
+  private let inspector: Inspector?
   private let parts = Mutex<[Part]>([])
   private let runElsewhere: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let answer: @Sendable (Findings) -> Void
@@ -27,13 +31,14 @@ final class LoopSurvey: Sendable {
   ///   - runElsewhere: runs its argument, on a thread that delivers no messages.
   ///   - answer: called once, when so many event loops have told what they found, where `runElsewhere` runs.
   init(
-    _ survey: Survey, loops: Int, known: @escaping @Sendable () -> GatewayCounts,
+    _ survey: Survey, loops: Int, inspector: Inspector? = nil, known: @escaping @Sendable () -> GatewayCounts,
     runElsewhere: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { work in Task.detached { work() } },
     answer: @escaping @Sendable (Findings) -> Void
   ) {
     self.survey = survey
     self.loops = loops
     self.known = known
+    self.inspector = inspector
     self.runElsewhere = runElsewhere
     self.answer = answer
   }
@@ -45,11 +50,13 @@ final class LoopSurvey: Sendable {
       return parts.count == loops ? parts : nil
     }
     guard let all else { return }
-    runElsewhere { [self] in answer(Self.findings(all, of: survey, known())) }
+    runElsewhere { [self] in answer(Self.findings(all, of: survey, known(), inspector)) }
   }
 
   /// What all event loops found together.
-  static func findings(_ parts: [Part], of survey: Survey, _ known: GatewayCounts) -> Findings {
+  static func findings(
+    _ parts: [Part], of survey: Survey, _ known: GatewayCounts, _ inspector: Inspector? = nil
+  ) -> Findings {
     switch survey {
     case .counts:
       var counts = known
@@ -60,7 +67,18 @@ final class LoopSurvey: Sendable {
       for case .channels(let found) in parts { sum.add(found.counts) }
       sum.cut(to: limit)
       return .channels(sum)
+    case .inspect(let request):
+      return .inspected(inspector?.findings(inspection(parts), of: request, known) ?? Array("{}".utf8))
+    case .top: return .top(inspection(parts).top)
     }
+  }
+}
+
+extension LoopSurvey {
+  fileprivate static func inspection(_ parts: [Part]) -> LoopInspection {
+    var sum = LoopInspection()
+    for case .inspected(let found) in parts { sum.add(found) }
+    return sum
   }
 }
 
@@ -73,6 +91,8 @@ struct GatewayIdentity: Sendable {
   var census = ClientCensus()
   /// When the gateway began, in milliseconds of `MonotonicClock`.
   var startedAt: Int64 = 0
+  /// Answers inspections; nil where a test needs none.
+  var inspector: Inspector?
 
   /// - Parameter channels: that somebody is subscribed to, or about to be.
   func counts(channels: Int, at now: Int64) -> GatewayCounts {

@@ -27,7 +27,9 @@ extension Session {
       out.append(.checkSubscriptionToken(tag: tag, ask.token))
       return
     }
-    guard access(to: channel, options).maySubscribeWithoutToken else { return fail(id, .permissionDenied) }
+    let access = access(to: channel, options)
+    if access.isDecidedByBackend { return askToSubscribe(command, channel) }
+    guard access.maySubscribeWithoutToken else { return fail(id, .permissionDenied) }
     order(SubscribeOrder(id: id, channel: channel, options: options, ask: ask, grant: .init()))
   }
 
@@ -69,7 +71,7 @@ extension Session {
   }
 
   /// Sends an allowed subscription to the broker, but spares it one that could only be rejected.
-  private mutating func order(_ order: SubscribeOrder) {
+  mutating func order(_ order: SubscribeOrder) {
     if order.map == nil && order.rejectsUnrecovered && order.since == nil {
       return fail(order.id, .unrecoverablePosition)
     }
@@ -112,7 +114,11 @@ extension Session {
     subscriptions[order.channel]?.phase = .live
     send(.subscribe(id: order.id, order.result(answer, at: time)))
     out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
-    if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
+    if let expiry = order.expiresAt {
+      if order.isRefreshedHere { planRefresh(of: order.channel, at: expiry) }
+      subscriptionExpires(at: expiry)
+    }
+    reportSubscribed(to: order.channel)
   }
 
   /// Unsubscribing from what one is not subscribed to succeeds: the client has what it wanted. A server-side

@@ -49,6 +49,8 @@ public struct SessionConfiguration: Sendable {
   /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
   /// namespace.
   public var personalChannelNamespace: String?
+  /// What of clients is told to the broker, because some webhook wants it.
+  public var reports = ClientEventInterest()
   /// Sent in the connect result: name and version of the server.
   public var version = "Fanfare"
   /// Sent in the connect result: this gateway among several.
@@ -89,12 +91,15 @@ public struct SessionConfiguration: Sendable {
 public final class SessionRules: Sendable {
   public let configuration: SessionConfiguration
   public let namespaces: NamespaceTable
+  /// What is put to the backend.
+  let proxies: ProxyRules
   /// How the name of every personal channel begins; nil where there are none.
   let personalChannelPrefix: String?
 
-  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable) {
+  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable, proxies: ProxyRules = ProxyRules()) {
     self.configuration = configuration
     self.namespaces = namespaces
+    self.proxies = proxies
     personalChannelPrefix = configuration.personalChannelNamespace.map { $0.isEmpty ? "#" : "\($0):#" }
   }
 }

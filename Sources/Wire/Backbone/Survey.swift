@@ -7,12 +7,19 @@ public enum Survey: Sendable, Equatable {
   case counts
   /// How many clients are on each channel that fits the pattern.
   case channels(ChannelPattern, ChannelLimit)
+  /// What each gateway knows of one channel, user or client, or why somebody may do something or not.
+  case inspect(InspectRequest)
+  /// The channels and clients of each gateway on which most goes on.
+  case top
 }
 
 /// What a gateway found: one case for each of ``Survey``.
 public enum Findings: Sendable, Equatable {
   case counts(GatewayCounts)
   case channels(ChannelCounts)
+  /// JSON, an object (decision 0048).
+  case inspected([UInt8])
+  case top(TopFindings)
 }
 
 /// A survey with its number, which a gateway's answer says back.
@@ -114,7 +121,12 @@ public struct ServerInfo: Sendable, Equatable {
 
 extension Survey {
   /// What a survey takes in memory, roughly and in bytes.
-  var cost: Int { 64 + ChannelPattern.maximumLength }
+  var cost: Int {
+    switch self {
+    case .counts, .channels, .top: 64 + ChannelPattern.maximumLength
+    case .inspect(let request): request.cost
+    }
+  }
 }
 
 extension Findings {
@@ -123,6 +135,8 @@ extension Findings {
     switch self {
     case .counts(let counts): counts.cost
     case .channels(let counts): counts.cost
+    case .inspected(let bytes): 64 + bytes.count
+    case .top(let top): top.cost
     }
   }
 }
