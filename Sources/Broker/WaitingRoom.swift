@@ -252,7 +252,7 @@ extension LogQuestion {
   fileprivate var channelInUse: ChannelName? {
     switch self {
     case .page(let name, _), .removeHistory(let name, _): name
-    case .open, .entry, .ending, .kept: nil
+    case .open, .entry, .ending, .kept, .erasure: nil
     }
   }
 }

@@ -58,6 +58,9 @@ public final class MemoryStore: LogStore {
     case .entry(let name, let key): return .entry(channels[name]?.entries[key], at: nil)
     case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
     case .kept(let account): return .kept(ledger[account])
+    // What is kept in memory is found and taken away by the broker itself, which knows all channels.
+    case .erasure(.trace): return .erasure(.page(TracePage()))
+    case .erasure: return .erasure(.done)
     case .removeHistory(let name, _):
       if let channel = channels[name] { counting(channel) { channel.kept.removeAll() } }
       return .removed

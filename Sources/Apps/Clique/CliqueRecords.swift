@@ -266,21 +266,6 @@ extension Clique {
     static func place(_ name: String) -> String { "places/" + plain(name) }
     static func visitor(_ place: String, _ number: UInt64) -> String { "visitor/\(plain(place))/\(number)" }
 
-    static func plain(_ name: String) -> String {
-      let hex = Array("0123456789ABCDEF".utf8)
-      var bytes: [UInt8] = []
-      for byte in name.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-          bytes.append(byte)
-        default:
-          bytes.append(UInt8(ascii: "%"))
-          bytes.append(hex[Int(byte >> 4)])
-          bytes.append(hex[Int(byte & 15)])
-        }
-      }
-      return String(decoding: bytes, as: UTF8.self)
-    }
+    static func plain(_ name: String) -> String { PlainName.encode(name) }
   }
 }
