@@ -3,6 +3,7 @@ import Wire
 extension Clique {
   /// Two people, what stands between them, and how far each has read.
   struct Pair: AppRecord {
+    /// The two users; empty: one whose data was deleted.
     var a: String
     var b: String
     var state = PairState.unblocked(.none)
@@ -61,7 +62,8 @@ extension Clique {
     var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil }
 
     func side(of user: String) -> PairState.Side? {
-      user.hasSameBytes(as: a) ? .a : user.hasSameBytes(as: b) ? .b : nil
+      if user.isEmpty { return nil }  // One who was forgotten is nobody's side.
+      return user.hasSameBytes(as: a) ? .a : user.hasSameBytes(as: b) ? .b : nil
     }
 
     func user(_ side: PairState.Side) -> String { side == .a ? a : b }
@@ -213,6 +215,7 @@ extension Clique {
       var delivered: UInt64?
     }
 
+    /// Empty: the founder's data was deleted.
     var founder: String
     var name: String
     var members: [Member]
