@@ -63,6 +63,9 @@ public protocol App: Sendable {
 
   /// Whether the payload of a publication on a stream of the app names one of the users.
   func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool
+
+  /// What stands between two people, as JSON without contents, for whoever has to help them.
+  func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
 
 /// One command, with its caller.

@@ -11,5 +11,9 @@ extension App {
     _ users: SoughtUsers, in key: String, _ view: any AppView
   ) throws(ClientError) -> AppDecision? { nil }
 
+  public func standing(
+    between user: String, and other: String, _ view: any AppView
+  ) throws(ClientError) -> [UInt8] { throw .notAvailable.saying("\(name) keeps nothing between two people") }
+
   public func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool { false }
 }

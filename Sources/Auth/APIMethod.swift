@@ -20,6 +20,12 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case mapList = "map_list"
   case revokeToken = "revoke_token"
   case invalidateUserTokens = "invalidate_user_tokens"
+  case userData = "user_data"
+  case userExport = "user_export"
+  case userDelete = "user_delete"
+  case userDeleteStatus = "user_delete_status"
+  case cliquePair = "clique_pair"
+  case stateThread = "state_thread"
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -29,6 +35,10 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case write
     /// What is about connections, subscriptions and tokens.
     case control
+    /// What is about all that is kept of one user: looked at, handed out, deleted.
+    case privacy
+    /// What stands between people in an app, without contents.
+    case support
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -40,6 +50,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
+    case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
+    case .cliquePair, .stateThread: .support
     }
   }
 
@@ -59,7 +71,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
       .delete, .mapSet, .mapRemove, .mapGet, .mapList:
       .channel
     case .channels: .everyChannel
-    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel
+    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .userData, .userExport, .userDelete,
+      .userDeleteStatus, .cliquePair, .stateThread:
+      .noChannel
     }
   }
 

@@ -59,6 +59,7 @@ struct PendingAppend {
     /// The decision of an app that the entry is a part of.
     case decision(PendingDecision)
     case revocation(PendingRevocation)
+    case deletion(PendingDeletion)
   }
 
   var state: BrokerChannel

@@ -44,6 +44,10 @@ public final class BrokerBackbone: BackboneParticipant {
   /// What was asked at the desk while requests were not taken in. Bounded by what the desk lets wait.
   private var held: [ServiceDesk.Inquiry] = []
   private let finder: (any MessageFinder)?
+  /// Other parts of the server that keep something of users, each with a function that forgets them and then says on any
+  /// thread whether it has.
+  private let otherPlaces: [OtherPlace]
+  private let forgotten = Mailbox<Bool>(capacity: .max)  // One batch of deletions waits for them at a time.
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   private let logger: Logger
   private var turn: Turn
@@ -70,11 +74,13 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - resumptions: mailbox into which whoever provides what an app's commands wait for posts that it is there.
   ///   - desk: where other parts of this process ask in a service's name; closed with the loop.
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
+  ///   - otherPlaces: what else keeps something of users, and forgets them when their data is deleted.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
+    otherPlaces: [OtherPlace] = [],
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
   ) throws {
     self.core = core
@@ -82,6 +88,7 @@ public final class BrokerBackbone: BackboneParticipant {
     self.clock = clock
     turn = Turn(at: clock())
     self.finder = finder
+    self.otherPlaces = otherPlaces
     self.desk = desk
     self.loop = loop
     self.logger = logger
@@ -98,6 +105,7 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
+    loop.receive(from: forgotten, for: self) { broker, isDone in broker.forgot(isDone) }
     if let desk {
       loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
         broker.serve(inquiries)
@@ -199,6 +207,12 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
+  private func forgot(_ isDone: Bool) {
+    turn.time = clock()
+    core.forgotElsewhere(isDone: isDone, in: &turn)
+    perform()
+  }
+
   private func resume(_ news: AppResumption) {
     turn.time = clock()
     core.resume(news.app, error: news.error, in: &turn)
@@ -238,6 +252,7 @@ public final class BrokerBackbone: BackboneParticipant {
       if let pipe, pipe.gateway == gateway { return pipe.sendToGateway(message) }
       performOnThread(effect)
     case .search(let search, let requester): self.search(search, for: requester)
+    case .forget(let users): forget(users)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -267,7 +282,7 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search: break  // Goes to no socket.
+    case .search, .forget: break  // Go to no socket.
     }
   }
 
@@ -279,6 +294,18 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     finder.search(search) { found in
       _ = searches.post(SearchAnswer(found: found, user: search.user, requester: requester))
+    }
+  }
+
+  private func forget(_ users: [String]) {
+    let (forgotten, logger) = (forgotten, logger)
+    let progress = ForgettingProgress(count: otherPlaces.count)
+    if otherPlaces.isEmpty { _ = forgotten.post(true) }
+    for place in otherPlaces {
+      place(users) { failure in
+        if let failure { logger.warning("users whose data is deleted are not forgotten everywhere yet: \(failure)") }
+        if let isDone = progress.note(failure == nil) { _ = forgotten.post(isDone) }
+      }
     }
   }
 

@@ -115,6 +115,7 @@ extension BrokerCore {
       noteDue(publication, of: state, decision.host)
       advance(decision, error: nil, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: nil, in: &turn)
+    case .deletion(let deletion): deletionWritten(deletion, error: nil, in: &turn)
     }
   }
 
@@ -129,6 +130,7 @@ extension BrokerCore {
     case .requester(let requester): answerAndRemember(requester, .failed(error.asClientError), in: &turn)
     case .decision(let decision): advance(decision, error: error, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
+    case .deletion(let deletion): deletionWritten(deletion, error: error.asClientError, in: &turn)
     }
   }
 

@@ -25,6 +25,9 @@ extension BrokerCore {
     if let log = revocations, !log.isLoaded, !stores.isAsked(RevocationLog.question) {
       run(.loadRevocations, in: &turn)
     }
+    if let deletions, !deletions.isLoaded, !stores.isAsked(UserDeletions.question) {
+      run(.loadDeletions, in: &turn)
+    }
   }
 
   // MARK: A store that is lost
@@ -41,6 +44,7 @@ extension BrokerCore {
       host.lost()
     }
     revocations?.lost()
+    deletions?.lost()
     for link in links.sorted { links.overflow(link, in: &turn) }
     for state in channels.sorted where state.store === stores.disk {
       for link in links.sorted { link.channels.remove(state.name) }

@@ -34,6 +34,10 @@ extension BrokerCore {
     case .openDue(let name): openDue(name, waiting: waiting, in: &turn)
     case .loadRecords(let host): loadRecords(of: host, waiting: waiting, in: &turn)
     case .loadRevocations: loadRevocations(waiting: waiting, in: &turn)
+    case .loadDeletions: loadDeletions(waiting: waiting, in: &turn)
+    case .deletion: goOnDeleting(waiting: waiting, in: &turn)
+    case .lookAtUser(let look): goOn(look, waiting: waiting, in: &turn)
+    case .eraseRow(let row): eraseRow(row, waiting: waiting, in: &turn)
     }
   }
 

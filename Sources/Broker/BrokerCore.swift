@@ -24,6 +24,10 @@ public final class BrokerCore {
   private(set) var startedAt: Int64?
   /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
+  /// Nil where ``openDeletions(in:)`` was not called: users' data cannot be deleted then.
+  var deletions: UserDeletions?
+  /// Looks at what is kept of users that are under way.
+  var looks = 0
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   private var lastSweep: Int64?
@@ -56,7 +60,9 @@ public final class BrokerCore {
   }
 
   /// True while apps' records or revocations, which the broker must know before it takes anything in, are being loaded.
-  public var isStarting: Bool { !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false }
+  public var isStarting: Bool {
+    !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || deletions?.isLoaded == false
+  }
 
   /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
   /// where their senders feel it.
@@ -132,6 +138,7 @@ public final class BrokerCore {
       case .refresh(let target, let expiry):
         return try issue(.refresh(target, expiry), then: .done, for: requester, in: &turn)
       case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
+      case .user(let user): return try self.serve(user, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)
     } catch {
@@ -168,6 +175,7 @@ public final class BrokerCore {
     watchOrders(in: &turn)
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
+    watchDeletions(in: &turn)
     wakeApps(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
     if lastSweep.map({ turn.time.monotonic - $0 >= 5_000 }) ?? true {
@@ -182,7 +190,8 @@ public final class BrokerCore {
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
-      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max)
+      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max,
+      deletions?.nextDeadline ?? .max)
     return next == .max ? nil : next
   }
 

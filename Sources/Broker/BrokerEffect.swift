@@ -15,6 +15,9 @@ public enum BrokerEffect: Sendable, Equatable {
   case answer(ServiceTag, BrokerResponse)
   /// Search for messages. The result comes back through ``BrokerCore/searched(_:of:for:in:)``.
   case search(MessageSearch, Requester)
+  /// Have other parts of the server forget users. What became of it comes back through
+  /// ``BrokerCore/forgotElsewhere(isDone:in:)``.
+  case forget([String])
 }
 
 public struct LinkTarget: Sendable, Equatable {

@@ -130,11 +130,13 @@ enum ServiceRequest {
     case "info": return .info
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try order(method, parameters)
+    case let method where UserMethod(rawValue: method) != nil: return .user(try UserMethod.read(method, fields))
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
           + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, call, "
-          + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
+          + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, user_data, user_export, "
+          + "user_delete, user_delete_status, clique_pair and state_thread")
     }
   }
 

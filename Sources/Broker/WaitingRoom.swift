@@ -36,6 +36,12 @@ struct WaitingRoom {
     case openDue(ChannelName)
     case loadRecords(AppHost)
     case loadRevocations
+    case loadDeletions
+    /// The next step of deleting users' data.
+    case deletion
+    /// Takes away what was found of users whose data is deleted.
+    case eraseRow(TracedRow)
+    case lookAtUser(UserLook)
   }
 
   /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still

@@ -49,6 +49,7 @@ public struct ServiceKey: Sendable, Equatable {
     case "tap": grant.tap.append(pattern)
     case "subscribe": grant.subscribe.append(pattern)
     case "call": grant.call.append(pattern)
+    case "privacy": grant.privacy.append(pattern)
     default: throw unknown(word)
     }
   }
@@ -56,8 +57,8 @@ public struct ServiceKey: Sendable, Equatable {
   private func unknown(_ word: String) -> Invalid {
     Invalid(
       why:
-        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe= or call= "
-        + "with a name or a beginning and *, disconnect, or revoke")
+        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe=, call= or "
+        + "privacy= with a name or a beginning and *, disconnect, or revoke")
   }
 }
 

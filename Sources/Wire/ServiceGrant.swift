@@ -53,6 +53,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var subscribe: [NamePattern] = []
   /// Methods of apps to call, in any user's name.
   public var call: [NamePattern] = []
+  /// What a service may see and do of users' data: `user_data`, `user_export`, `user_delete`, `user_pair`.
+  public var privacy: [NamePattern] = []
   public var mayDisconnect = false
   public var mayRevoke = false
   /// Whoever reaches the endpoint may do everything: it is an `ipc://` file in a folder that nobody else can enter.
@@ -91,6 +93,8 @@ public struct ServiceGrant: Sendable, Equatable {
     case .beginSubscriptions(_, let subscription): return missing(subscription.channel, subscribe, "subscribe")
     case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
+    case .user(let request):
+      return privacy.contains { $0.matches(request.grant) } ? nil : "privacy=\(request.grant)"
     case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
     }
   }

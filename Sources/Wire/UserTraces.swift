@@ -47,6 +47,15 @@ public struct SoughtUsers: Sendable {
     return publication.tags.contains { isNamed(by: $0.value, of: $0.key) }
   }
 
+  /// Whether a JSON document has one of the users as a text of its own.
+  public func areQuoted(in data: [UInt8]) -> Bool {
+    users.contains { user in
+      var writer = JSONWriter()
+      writer.write(element: user)
+      return data.firstRange(of: writer.bytes) != nil
+    }
+  }
+
   private func isNamed(by value: String, of tag: String) -> Bool {
     switch tag {
     case "only", "user": contains(value)

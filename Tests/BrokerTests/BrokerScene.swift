@@ -41,6 +41,8 @@ final class BrokerScene {
   private var nextQuestion: UInt64 = 1 << 32
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
+  /// The users whom other parts of the server were told to forget.
+  private(set) var forgotten: [[String]] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -147,6 +149,7 @@ final class BrokerScene {
         #expect(answers[tag.number] == nil, "a service is answered once")
         answers[tag.number] = response
       case .search(let search, _): searches.append(search)
+      case .forget(let users): forgotten.append(users)
       }
     }
   }

@@ -99,5 +99,7 @@ extension APIMethod {
   var publishes: Bool { self == .publish || self == .broadcast }
 
   /// Whether somebody may ask later who did this.
-  var isProved: Bool { group == .control || self == .historyRemove }
+  var isProved: Bool {
+    group == .control || group == .privacy || group == .support || self == .historyRemove
+  }
 }

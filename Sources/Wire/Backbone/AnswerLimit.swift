@@ -29,7 +29,7 @@ extension BrokerRequest {
     case .readMap(let read): read.answer
     case .presence(_, _, let answer): answer
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .user:
       nil
     }
   }
@@ -48,7 +48,7 @@ extension BrokerRequest {
       return .readMap(read)
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .user:
       return self
     }
   }

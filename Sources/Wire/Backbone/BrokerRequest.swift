@@ -28,6 +28,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// Says when other people's connections expire, on every gateway.
   case refresh(SessionTarget, ConnectionExpiry)
   case revoke(RevokeRequest)
+  case user(UserRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -230,7 +231,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .receipt(let r): r.channel
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
-    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
+    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .user: nil
     }
   }
 }
@@ -244,7 +245,7 @@ extension BrokerRequest {
       .info, .readMap, .unread:
       false
     // Doing one of these twice changes nothing more.
-    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
+    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .user: false
     }
   }
 }

@@ -84,6 +84,7 @@ extension BrokerRequest {
     case .edit(let edit): edit.data?.count ?? 0
     case .call(let call): call.command.payloadBytes
     case .beginSubscriptions(_, let subscription): subscription.payloadBytes
+    case .user(let user): user.payloadBytes
     default: 0
     }
   }
