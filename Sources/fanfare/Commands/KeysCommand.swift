@@ -33,8 +33,9 @@ struct KeysCommand: AsyncParsableCommand {
 
         Methods are those of the server API. Of the groups, read is presence, presence_stats, history, channels, info, \
         map_get and map_list; write is publish, broadcast, edit, delete, history_remove, map_set and map_remove; \
-        control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; all is all of \
-        them.
+        control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; \
+        privacy is user_data, user_export, user_delete and user_delete_status; support is clique_pair and \
+        state_thread; all is all of them.
         """)
 
     @OptionGroup var options: SettingsOptions
