@@ -19,7 +19,7 @@ public enum ErasureQuestion: Sendable, Hashable {
   /// Empties publications and removes entries of channels that no namespace is configured for, so that nobody has them
   /// open.
   case clear([TracedRow])
-  /// Deletes the quota accounts of users of whom nothing is kept any more.
+  /// Deletes the quota accounts of users of whom nothing is kept any more, and idempotency keys with their ids.
   case forgetAccounts([String])
   /// Answered when no file holds what was replaced or removed before.
   case scrub

@@ -95,7 +95,7 @@ import Wire
         try scene.publish("keep writing", by: "friend\(steps % 200)", in: "room:hall")
       }
       scene.step(5)
-      if kills < 40, Int.random(in: 0..<60, using: &random) == 0 {
+      if kills < 40, Int.random(in: 0..<400, using: &random) == 0 {
         kills += 1
         try scene.kill()
       }

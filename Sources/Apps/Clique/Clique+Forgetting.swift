@@ -61,7 +61,8 @@ extension Clique {
     var group = stored
     group.members.removeAll { users.contains($0.user) }
     group.blocks.removeAll { users.contains($0.by) || users.contains($0.of) }
-    if users.contains(group.founder) { group.founder = "" }
+    // The name is what the founder called the group.
+    if users.contains(group.founder) { (group.founder, group.name) = ("", "") }
     if group == stored { return }
     let present = group.members.filter { !$0.absent }
     if present.isEmpty { draft.erase(key) } else { draft.write(key, group) }

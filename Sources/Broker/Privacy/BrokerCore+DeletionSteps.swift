@@ -169,8 +169,11 @@ extension BrokerCore {
       deletions.phase = .tracing(next, isMemory: isMemory)
     } else if !isMemory {
       deletions.phase = .tracing(.start, isMemory: true)
+    } else if deletions.hasFound {
+      deletions.phase = .settling
     } else {
-      deletions.phase = deletions.hasFound ? .settling : .unmarking(since: turn.time.monotonic)
+      _ = try erasure(.forgetAccounts(deletions.sought.users), of: stores.disk, in: &turn)
+      deletions.phase = .unmarking(since: turn.time.monotonic)
     }
   }
 

@@ -73,6 +73,12 @@ extension LogWriter {
         for user in users {
           let delete = try db.statement("DELETE FROM kept WHERE user = ?1 RETURNING namespace")
           delete.bind(user, at: 1)
+          // A key is the publisher's own text. Short ids stand in many keys of others, which go within minutes anyway.
+          if user.utf8.count >= 8 {
+            let keys = try db.statement("DELETE FROM idempotency WHERE instr(key, ?1)")
+            keys.bind(user, at: 1)
+            try keys.run()
+          }
           while try delete.next() { totals[QuotaAccount(namespace: delete.text(0), user: user)] = KeptAmount() }
         }
       }
