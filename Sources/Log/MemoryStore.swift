@@ -58,7 +58,8 @@ public final class MemoryStore: LogStore {
     case .entry(let name, let key): return .entry(channels[name]?.entries[key], at: nil)
     case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
     case .kept(let account): return .kept(ledger[account])
-    case .erasure(.trace(let users, _, let position)): return .erasure(.page(trace(SoughtUsers(users), after: position)))
+    case .erasure(.trace(let users, _, let position)):
+      return .erasure(.page(trace(SoughtUsers(users), after: position)))
     case .erasure: return .erasure(.done)
     case .removeHistory(let name, _):
       if let channel = channels[name] { counting(channel) { channel.kept.removeAll() } }

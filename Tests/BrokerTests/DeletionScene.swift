@@ -46,8 +46,8 @@ final class DeletionScene {
     _ folder: TemporaryFolder, _ completions: Completions, at time: BrokerTime
   ) throws -> (SQLiteStore, BrokerCore) {
     var options = SQLiteStore.Options(
-      backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000, diskLimits: DiskLimits(minimumFreeBytes: 0, maximumBytes: 0)
-    )
+      backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000,
+      diskLimits: DiskLimits(minimumFreeBytes: 0, maximumBytes: 0))
     options.isStepped = true
     options.quotaNamespaces = ["quota"]
     let store = try SQLiteStore(folder: folder.path, options: options) { completions.add($0) }

@@ -19,7 +19,8 @@ extension Clique {
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }
       draft.erase(key)
     case "place":
-      guard let place = try view.record(FormerPlace.self, key), place.visits.contains(where: { users.contains($0.user) })
+      guard let place = try view.record(FormerPlace.self, key),
+        place.visits.contains(where: { users.contains($0.user) })
       else { return nil }
       draft.erase(key)
     case "crossing":

@@ -31,7 +31,9 @@ struct PendingOrders {
   var following: UInt64 { nextID }
 
   /// Whether a gateway that has a link has still to carry the order out.
-  func isAwaited(_ id: UInt64, isLinked: (UInt64) -> Bool) -> Bool { byID[id]?.waiting.contains(where: isLinked) ?? false }
+  func isAwaited(_ id: UInt64, isLinked: (UInt64) -> Bool) -> Bool {
+    byID[id]?.waiting.contains(where: isLinked) ?? false
+  }
 
   var isEmpty: Bool { byID.isEmpty }
   var count: Int { byID.count }

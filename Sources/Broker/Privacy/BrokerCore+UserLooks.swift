@@ -33,7 +33,11 @@ extension BrokerCore {
 
   func goOn(_ look: UserLook, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
-      if try step(look, in: &turn) { return run(.lookAtUser(look), in: &turn) }
+      while try step(look, in: &turn) {
+        // The input is run anew for each page of the disk, so that it does not keep the pages before. The memory store
+        // answers at once, and would be asked deeper and deeper.
+        if case .disk = look.position { return run(.lookAtUser(look), in: &turn) }
+      }
       answer(look.requester, .result(json(of: look)), in: &turn)
     } catch {
       if !turn.missing.isEmpty { return stores.park(waiting, .lookAtUser(look), in: &turn) }

@@ -87,7 +87,8 @@ struct UserTrace: Sendable {
       if page.rows.count >= Self.mostFound || bytes > Self.mostBytes { break }
       page.rows.append(row)
       bytes += row.publication.cost
-      if page.rows.count < found.count, page.rows.count >= Self.mostFound || bytes > Self.mostBytes { page.next = place }
+      let isFull = page.rows.count >= Self.mostFound || bytes > Self.mostBytes
+      if isFull, page.rows.count < found.count { page.next = place }
     }
     return page
   }
@@ -170,7 +171,9 @@ struct UserTrace: Sendable {
     let column = isEntry ? "key" : "offset"
     let keyed = isEntry ? "CAST(r.key AS BLOB)" : "r.change"
     let numbers = firstPattern..<firstPattern + patterns
-    func any(_ expression: String) -> String { numbers.map { "instr(\(expression), ?\($0))" }.joined(separator: " OR ") }
+    func any(_ expression: String) -> String {
+      numbers.map { "instr(\(expression), ?\($0))" }.joined(separator: " OR ")
+    }
     let isContents = (0..<mostContents).map { "substr(c.name, 1, length(?\(5 + $0))) = ?\(5 + $0)" }
     return """
       SELECT r.channel_id, r.\(column), c.name, r.time, r.data, r.info, r.tags,

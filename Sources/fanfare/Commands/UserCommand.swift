@@ -24,8 +24,8 @@ struct UserDataCommand: AsyncParsableCommand {
 
 struct UserExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Print what a user wrote and what the user's lists show, a line of JSON for each page."
-  )
+    commandName: "export", abstract: "Print what a user wrote, and what the user's lists show.",
+    discussion: "Prints a line of JSON for each page.")
 
   @OptionGroup var services: ServiceOptions
 
