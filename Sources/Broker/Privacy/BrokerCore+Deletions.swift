@@ -32,27 +32,30 @@ extension BrokerCore {
         "\(UserDeletions.mostJobs) deletions wait, as many as may; ask again when some of them are done")
     }
     guard let first = deletions.state.sequencer.peek() else { throw .draining }
-    var entries: [LogEntry] = []
-    var pepper: [UInt8]?
+    var offset = first
     if deletions.pepper == nil {
       var random = SystemRandomNumberGenerator()
       let drawn = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-      entries.append(deletionEntry(UserDeletions.pepperKey, drawn, at: first, turn.time))
-      pepper = drawn
+      try write(deletionEntry(UserDeletions.pepperKey, drawn, at: offset, turn.time), .pepper, deletions, in: &turn)
+      deletions.pepper = drawn
+      offset += 1
     }
-    let offset = first + UInt64(entries.count)
     var job = UserDeletions.Job(
       user: deletion.user, channels: deletion.channels.map(\.string), isBanned: deletion.isBanned,
       bannedUntil: deletion.bannedUntil, since: turn.time.wall)
     job.key = "job:\(offset)"
-    entries.append(deletionEntry(job.key, UserDeletions.encode(job), at: offset, turn.time))
-    for entry in entries {
-      let isJob = entry.publication.offset == offset
-      try append(
-        entry, on: deletions.state, for: .deletion(isJob ? .requested(job, requester) : .kept), in: &turn)
-      deletions.writing += 1
+    let entry = deletionEntry(job.key, UserDeletions.encode(job), at: offset, turn.time)
+    try write(entry, .requested(job, requester), deletions, in: &turn)
+  }
+
+  private func write(
+    _ entry: LogEntry, _ pending: PendingDeletion, _ deletions: UserDeletions, in turn: inout Turn
+  ) throws(ClientError) {
+    deletions.writing += 1
+    do throws(ClientError) { try append(entry, on: deletions.state, for: .deletion(pending), in: &turn) } catch {
+      deletions.writing -= 1
+      throw error
     }
-    if let pepper { deletions.pepper = pepper }
   }
 
   func deletionStatus(of user: String) throws(ClientError) -> BrokerResponse {
@@ -120,12 +123,14 @@ extension BrokerCore {
   func deletionWritten(_ pending: PendingDeletion, error: ClientError?, in turn: inout Turn) {
     guard let deletions else { return }
     deletions.writing -= 1
-    if case .requested(let job, let requester) = pending {
-      if let error { return answer(requester, .failed(error), in: &turn) }
+    switch (pending, error) {
+    case (.requested(_, let requester), let error?): answer(requester, .failed(error), in: &turn)
+    case (.requested(let job, let requester), nil):
       deletions.waiting.append(job)
       answer(requester, .result(Self.json(state: .waiting, since: job.since, at: nil)), in: &turn)
-    } else if error != nil {
-      deletions.hasFailedToWrite = true
+    case (.pepper, _?): deletions.pepper = nil  // The next deletion draws another.
+    case (.kept, _?): deletions.hasFailedToWrite = true
+    case (.pepper, nil), (.kept, nil): break
     }
     if deletions.writing == 0 { run(.deletion, in: &turn) }
   }

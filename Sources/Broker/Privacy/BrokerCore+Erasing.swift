@@ -14,7 +14,7 @@ extension BrokerCore {
       tally.counters.refused += 1
       deletions.hasFound = true
     }
-    deletions.underWay -= 1
+    deletions.underWay = max(0, deletions.underWay - 1)  // The batch may have begun anew since.
     if deletions.underWay == 0, waiting != nil { run(.deletion, in: &turn) }
   }
 

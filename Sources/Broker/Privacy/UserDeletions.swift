@@ -193,6 +193,7 @@ final class UserDeletions {
 /// An entry of the deletions' channel on its way to the disk.
 enum PendingDeletion {
   case requested(UserDeletions.Job, Requester)
+  case pepper
   /// A part of what closes or confirms a batch, or forgets old ones.
   case kept
 }
