@@ -107,15 +107,6 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// Writes a JSON value that the server itself has made.
-  public mutating func write(named key: String, raw value: [UInt8]) {
-    separate(nil)
-    quote(key)
-    bytes.append(UInt8(ascii: ":"))
-    bytes.append(contentsOf: value)
-    needsComma = true
-  }
-
   /// Writes a JSON value as it came. A newline between its tokens becomes a space, because SDKs split a frame at
   /// newlines.
   public mutating func write(_ key: StaticString, raw value: [UInt8]) {
