@@ -177,12 +177,15 @@ struct ShownCommand {
     }
   }
 
+  /// What runs until it is ended, and what asks the internal port of a server for somebody who is there.
+  private static let notRun: Set<String> = [
+    "serve", "broker", "gateway", "subscribe", "help", "top", "inspect", "explain", "why", "webhooks",
+  ]
+
   /// Whether it can be run beside a server in its folder: it names nothing that is to be put in, nothing elsewhere, and
   /// ends by itself.
   var canBeRun: Bool {
-    guard let first = words.first, !["serve", "broker", "gateway", "subscribe", "help"].contains(first) else {
-      return false
-    }
+    guard let first = words.first, !Self.notRun.contains(first) else { return false }
     if words.contains(where: { ["--config", "--endpoint", "--url"].contains($0) }) { return false }
     if ["keys", "config"].contains(first), words.count < 2 { return false }
     let isWhole = (try? Fanfare.parseAsRoot(words)) != nil
