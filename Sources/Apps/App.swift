@@ -52,6 +52,20 @@ public protocol App: Sendable {
   ///
   /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
+
+  /// The channels of the app on disk that belong to a user alone, and go with the user's data.
+  func channels(of user: String) -> [ChannelName]
+
+  /// Decides what becomes of a record when users' data is deleted.
+  ///
+  /// - Returns: nil where the record names none of them any more, and stays as it is.
+  func forget(_ users: SoughtUsers, in key: String, _ view: any AppView) throws(ClientError) -> AppDecision?
+
+  /// Whether the payload of a publication on a stream of the app names one of the users.
+  func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool
+
+  /// What stands between two people, as JSON without contents, for whoever has to help them.
+  func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
 
 /// One command, with its caller.

@@ -28,6 +28,12 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case webhooksList = "webhooks_list"
   case webhookGivenUp = "webhook_given_up"
   case webhookResend = "webhook_resend"
+  case userData = "user_data"
+  case userExport = "user_export"
+  case userDelete = "user_delete"
+  case userDeleteStatus = "user_delete_status"
+  case cliquePair = "clique_pair"
+  case stateThread = "state_thread"
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -42,6 +48,10 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case inspect
     /// What is about webhooks. It shows events of all channels, with what was published.
     case webhooks
+    /// What is about all that is kept of one user: looked at, handed out, deleted.
+    case privacy
+    /// What stands between people in an app, without contents.
+    case support
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -55,6 +65,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
     case .inspectChannel, .inspectUser, .inspectClient, .explain, .top: .inspect
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
+    case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
+    case .cliquePair, .stateThread: .support
     }
   }
 
@@ -76,7 +88,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     // Answers name only channels that the key may use.
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
-      .webhookResend:
+      .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread:
       .noChannel
     }
   }

@@ -65,6 +65,7 @@ struct PendingAppend {
     case delivery(OutboxCommit)
     /// Whether somebody is on a channel, for webhooks.
     case occupancy(OccupancyAppend)
+    case deletion(PendingDeletion)
   }
 
   var state: BrokerChannel

@@ -44,6 +44,10 @@ public final class BrokerBackbone: BackboneParticipant {
   /// What was asked at the desk while requests were not taken in. Bounded by what the desk lets wait.
   private var held: [ServiceDesk.Inquiry] = []
   private let finder: (any MessageFinder)?
+  /// Other parts of the server that keep something of users, each with a function that forgets them and then says on any
+  /// thread whether it has.
+  private let otherPlaces: [OtherPlace]
+  private let forgotten = Mailbox<Bool>(capacity: .max)  // One batch of deletions waits for them at a time.
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   /// Nil where no webhook is configured.
   private let poster: (any WebhookPoster)?
@@ -74,12 +78,13 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - desk: where other parts of this process ask in a service's name; closed with the loop.
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - poster: sends events to webhooks' receivers; closed with the loop. Nil where none is configured.
+  ///   - otherPlaces: what else keeps something of users, and forgets them when their data is deleted.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
-    poster: (any WebhookPoster)? = nil,
+    poster: (any WebhookPoster)? = nil, otherPlaces: [OtherPlace] = [],
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, audit: Audit = .none, logger: Logger
   ) throws {
     self.core = core
@@ -88,6 +93,7 @@ public final class BrokerBackbone: BackboneParticipant {
     turn = Turn(at: clock())
     self.finder = finder
     self.poster = poster
+    self.otherPlaces = otherPlaces
     self.desk = desk
     self.loop = loop
     self.logger = logger
@@ -105,6 +111,7 @@ public final class BrokerBackbone: BackboneParticipant {
     loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
     loop.receive(from: webhookAnswers, for: self) { broker, answer in broker.answered(answer) }
+    loop.receive(from: forgotten, for: self) { broker, isDone in broker.forgot(isDone) }
     if let desk {
       loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
         broker.serve(inquiries)
@@ -212,6 +219,12 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
+  private func forgot(_ isDone: Bool) {
+    turn.time = clock()
+    core.forgotElsewhere(isDone: isDone, in: &turn)
+    perform()
+  }
+
   private func resume(_ news: AppResumption) {
     turn.time = clock()
     core.resume(news.app, error: news.error, in: &turn)
@@ -252,6 +265,7 @@ public final class BrokerBackbone: BackboneParticipant {
       performOnThread(effect)
     case .search(let search, let requester): self.search(search, for: requester)
     case .post(let post): self.post(post)
+    case .forget(let users): forget(users)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -281,7 +295,7 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search, .post: break  // Go to no socket of this loop.
+    case .search, .post, .forget: break  // Go to no socket of this loop.
     }
   }
 
@@ -303,6 +317,18 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     finder.search(search) { found in
       _ = searches.post(SearchAnswer(found: found, user: search.user, requester: requester))
+    }
+  }
+
+  private func forget(_ users: [String]) {
+    let (forgotten, logger) = (forgotten, logger)
+    let progress = ForgettingProgress(count: otherPlaces.count)
+    if otherPlaces.isEmpty { _ = forgotten.post(true) }
+    for place in otherPlaces {
+      place(users) { failure in
+        if let failure { logger.warning("users whose data is deleted are not forgotten everywhere yet: \(failure)") }
+        if let isDone = progress.note(failure == nil) { _ = forgotten.post(isDone) }
+      }
     }
   }
 

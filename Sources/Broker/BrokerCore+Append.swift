@@ -137,6 +137,7 @@ extension BrokerCore {
       drive(append.outbox, in: &turn)
     case .delivery(let commit): settled(commit, error: nil, in: &turn)
     case .occupancy(let append): settled(append, error: nil, in: &turn)
+    case .deletion(let deletion): deletionWritten(deletion, error: nil, in: &turn)
     }
   }
 
@@ -163,6 +164,7 @@ extension BrokerCore {
     case .outbox(let append): append.outbox.failed(append.draft)
     case .delivery(let commit): settled(commit, error: error, in: &turn)
     case .occupancy(let append): settled(append, error: error, in: &turn)
+    case .deletion(let deletion): deletionWritten(deletion, error: error.asClientError, in: &turn)
     }
   }
 

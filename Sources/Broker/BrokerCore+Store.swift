@@ -26,6 +26,9 @@ extension BrokerCore {
       run(.loadRevocations, in: &turn)
     }
     if let webhooks, !webhooks.isLoaded, !webhooks.isLoading(stores.isAsked) { run(.loadWebhooks, in: &turn) }
+    if let deletions, !deletions.isLoaded, !stores.isAsked(UserDeletions.question) {
+      run(.loadDeletions, in: &turn)
+    }
   }
 
   // MARK: A store that is lost
@@ -43,6 +46,7 @@ extension BrokerCore {
     }
     revocations?.lost()
     webhooks?.lost()
+    deletions?.lost()
     for link in links.sorted { links.overflow(link, in: &turn) }
     for state in channels.sorted where state.store === stores.disk {
       for link in links.sorted { link.channels.remove(state.name) }

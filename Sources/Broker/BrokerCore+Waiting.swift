@@ -36,6 +36,10 @@ extension BrokerCore {
     case .loadRevocations: loadRevocations(waiting: waiting, in: &turn)
     case .loadWebhooks: loadWebhooks(waiting: waiting, in: &turn)
     case .readOutbox(let outbox): readOutbox(outbox, waiting: waiting, in: &turn)
+    case .loadDeletions: loadDeletions(waiting: waiting, in: &turn)
+    case .deletion: goOnDeleting(waiting: waiting, in: &turn)
+    case .lookAtUser(let look): goOn(look, waiting: waiting, in: &turn)
+    case .eraseRow(let row): eraseRow(row, waiting: waiting, in: &turn)
     }
   }
 

@@ -28,6 +28,10 @@ public final class BrokerCore {
   var revocations: RevocationLog?
   /// Nil where no webhook is configured.
   var webhooks: Webhooks?
+  /// Nil where ``openDeletions(in:)`` was not called: users' data cannot be deleted then.
+  var deletions: UserDeletions?
+  /// Looks at what is kept of users that are under way.
+  var looks = 0
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   /// What is measured; nil: nothing is.
@@ -61,10 +65,11 @@ public final class BrokerCore {
     run(.loadRecords(host), in: &turn)
   }
 
-  /// True while apps' records, revocations or webhooks, which the broker must know before it takes anything in, are
-  /// being loaded.
+  /// True while apps' records, revocations, webhooks or deletions, which the broker must know before it takes anything
+  /// in, are being loaded.
   public var isStarting: Bool {
     !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || webhooks?.isLoaded == false
+      || deletions?.isLoaded == false
   }
 
   /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
@@ -149,6 +154,7 @@ public final class BrokerCore {
       case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
       case .report(let event): return report(event, for: requester, occasion, in: &turn)
       case .webhooks(let request): return try webhooks(request, for: requester, in: &turn)
+      case .user(let user): return try self.serve(user, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)
     } catch {
@@ -189,6 +195,7 @@ public final class BrokerCore {
     watchOrders(in: &turn)
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
+    watchDeletions(in: &turn)
     wakeApps(in: &turn)
     tickWebhooks(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
@@ -204,7 +211,8 @@ public final class BrokerCore {
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
-      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline)
+      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
+      deletions?.nextDeadline ?? .max)
     return next == .max ? nil : next
   }
 

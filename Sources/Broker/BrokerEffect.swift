@@ -17,6 +17,9 @@ public enum BrokerEffect: Sendable, Equatable {
   case search(MessageSearch, Requester)
   /// Send events to a webhook's receiver. The answer comes back through ``BrokerCore/answered(_:in:)``.
   case post(WebhookPost)
+  /// Have other parts of the server forget users. What became of it comes back through
+  /// ``BrokerCore/forgotElsewhere(isDone:in:)``.
+  case forget([String])
 }
 
 public struct LinkTarget: Sendable, Equatable {

@@ -138,13 +138,15 @@ enum ServiceRequest {
     case "webhooks_list": return .webhooks(.list)
     case "webhook_given_up": return .webhooks(try webhooks(method, parameters))
     case "webhook_resend": return try once(parameters, .webhooks(try webhooks(method, parameters)))
+    case let method where UserMethod(rawValue: method) != nil: return .user(try UserMethod.read(method, fields))
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
           + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, "
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
-          + "webhook_given_up and webhook_resend")
+          + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair "
+          + "and state_thread")
     }
   }
 

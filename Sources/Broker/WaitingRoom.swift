@@ -39,6 +39,12 @@ struct WaitingRoom {
     case loadWebhooks
     /// Reads the next events of a webhook.
     case readOutbox(Outbox)
+    case loadDeletions
+    /// The next step of deleting users' data.
+    case deletion
+    /// Takes away what was found of users whose data is deleted.
+    case eraseRow(TracedRow)
+    case lookAtUser(UserLook)
   }
 
   /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still
@@ -255,7 +261,7 @@ extension LogQuestion {
   fileprivate var channelInUse: ChannelName? {
     switch self {
     case .page(let name, _), .removeHistory(let name, _): name
-    case .open, .entry, .ending, .kept: nil
+    case .open, .entry, .ending, .kept, .erasure: nil
     }
   }
 }

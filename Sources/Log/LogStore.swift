@@ -72,6 +72,8 @@ public enum LogQuestion: Sendable, Hashable {
   /// Deletes the history of an open channel, of which `through` is the newest publication. The channel's epoch and top
   /// stay, so that offsets are never given out twice.
   case removeHistory(ChannelName, through: UInt64)
+  /// Part of deleting a user's data; answered with ``LogAnswer/erasure(_:)``.
+  case erasure(ErasureQuestion)
 }
 
 public enum LogAnswer: Sendable, Equatable {
@@ -83,6 +85,7 @@ public enum LogAnswer: Sendable, Equatable {
   case ending([ExpiringKey])
   case kept(KeptAmount)
   case removed
+  case erasure(ErasureAnswer)
   case failed(LogError)
 
   public var isFailure: Bool { if case .failed = self { true } else { false } }
@@ -122,12 +125,17 @@ public struct ExpiringKey: Sendable, Equatable {
 
 /// A publication that takes the place of one that is kept.
 public final class LogEdit: Sendable, Equatable {
-  /// Has the offset, time and sender of the publication that it replaces.
+  /// Has the offset and time of the publication that it replaces, and its sender unless the edit ``erases``.
   public let replacement: Publication
+  /// The sender goes too, and the idempotency key with which it was published: a user's data is being deleted.
+  public let erases: Bool
 
-  public init(replacement: Publication) { self.replacement = replacement }
+  public init(replacement: Publication, erases: Bool = false) {
+    self.replacement = replacement
+    self.erases = erases
+  }
 
-  public static func == (a: LogEdit, b: LogEdit) -> Bool { a.replacement == b.replacement }
+  public static func == (a: LogEdit, b: LogEdit) -> Bool { a.replacement == b.replacement && a.erases == b.erases }
 }
 
 /// What the store knows of a channel when the broker opens it.

@@ -58,6 +58,9 @@ public final class MemoryStore: LogStore {
     case .entry(let name, let key): return .entry(channels[name]?.entries[key], at: nil)
     case .ending(let name, let score, let limit): return .ending(ending(in: name, score: score, limit: limit))
     case .kept(let account): return .kept(ledger[account])
+    case .erasure(.trace(let users, _, let position)):
+      return .erasure(.page(trace(SoughtUsers(users), after: position)))
+    case .erasure: return .erasure(.done)
     case .removeHistory(let name, _):
       if let channel = channels[name] { counting(channel) { channel.kept.removeAll() } }
       return .removed
@@ -185,6 +188,29 @@ public final class MemoryStore: LogStore {
       if outcome != .kept { return outcome }
     }
     return .kept
+  }
+
+  /// Channels that one page of a trace looks at.
+  private static let channelsPerPage = 64
+
+  /// Looks for users from the last channel to the first: one that goes leaves its place to the last, which has been
+  /// looked at. Channels that come meanwhile are not looked at.
+  private func trace(_ users: SoughtUsers, after position: TracePosition) -> TracePage {
+    let start = position.table == .channels ? order.count : min(Int(clamping: position.channel), order.count)
+    let end = max(0, start - Self.channelsPerPage)
+    var page = TracePage()
+    for channel in order[end..<start] {
+      var found = FoundPublications(LogRange(since: nil, through: channel.top, limit: .max))
+      if channel.top > 0 { channel.kept.read(1...channel.top, into: &found) }
+      for publication in found.publications where users.areNamed(by: publication) {
+        page.rows.append(TracedRow(.publication, channel.name, publication))
+      }
+      for entry in channel.entries.values where users.areNamed(by: entry) {
+        page.rows.append(TracedRow(.entry, channel.name, entry))
+      }
+    }
+    if end > 0 { page.next = TracePosition(table: .publications, channel: Int64(end)) }
+    return page
   }
 
   private func ending(in name: ChannelName, score: Int64, limit: Int) -> [ExpiringKey] {

@@ -27,6 +27,10 @@ final class IndexWorker: @unchecked Sendable {
   var isSoiled = true
   var scrub: Scrub?
   private var nextScrub: DispatchTime
+  /// Who waits until nothing is left in the file of what the log has taken away. Their states:
+  /// - looking: all channels are looked through and read up to their tops. Can transition to: scrubbing.
+  /// - scrubbing: what the file still holds of removed words is overwritten. Can transition to: done.
+  private var forgets: [@Sendable (LogError?) -> Void] = []
 
   init(
     folder: String, log: any LogScan, options: MessageIndex.Options, logger: Logger, queue: SearchQueue
@@ -47,6 +51,7 @@ final class IndexWorker: @unchecked Sendable {
     while true {
       switch queue.next(until: deadline) {
       case .search(let search): answer(search)
+      case .forget(let done): forget(done)
       case .idle: idle()
       case .end: return end()
       }
@@ -55,6 +60,7 @@ final class IndexWorker: @unchecked Sendable {
 
   private func end() {
     for search in queue.takeRest() { search.done(.failure(.closed)) }
+    for done in forgets + queue.takeForgets() { done(.closed) }
     do {
       try opened?.close()
       try log.close()
@@ -114,9 +120,23 @@ final class IndexWorker: @unchecked Sendable {
 
   // MARK: Other work
 
+  private func forget(_ done: @escaping @Sendable (LogError?) -> Void) {
+    startAnewIfGone()
+    forgets.append(done)
+    isSoiled = true
+    (sweptID, scrub) = (0, nil)
+  }
+
+  /// Tells those who wait for it that nothing is left, or why that is not so.
+  private func forgotten(_ error: LogError?) {
+    let done = forgets
+    forgets = []
+    for done in done { done(error) }
+  }
+
   /// The time until which nothing but searches is to be done.
   private var deadline: DispatchTime? {
-    if !behind.isEmpty || sweptID != nil || scrub != nil { return .now() }
+    if !behind.isEmpty || sweptID != nil || scrub != nil || !forgets.isEmpty { return .now() }
     return isSoiled ? min(nextSweep, nextScrub) : nextSweep
   }
 
@@ -133,6 +153,9 @@ final class IndexWorker: @unchecked Sendable {
         try sweep()
       } else if scrub != nil || isSoiled {
         try clean()
+        if scrub == nil, !isSoiled { forgotten(nil) }
+      } else if !forgets.isEmpty {
+        forgotten(nil)
       }
     } catch let error as DatabaseError where IndexFile.isUseless(error) {
       startAnew(because: "\(error.message)")
@@ -140,6 +163,7 @@ final class IndexWorker: @unchecked Sendable {
       // The disk is full, for example: the work left undone is done when somebody searches, or with the next sweep.
       logger.warning("the index of messages was not brought up to date: \(StoreFault.logError(for: error))")
       forgetWork()
+      forgotten(StoreFault.logError(for: error))
       nextSweep = .now() + .milliseconds(options.sweepMilliseconds)
       nextScrub = nextSweep
     }

@@ -72,6 +72,13 @@ public final class MessageIndex: Sendable {
     if let error = queue.add(SearchQueue.Search(query: query, done: done)) { done(.failure(error)) }
   }
 
+  /// Takes out of the file at once what the log has taken away, and overwrites it.
+  ///
+  /// - Parameter done: called once, on any thread; with the reason where it could not be done.
+  public func forget(_ done: @escaping @Sendable (LogError?) -> Void) {
+    if !queue.forget(done) { done(.closed) }
+  }
+
   /// Ends the index's thread, and returns when it has ended. Searches that wait are answered with ``LogError/closed``.
   public func close() {
     guard queue.close() else { return }

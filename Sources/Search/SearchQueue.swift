@@ -12,6 +12,8 @@ final class SearchQueue: Sendable {
 
   enum Turn {
     case search(Search)
+    /// What the log has taken away is to be taken out of the file at once; called when no trace of it is left.
+    case forget(@Sendable (LogError?) -> Void)
     /// Nobody waits: there is time for other work.
     case idle
     case end
@@ -19,6 +21,8 @@ final class SearchQueue: Sendable {
 
   private struct State {
     var searches: [Search] = []
+    /// Bounded by its callers: the broker waits for one before it asks for the next.
+    var forgets: [@Sendable (LogError?) -> Void] = []
     /// How many of the searches each user has; a user without any has no place in it.
     var countByUser: [[UInt8]: Int] = [:]
     var isClosed = false
@@ -63,6 +67,16 @@ final class SearchQueue: Sendable {
     return error
   }
 
+  /// - Returns: false where the queue is closed.
+  func forget(_ done: @escaping @Sendable (LogError?) -> Void) -> Bool {
+    let isTaken = state.withLock { state in
+      if !state.isClosed { state.forgets.append(done) }
+      return !state.isClosed
+    }
+    if isTaken { wake.signal() }
+    return isTaken
+  }
+
   /// Refuses searches from now on, and ends the index's thread.
   ///
   /// - Returns: false where the queue was closed before.
@@ -82,6 +96,7 @@ final class SearchQueue: Sendable {
     while true {
       let turn = state.withLock { state -> Turn? in
         if state.isClosed { return .end }
+        if !state.forgets.isEmpty { return .forget(state.forgets.removeFirst()) }
         return state.searches.isEmpty ? nil : .search(state.takeFirst())
       }
       if let turn { return turn }
@@ -90,6 +105,14 @@ final class SearchQueue: Sendable {
         continue
       }
       if deadline <= .now() || wake.wait(timeout: deadline) == .timedOut { return .idle }
+    }
+  }
+
+  /// Takes what waited to be forgotten when the queue was closed.
+  func takeForgets() -> [@Sendable (LogError?) -> Void] {
+    state.withLock { state in
+      defer { state.forgets = [] }
+      return state.forgets
     }
   }
 

@@ -50,6 +50,7 @@ public struct ServiceKey: Sendable, Equatable {
     case "tap": grant.tap.append(pattern)
     case "subscribe": grant.subscribe.append(pattern)
     case "call": grant.call.append(pattern)
+    case "privacy": grant.privacy.append(pattern)
     default: throw unknown(word)
     }
   }
@@ -57,8 +58,8 @@ public struct ServiceKey: Sendable, Equatable {
   private func unknown(_ word: String) -> Invalid {
     Invalid(
       why:
-        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe= or call= "
-        + "with a name or a beginning and *, disconnect, revoke, or webhooks")
+        "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe=, call= or "
+        + "privacy= with a name or a beginning and *, disconnect, revoke, or webhooks")
   }
 }
 

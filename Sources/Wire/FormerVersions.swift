@@ -68,6 +68,17 @@ public struct FormerVersions: Sendable, Equatable {
     versions.append(Version(users: [user], edited: "", data: data))
   }
 
+  /// Whether a version is for a user that the closure picks.
+  func names(_ isSought: (String) -> Bool) -> Bool { versions.contains { $0.users.contains(where: isSought) } }
+
+  /// The versions without the users that the closure picks, and without those that nobody else reads.
+  func without(_ isSought: (String) -> Bool) -> FormerVersions {
+    var kept = self
+    for index in kept.versions.indices { kept.versions[index].users.removeAll(where: isSought) }
+    kept.versions.removeAll(where: \.users.isEmpty)
+    return kept
+  }
+
   func version(for user: String) -> Version? {
     versions.first { $0.users.contains { $0.hasSameBytes(as: user) } }
   }

@@ -53,6 +53,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var subscribe: [NamePattern] = []
   /// Methods of apps to call, in any user's name.
   public var call: [NamePattern] = []
+  /// What a service may see and do of users' data: `user_data`, `user_export`, `user_delete`, `user_pair`.
+  public var privacy: [NamePattern] = []
   public var mayDisconnect = false
   public var mayRevoke = false
   /// To see how webhooks are doing and what they gave up, and to have it sent again.
@@ -99,6 +101,8 @@ public struct ServiceGrant: Sendable, Equatable {
     case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
     case .webhooks: return mayUseWebhooks ? nil : "webhooks"
+    case .user(let request):
+      return privacy.contains { $0.matches(request.grant) } ? nil : "privacy=\(request.grant)"
     case .subscribe, .unsubscribe, .receipt, .unread, .report: return "a gateway's link"
     }
   }

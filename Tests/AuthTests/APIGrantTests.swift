@@ -10,6 +10,10 @@ struct APIGrantTests {
     "subscribe", "unsubscribe", "disconnect", "refresh", "revoke_token", "invalidate_user_tokens",
   ]
   private static let webhooks = ["webhooks_list", "webhook_given_up", "webhook_resend"]
+  private static let inspect = ["inspect_channel", "inspect_user", "inspect_client", "explain", "top"]
+  private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
+  private static let support = ["clique_pair", "state_thread"]
+  private static let every = read + write + control + inspect + webhooks + privacy + support
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
     grant.refusal(of: method, channel: try channel.map { try ChannelName($0) })
@@ -17,19 +21,22 @@ struct APIGrantTests {
 
   private func allowed(_ words: String...) throws -> Set<String> {
     let grant = try APIGrant(allow: words, channels: ["news"])
-    let methods = Self.read + Self.write + Self.control + Self.webhooks + ["batch", "rpc", "Publish", ""]
+    let methods = Self.every + ["batch", "rpc", "Publish", ""]
     return Set(try methods.filter { try refusal($0, of: grant) == nil })
   }
 
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
-    let all = Set(Self.read + Self.write + Self.control + Self.webhooks)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 23)
+    let all = Set(Self.every)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 34)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))
     #expect(try allowed("control") == Set(Self.control))
+    #expect(try allowed("inspect") == Set(Self.inspect))
     #expect(try allowed("webhooks") == Set(Self.webhooks))
+    #expect(try allowed("privacy") == Set(Self.privacy))
+    #expect(try allowed("support") == Set(Self.support))
     #expect(try allowed("all") == all)
     #expect(try allowed("read", "publish", "publish") == Set(Self.read + ["publish"]))
     for method in all { #expect(try allowed(method) == [method]) }
@@ -50,10 +57,9 @@ struct APIGrantTests {
   func withoutChannel() throws {
     let all = try APIGrant(allow: ["all"], channels: ["*"])
     let none = try APIGrant(allow: ["all"], channels: [])
-    let free: Set = [
-      "disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens", "webhooks_list", "webhook_given_up",
-      "webhook_resend",
-    ]
+    let free = Set(
+      ["disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens"] + Self.webhooks + Self.privacy
+        + Self.support)
     for method in APIMethod.allCases.map(\.rawValue) {
       let needsNone = free.contains(method) || method == "channels"
       #expect(try (refusal(method, nil, of: all) == nil) == needsNone, "\(method)")

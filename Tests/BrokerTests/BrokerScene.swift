@@ -43,6 +43,8 @@ final class BrokerScene {
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
   private(set) var posts: [WebhookPost] = []
+  /// The users whom other parts of the server were told to forget.
+  private(set) var forgotten: [[String]] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -150,6 +152,7 @@ final class BrokerScene {
         answers[tag.number] = response
       case .search(let search, _): searches.append(search)
       case .post(let post): posts.append(post)
+      case .forget(let users): forgotten.append(users)
       }
     }
   }

@@ -89,6 +89,8 @@ final class ScriptedStore: LogStore {
       stored[channel]?.written = []
       return .removed
     case .kept: return .kept(KeptAmount())
+    case .erasure(.trace): return .erasure(.page(TracePage()))
+    case .erasure: return .erasure(.done)
     case .page, .entry, .ending: break
     }
     if let readError { return .failed(readError) }
@@ -98,7 +100,7 @@ final class ScriptedStore: LogStore {
       return .entry(
         state(channel).entries[key.string], at: .init(epoch: position.epoch, offset: state(channel).top))
     case .ending(let channel, let score, let limit): return .ending(ending(in: channel, score, limit))
-    case .open, .kept, .removeHistory: preconditionFailure("answered above")
+    case .open, .kept, .removeHistory, .erasure: preconditionFailure("answered above")
     }
   }
 

@@ -257,7 +257,7 @@ final class World {
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
-      case .answer, .search, .post: break
+      case .answer, .search, .post, .forget: break
       }
     }
   }

@@ -18,7 +18,10 @@ extension LogStore {
   /// Lets a store without threads do the work for a question.
   private func step(for question: LogQuestion) {
     guard let store = sqlite, store.options.isStepped else { return }
-    if case .removeHistory = question { store.step() }
+    switch question {
+    case .removeHistory, .erasure: store.step()
+    default: break
+    }
     store.stepReaders()
   }
 

@@ -113,5 +113,10 @@ extension APIMethod {
   var publishes: Bool { self == .publish || self == .broadcast }
 
   /// Whether somebody may ask later who did this.
-  var isProved: Bool { group == .control || group == .webhooks || self == .historyRemove }
+  var isProved: Bool {
+    switch group {
+    case .control, .webhooks, .privacy, .support: true
+    default: self == .historyRemove
+    }
+  }
 }

@@ -63,7 +63,7 @@ extension Clique {
       let group = try view.record(Group.self, Key.group(id))
       return group?.members.filter { !$0.absent }.map(\.user) ?? []
     }
-    return try view.record(Pair.self, Key.pair(id)).map { [$0.a, $0.b] } ?? []
+    return try view.record(Pair.self, Key.pair(id)).map { [$0.a, $0.b].filter { !$0.isEmpty } } ?? []
   }
 
   // MARK: The list
@@ -228,7 +228,7 @@ extension Clique {
   private func blockedEntry(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> AppEntry? {
     let blank = Pair(user, other)
     guard let pair = try view.record(Pair.self, Key.pair(blank.id)), let side = pair.side(of: user),
-      pair.state.isBlocked(by: side)
+      pair.state.isBlocked(by: side), !pair.user(side.other).isEmpty
     else { return nil }
     var writer = JSONWriter()
     writer.object { writer in

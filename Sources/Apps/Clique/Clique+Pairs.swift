@@ -26,6 +26,7 @@ extension Clique {
   ) throws(ClientError) -> AppDecision {
     var (pair, id, side, stored) = try pair(target, call, view)
     let other = pair.user(side.other)
+    if other.isEmpty { throw Self.forgotten }
     let draft = CliqueDraft(view)
     let step = pair.state.after(.block, by: side)
     if step.outcome == .changed {
@@ -105,6 +106,7 @@ extension Clique {
     _ old: Pair, _ new: Pair, _ side: PairState.Side, id: String, _ draft: CliqueDraft
   ) throws(ClientError) {
     let user = new.user(side)
+    if user.isEmpty { return }
     let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
       draft.readmit(user, try Channels.chat(id))

@@ -15,6 +15,7 @@ extension Clique {
       }
     }
     let (pair, id, side, stored) = try pair(command.target, call, view)
+    if pair.user(side.other).isEmpty { throw Self.forgotten }
     if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
     if pair.state == .unblocked(.active) { return try sendToActive(CliqueConversation(id), message, call, view) }
     return try sendByTable(pair, id, side, stored, message, call, view)

@@ -91,7 +91,7 @@ public struct Clique: App {
     switch key.prefix(while: { $0 != "/" }) {
     case "pair":
       guard let pair = try view.record(Pair.self, key) else { return AppDecision() }
-      try commit(pair, pair.advanced(to: view.now), id: pair.id, draft)
+      try commit(pair, pair.advanced(to: view.now), id: String(key.dropFirst("pair/".count)), draft)
     // A person's record is due when only marks are left that have passed: `settle` drops them.
     case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }
     case "visits": try visitsAreDue(key, draft)
@@ -121,7 +121,7 @@ public struct Clique: App {
       let blank = Pair(call.user, user)
       let id = blank.id
       let stored = try view.record(Pair.self, Key.pair(id))
-      let pair = (stored ?? blank).advanced(to: view.now)
+      let pair = (stored?.restored(as: blank) ?? blank).advanced(to: view.now)
       guard let side = pair.side(of: call.user) else { throw Self.noConversation }
       return (pair, id, side, stored)
     }

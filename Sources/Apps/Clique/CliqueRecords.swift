@@ -3,6 +3,7 @@ import Wire
 extension Clique {
   /// Two people, what stands between them, and how far each has read.
   struct Pair: AppRecord {
+    /// The two users; empty: one whose data was deleted.
     var a: String
     var b: String
     var state = PairState.unblocked(.none)
@@ -61,7 +62,8 @@ extension Clique {
     var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil }
 
     func side(of user: String) -> PairState.Side? {
-      user.hasSameBytes(as: a) ? .a : user.hasSameBytes(as: b) ? .b : nil
+      if user.isEmpty { return nil }  // One who was forgotten is nobody's side.
+      return user.hasSameBytes(as: a) ? .a : user.hasSameBytes(as: b) ? .b : nil
     }
 
     func user(_ side: PairState.Side) -> String { side == .a ? a : b }
@@ -213,6 +215,7 @@ extension Clique {
       var delivered: UInt64?
     }
 
+    /// Empty: the founder's data was deleted.
     var founder: String
     var name: String
     var members: [Member]
@@ -266,21 +269,6 @@ extension Clique {
     static func place(_ name: String) -> String { "places/" + plain(name) }
     static func visitor(_ place: String, _ number: UInt64) -> String { "visitor/\(plain(place))/\(number)" }
 
-    static func plain(_ name: String) -> String {
-      let hex = Array("0123456789ABCDEF".utf8)
-      var bytes: [UInt8] = []
-      for byte in name.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-          bytes.append(byte)
-        default:
-          bytes.append(UInt8(ascii: "%"))
-          bytes.append(hex[Int(byte >> 4)])
-          bytes.append(hex[Int(byte & 15)])
-        }
-      }
-      return String(decoding: bytes, as: UTF8.self)
-    }
+    static func plain(_ name: String) -> String { PlainName.encode(name) }
   }
 }

@@ -13,7 +13,13 @@ extension StateApp {
   func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
     let people = try StatePair(user, other)
     guard let me = people.side(of: user) else { throw .internalError }
-    let thread = try view.record(StateThread.self, people.key) ?? StateThread(people: people)
+    var thread = StateThread(people: people)
+    if let stored = try view.record(StateThread.self, people.key) {
+      thread = stored
+    } else if let bar = try view.record(StateBar.self, StateBar.key(of: people)) {
+      // Nothing stands but a block, where the one who is blocked was forgotten.
+      thread.blocks[bar.by] = true
+    }
     return ThreadAccess(before: thread, now: advanced(thread, view.now), me: me)
   }
 
@@ -162,6 +168,11 @@ extension StateApp {
     var effects = try counted(from: before, to: thread, without: gone, view, own: own)
     if thread == before { return effects }
     effects += events(from: before, to: thread)
+    // From here on the thread's record itself says who blocks whom.
+    let bar = StateBar.key(of: people)
+    if before.blocks.low || before.blocks.high, try view.record(StateBar.self, bar) != nil {
+      effects.append(.erase(key: bar))
+    }
     effects.append(thread.isEmpty ? .erase(key: people.key) : .write(key: people.key, thread))
     if !gone.isEmpty {
       effects += gone.map { .erase(key: StateKeys.picture + $0) }

@@ -35,6 +35,19 @@ struct StaleMarks {
 
   mutating func marked(_ place: RefreshQueue.Place, at now: Int64) { ends.set(place, at: now + Self.lifetime) }
 
+  /// Whether a place is marked that no decision has touched since a time.
+  func hasOlder(than time: Int64) -> Bool { ends.nextTime.map { $0 <= time + Self.lifetime } ?? false }
+
+  /// Lets the marks of such places go as soon as the places are worked out: somebody whose data is deleted may be named
+  /// by them.
+  ///
+  /// They stay for as long as a place waits at most to be worked out.
+  mutating func endOlder(than time: Int64) {
+    var older: [RefreshQueue.Place] = []
+    while let place = ends.next(upTo: time + Self.lifetime) { older.append(place) }
+    for place in older { ends.set(place, at: time + 2 * RefreshQueue.unwatchedInterval) }
+  }
+
   mutating func keepAll(at now: Int64) { keptUntil = now + Self.lifetime }
 
   /// Removes and returns some places whose marks may go.

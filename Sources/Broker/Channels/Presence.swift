@@ -28,6 +28,8 @@ struct Presence {
   var count: Int { members.count }
   var userCount: Int { countByUser.count }
 
+  func holds(_ user: String) -> Bool { countByUser[IdentifierKey(user)] != nil }
+
   subscript(client: String) -> Member? { places[client].map { members[$0] } }
 
   var infos: [ClientInfo] { members.map(\.info) }

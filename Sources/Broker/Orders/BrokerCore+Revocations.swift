@@ -121,6 +121,21 @@ extension BrokerCore {
     }
   }
 
+  /// Forgets all revocations that name one of the users, in memory and on the disk, and has the gateways forget them.
+  func forgetRevocations(of users: [String], in turn: inout Turn) {
+    guard let log = revocations, log.isLoaded, !users.isEmpty else { return }
+    let sought = SoughtUsers(users)
+    for revocation in log.table.all.sorted(by: { $0.key < $1.key }) {
+      guard case .user(let user, _, _) = revocation.tokens, sought.contains(user) else { continue }
+      log.table.remove(revocation)
+      guard let offset = log.state.sequencer.peek() else { continue }
+      let change = KeyChange(key: revocation.key, removed: true)
+      write(
+        Publication(offset: offset, time: turn.time.wall, data: Self.noData, change: change), keeping: nil, in: &turn)
+    }
+    for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
+  }
+
   // MARK: Gateways
 
   /// Most revocations in one message.

@@ -27,6 +27,14 @@ struct PendingOrders {
   /// The first order whose deadline has not been dealt with; those before it were late or are gone.
   private var oldestInTime: UInt64 = 1
 
+  /// The id of the next order.
+  var following: UInt64 { nextID }
+
+  /// Whether a gateway that has a link has still to carry the order out.
+  func isAwaited(_ id: UInt64, isLinked: (UInt64) -> Bool) -> Bool {
+    byID[id]?.waiting.contains(where: isLinked) ?? false
+  }
+
   var isEmpty: Bool { byID.isEmpty }
   var count: Int { byID.count }
 

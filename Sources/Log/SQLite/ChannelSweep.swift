@@ -95,11 +95,15 @@ struct ChannelSweep: Sendable {
 ///   to: resting (nothing was found), deleting.
 /// - deleting: the writer was asked to delete rows. For the broker they are gone: whoever opens such a channel begins
 ///   it anew, in an epoch that is drawn. Can transition to: resting.
+/// - dropping: the same for channels of a user whose data is deleted. Comes from resting or looking; what that look
+///   finds is not acted on. Can transition to: resting.
 struct ChannelUpkeep {
   enum Phase {
     case resting
     case looking(openedMeanwhile: Set<ChannelName>)
     case deleting(Set<Int64>)
+    /// The writer was asked to delete channels with everything that is kept of them, by their names.
+    case dropping(Set<ChannelName>)
   }
 
   var phase = Phase.resting
@@ -108,10 +112,19 @@ struct ChannelUpkeep {
   /// How often the writer was asked to delete rows and is through.
   private(set) var deletions = 0
 
-  var isDeleting: Bool { if case .deleting = phase { true } else { false } }
+  var isDeleting: Bool {
+    switch phase {
+    case .deleting, .dropping: true
+    case .resting, .looking: false
+    }
+  }
 
-  func isLeaving(_ id: Int64) -> Bool {
-    if case .deleting(let ids) = phase { ids.contains(id) } else { false }
+  func isLeaving(_ id: Int64, _ name: ChannelName) -> Bool {
+    switch phase {
+    case .deleting(let ids): ids.contains(id)
+    case .dropping(let names): names.contains(name)
+    case .resting, .looking: false
+    }
   }
 
   mutating func deleted() {

@@ -234,6 +234,7 @@ struct CommitBatch {
     statement.bind(edit.replacement.data, at: 3)
     statement.bind(edit.replacement.tags.isEmpty ? nil : RowCodec.encode(edit.replacement.tags), at: 4)
     try statement.run()
+    if edit.erases { try ErasedRows.forgetSender(of: edit.replacement.offset, channel: channel, db) }
   }
 
   /// One ranged delete for each channel whose floor rose over something that was written before.

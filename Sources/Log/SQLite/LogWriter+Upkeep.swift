@@ -14,6 +14,8 @@ struct Upkeep {
   var sweep: (now: Int64, next: DispatchTime)?
   /// A scrub that could not be done, and when it is tried again.
   var scrub: (pause: Int, next: DispatchTime)?
+  /// Somebody waits until a scrub is done.
+  var isScrubAwaited = false
 
   var next: DispatchTime? { [sweep?.next, scrub?.next].compactMap { $0 }.min() }
 }
@@ -107,6 +109,9 @@ extension LogWriter {
     }
     let pause = min(upkeep.scrub.map { $0.pause * 2 } ?? Upkeep.scrubPauses.lowerBound, Upkeep.scrubPauses.upperBound)
     upkeep.scrub = isDone ? nil : (pause, .now() + .milliseconds(pause))
+    guard upkeep.isScrubAwaited, isDone || refusal != nil else { return }
+    upkeep.isScrubAwaited = false
+    inbox.post([.erased(.scrub, isDone ? nil : refusal)], freeing: 0)
   }
 
   /// - Returns: false where a reader is in the way.

@@ -140,6 +140,9 @@ final class LogWriter: @unchecked Sendable {
       case .scrub:
         commitRun()
         scrub()
+      case .erase(let question):
+        commitRun()
+        erase(question)
       case .intercept(let body):
         commitRun()
         beforeCommit = body

@@ -11,6 +11,7 @@ enum ReadJob: Sendable {
   case entry(ChannelName, IdentifierKey)
   case ending(ChannelName, score: Int64, limit: Int)
   case kept(QuotaAccount)
+  case trace(UserTrace)
 
   /// What to read for a channel's tail: the newest publications of a span, as many as the tail takes.
   struct Warmth: Sendable {
@@ -26,6 +27,7 @@ enum ReadJob: Sendable {
     case entry(Publication?, of: ChannelOnDisk)
     case ending([ExpiringKey])
     case kept(KeptAmount)
+    case traced(TracePage)
     case failed(LogError)
   }
 
@@ -85,6 +87,7 @@ enum ReadJob: Sendable {
       guard let id = try reader.row(of: name)?.id else { return .ending([]) }
       return .ending(try reader.keys(of: id, score: score, expiringBy: .max, limit: limit))
     case .kept(let account): return .kept(try reader.kept(by: account))
+    case .trace(let trace): return .traced(try trace.read(from: reader))
     }
   }
 

@@ -19,6 +19,7 @@ extension SQLiteStore {
       if let amount = shares.amount(of: account) { return .kept(amount) }
       shares.look(for: account)
       read(.kept(account), for: .answer(question))
+    case .erasure(let question): return erase(question)
     case .removeHistory(let name, let most):
       guard let channel = hot[name] else { return .removed }
       if !inbox.ask(.remove(channel.writer, through: most, question)) { return .failed(.closed) }
@@ -62,6 +63,7 @@ extension SQLiteStore {
     case (.entry(let name, _), .entry(let entry, let disk)):
       return .entry(entry, at: request.deletions == upkeep.deletions ? position(of: name, disk) : nil)
     case (.ending, .ending(let keys)): return .ending(keys)
+    case (.erasure, .traced(let page)): return .erasure(.page(page))
     case (.kept(let account), .kept(let amount)): return .kept(shares.learn(amount, of: account))
     case (let question, .failed(let error)):
       failed(question)
@@ -75,7 +77,7 @@ extension SQLiteStore {
     case .open(let name, _, _, _): loading.remove(name)
     case .page(let name, _): hot[name]?.readEnded()
     case .kept(let account): shares.lookFailed(for: account)
-    case .entry, .ending, .removeHistory: break
+    case .entry, .ending, .removeHistory, .erasure: break
     }
   }
 
@@ -143,7 +145,7 @@ extension SQLiteStore {
   private func open(
     _ name: ChannelName, _ durability: Durability, _ disk: ReadJob.ChannelOnDisk, ifExists: Bool
   ) -> OpenedChannel {
-    let row = disk.row.flatMap { upkeep.isLeaving($0.id) ? nil : $0 }
+    let row = disk.row.flatMap { upkeep.isLeaving($0.id, name) ? nil : $0 }
     if let known = hot[name], known.isDurable != (durability == .durable), known.isSettled { hot.remove(known) }
     let exists = hot[name] != nil || row?.durability == durability.rawValue
     if ifExists, !exists {
@@ -168,7 +170,7 @@ extension SQLiteStore {
   private func refresh(_ place: HotPlace, from disk: ReadJob.ChannelOnDisk) {
     // A channel with more entries under way by now is read again when they are back.
     guard let channel = hot[place], channel.isStale, channel.isSettled else { return }
-    let row = disk.row.flatMap { upkeep.isLeaving($0.id) ? nil : $0 }
+    let row = disk.row.flatMap { upkeep.isLeaving($0.id, channel.name) ? nil : $0 }
     // More has got to the disk since it was read.
     if row?.top ?? 0 < channel.committed { return refresh(channel) }
     hot.remove(channel)
@@ -222,7 +224,7 @@ extension SQLiteStore {
       let epoch = epochWithoutRow(of: name, .durable, disk.generation)
       return upkeep.isDeleting ? nil : StreamPosition(epoch: withSuffix(epoch, .durable), offset: 0)
     }
-    guard !upkeep.isLeaving(row.id), row.durability == Durability.durable.rawValue else { return nil }
+    guard !upkeep.isLeaving(row.id, name), row.durability == Durability.durable.rawValue else { return nil }
     return StreamPosition(epoch: withSuffix(row.epoch, .durable), offset: row.top)
   }
 

@@ -233,6 +233,7 @@ public final class SQLiteStore: LogStore {
       case .quotas(let news): shares.apply(news)
       case .read(let request, let found): receive(found, for: request)
       case .removed(let question, let result): removed(result, question)
+      case .erased(let question, let error): erased(question, error)
       case .committed(let place, let top, let floor, let count):
         guard let channel = hot[place] else { continue }
         hot.counting(channel) { channel.advance(top: top, floor: floor, count: count) }

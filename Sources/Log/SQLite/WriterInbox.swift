@@ -15,6 +15,8 @@ enum WriterWork: Sendable {
   case delete([Int64])
   /// Overwrites what was erased: folds the journal, and empties SQLite's WAL.
   case scrub
+  /// Part of deleting a user's data, which the store is told the end of.
+  case erase(ErasureQuestion)
   /// Runs on the writer's connection. For tests: they cause faults this way.
   case runInTest(@Sendable (Database) throws -> Void, Reply<Void>)
   /// Runs before each commit of entries from now on, and may fail it. For tests.
@@ -33,6 +35,7 @@ enum WriterOutcome: Sendable {
   case read(ReadRequest, ReadJob.Found)
   /// A history is removed up to the offset.
   case removed(LogQuestion, Result<UInt64, LogError>)
+  case erased(ErasureQuestion, LogError?)
   case looked(ChannelSweep.Found)
   /// The rows are gone, or the disk refused.
   case deleted
@@ -49,7 +52,7 @@ extension WriterOutcome {
   /// Whether the broker waits for the outcome; the other outcomes are taken along with the next question or entry.
   fileprivate var isWaitedFor: Bool {
     switch self {
-    case .read, .removed: true
+    case .read, .removed, .erased: true
     case .looked(let found): !found.due.isEmpty
     case .deleted, .quotas, .committed, .failed: false
     }

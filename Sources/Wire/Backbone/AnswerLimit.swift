@@ -30,7 +30,7 @@ extension BrokerRequest {
     case .presence(_, _, let answer): answer
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
       .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top, .once,
-      .report, .webhooks:
+      .report, .webhooks, .user:
       nil
     }
   }
@@ -50,7 +50,7 @@ extension BrokerRequest {
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
       .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top, .once,
-      .report, .webhooks:
+      .report, .webhooks, .user:
       return self
     }
   }

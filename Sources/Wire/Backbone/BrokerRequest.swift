@@ -39,6 +39,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// A gateway tells of something that a webhook wants to hear of.
   case report(ClientEvent)
   case webhooks(WebhookRequest)
+  case user(UserRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -248,7 +249,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .endSubscriptions(_, let c, _): c
     case .inspect(let r): r.channel
     case .once(_, let request): request.channel
-    case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks: nil
+    case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks,
+      .user:
+      nil
     }
   }
 }
@@ -264,7 +267,7 @@ extension BrokerRequest {
     // The broker remembers these by their keys.
     case .once: false
     // Doing one of these twice changes nothing more.
-    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
+    case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .user: false
     }
   }
 }

@@ -9,6 +9,7 @@ private enum RequestKind: UInt8 {
   case once = 72
   case report = 40
   case webhooks = 41
+  case user = 80
 }
 
 extension LinkRequest: ByteEncodable {
@@ -77,7 +78,7 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks, .user:
       writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
@@ -134,6 +135,9 @@ extension LinkRequest: ByteEncodable {
     case .webhooks(let webhooks):
       sink.write(byte: RequestKind.webhooks.rawValue)
       sink.write(webhooks)
+    case .user(let user):
+      sink.write(byte: RequestKind.user.rawValue)
+      user.write(to: &sink)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -226,7 +230,7 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks, .user:
       return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
@@ -267,6 +271,7 @@ extension LinkRequest: ByteEncodable {
       return .once(key, try readRequest(from: &reader, isInner: true))
     case .report: return .report(try reader.readClientEvent())
     case .webhooks: return .webhooks(try reader.readWebhookRequest())
+    case .user: return .user(try UserRequest(from: &reader))
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")

@@ -89,6 +89,7 @@ extension BrokerRequest {
     case .beginSubscriptions(_, let subscription): subscription.payloadBytes
     case .once(_, let request): request.payloadBytes
     case .report(let event): event.payloadBytes
+    case .user(let user): user.payloadBytes
     default: 0
     }
   }

@@ -34,7 +34,9 @@ struct KeysCommand: AsyncParsableCommand {
         Methods are those of the server API. Of the groups, read is presence, presence_stats, history, channels, info, \
         map_get and map_list; write is publish, broadcast, edit, delete, history_remove, map_set and map_remove; \
         control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; inspect is \
-        inspect_channel, inspect_user, inspect_client, explain and top; all is all of them.
+        inspect_channel, inspect_user, inspect_client, explain and top; webhooks is webhooks_list, webhook_given_up and \
+        webhook_resend; privacy is user_data, user_export, user_delete and user_delete_status; support is clique_pair \
+        and state_thread; all is all of them.
         """)
 
     @OptionGroup var options: SettingsOptions

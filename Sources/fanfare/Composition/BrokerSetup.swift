@@ -40,15 +40,17 @@ enum BrokerSetup {
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
     core.openWebhooks(in: &turn)
+    core.openDeletions(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
     let vault = try settings.state.enabled ? self.vault(for: settings, telling: resumptions, logger: logger) : nil
     if let vault { core.install(StateApp(rules: AppSetup.stateRules(settings), vault: vault), in: &turn) }
+    let index = index(of: disk, for: settings, clock: clock, logger: logger)
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
-      resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
-      poster: WebhookSetup.poster(settings) { clock.seconds() },
+      resumptions: resumptions, desk: desk, finder: index,
+      poster: WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
@@ -87,6 +89,12 @@ enum BrokerSetup {
       logger.warning("messages cannot be searched, \(folder)/search.sqlite cannot be used: \(error)")
       return nil
     }
+  }
+
+  /// What keeps something of users beside the log, and forgets them when their data is deleted.
+  private static func otherPlaces(_ index: MessageIndex?) -> [OtherPlace] {
+    guard let index else { return [] }
+    return [{ _, done in index.forget { done($0?.description) } }]
   }
 
   private static func configuration(for settings: Settings) -> BrokerConfiguration {

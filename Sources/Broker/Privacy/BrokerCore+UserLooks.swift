@@ -1,0 +1,168 @@
+import Apps
+import Log
+import Wire
+
+/// What services ask about users' data.
+extension BrokerCore {
+  func serve(_ request: UserRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
+    switch request {
+    case .delete(let deletion): try delete(deletion, for: requester, in: &turn)
+    case .deletionStatus(let user): answer(requester, try deletionStatus(of: user), in: &turn)
+    case .data(let user): try begin(UserLook(.counts, of: user, from: .disk(.start), for: requester), in: &turn)
+    case .export(let user, let text):
+      guard let cursor = UserLook.Cursor(text) else {
+        throw .badRequest.saying("this is no cursor of an export; send the one of the page before, or none")
+      }
+      try begin(UserLook(.export, of: user, from: cursor, for: requester), in: &turn)
+    case .pair(let app, let user, let other):
+      guard let host = hosts[app] else { throw .notAvailable.saying("the app \(app) is switched off on this broker") }
+      let standing = try consult(host, in: &turn) { (lens) throws(ClientError) in
+        try host.app.standing(between: user, and: other, lens)
+      }
+      answer(requester, .result(standing), in: &turn)
+    }
+  }
+
+  private func begin(_ look: UserLook, in turn: inout Turn) throws(ClientError) {
+    guard looks < UserLook.most else {
+      throw .tooManyRequests.saying("\(UserLook.most) users are being looked at, as many as may; ask again in a moment")
+    }
+    looks += 1
+    run(.lookAtUser(look), in: &turn)
+  }
+
+  func goOn(_ look: UserLook, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
+    do throws(ClientError) {
+      while try step(look, in: &turn) {
+        // The input is run anew for each page of the disk, so that it does not keep the pages before. The memory store
+        // answers at once, and would be asked deeper and deeper.
+        if case .disk = look.position { return run(.lookAtUser(look), in: &turn) }
+      }
+      answer(look.requester, .result(json(of: look)), in: &turn)
+    } catch {
+      if !turn.missing.isEmpty { return stores.park(waiting, .lookAtUser(look), in: &turn) }
+      answer(look.requester, .failed(error), in: &turn)
+    }
+    looks -= 1
+  }
+
+  /// - Returns: whether there is more to do.
+  private func step(_ look: UserLook, in turn: inout Turn) throws(ClientError) -> Bool {
+    if !look.isSettled {
+      _ = try stores.ask(.erasure(.settle), of: stores.disk, in: &turn)
+      look.isSettled = true
+      return true
+    }
+    if !look.rows.isEmpty {
+      for _ in 0..<UserLook.rowsPerTurn {
+        guard let row = look.rows.last else { break }
+        try note(row, look, in: &turn)
+        look.rows.removeLast()
+      }
+      return true
+    }
+    if look.isPageRead { return false }
+    switch look.position {
+    case .disk(let position):
+      let next = try trace(look, position, of: stores.disk, in: &turn)
+      look.position = next.map { .disk($0) } ?? .memory(.start)
+    case .memory(let position):
+      let next = try trace(look, position, of: stores.memory, in: &turn)
+      look.position = next.map { .memory($0) } ?? .lists(0, after: "")
+    case .lists(let index, let key): try list(look, index, after: key, in: &turn)
+    case .over: return false
+    }
+    // An export is as long as one page of what was traced.
+    if look.kind == .export, !look.rows.isEmpty || !look.exported.isEmpty { look.isPageRead = true }
+    return true
+  }
+
+  private func trace(
+    _ look: UserLook, _ position: TracePosition, of store: any LogStore, in turn: inout Turn
+  ) throws(ClientError) -> TracePosition? {
+    let question = ErasureQuestion.trace(users: [look.user], contents: namedContents, after: position)
+    guard case .erasure(.page(let page)) = try stores.ask(.erasure(question), of: store, in: &turn) else { return nil }
+    look.rows = page.rows.reversed()
+    return page.next
+  }
+
+  /// Counts a row, or puts it into an export, if it is about the user.
+  private func note(_ row: TracedRow, _ look: UserLook, in turn: inout Turn) throws(ClientError) {
+    if row.kind == .channel { return look.count(row, as: "channels") }
+    let name = row.channel.namespace.map(String.init) ?? ""
+    if let host = hosts.all.first(where: { $0.recordsState.name == row.channel }) {
+      guard row.kind == .entry, let key = row.publication.change?.key, !key.hasPrefix(DiscardedPictures.prefix) else {
+        return
+      }
+      let names = try consult(host, in: &turn) { (lens) throws(ClientError) in
+        try host.app.forget(look.sought, in: key, lens) != nil
+      }
+      let kind = key.prefix { $0 != "/" && $0 != ":" }
+      if names { look.count(row, as: "\(kind.hasPrefix("\(host.app.name).") ? "" : "\(host.app.name).")\(kind)") }
+      return
+    }
+    guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return }
+    look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
+    let isOwn =
+      look.sought.published(row.publication) || row.publication.change.map { look.sought.contains($0.key) } ?? false
+    if look.kind == .export, isOwn { look.export(row) }
+  }
+
+  /// Reads a page of one of the lists that apps keep for the user: what the user sees of others, and no more.
+  private func list(_ look: UserLook, _ index: Int, after key: String, in turn: inout Turn) throws(ClientError) {
+    let lists = hosts.all.flatMap { $0.app.channels(of: look.user) }
+    guard index < lists.count else {
+      look.position = .over
+      return
+    }
+    look.position = .lists(index + 1, after: "")
+    guard let map = try existing(lists[index], in: &turn)?.map else { return }
+    let page = map.page(after: key, limit: 256, bytes: 1 << 20, isDescending: false)
+    for entry in page.entries {
+      let row = TracedRow(.entry, lists[index], entry)
+      look.count(row, as: "entries \(lists[index].namespace.map(String.init) ?? "")")
+      if look.kind == .export { look.export(row) }
+    }
+    if !page.cursor.isEmpty { look.position = .lists(index, after: page.cursor) }
+  }
+
+  // MARK: Answers
+
+  private func json(of look: UserLook) -> [UInt8] {
+    var writer = JSONWriter(capacity: 256 + look.exportedBytes)
+    writer.object { writer in
+      if look.kind == .counts { return writeAmounts(of: look, &writer) }
+      writer.list("items") { writer in
+        for row in look.exported {
+          let isBinary = configuration.namespaces.options(for: row.channel)?.dataFormat == .binary
+          writer.object { writer in
+            writer.write("channel", row.channel.string)
+            writer.write(row.publication.withoutAudienceTags, binary: isBinary)
+          }
+        }
+      }
+      let cursor = look.position.text
+      if !cursor.isEmpty { writer.write("cursor", cursor) }
+    }
+    return writer.bytes
+  }
+
+  private func writeAmounts(of look: UserLook, _ writer: inout JSONWriter) {
+    writer.list("kept") { writer in
+      for (name, amount) in look.amounts.sorted(by: { $0.key < $1.key }) {
+        let words = name.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        writer.object { writer in
+          writer.write("kind", String(words[0]))
+          if words.count > 1 { writer.write("namespace", String(words[1])) }
+          writer.write("count", amount.count)
+          writer.write("bytes", amount.bytes)
+        }
+      }
+    }
+    writer.write("present", channels.sorted.count { $0.members.holds(look.user) })
+    let revocations = revocations?.table.all.count { revocation in
+      if case .user(let user, _, _) = revocation.tokens { look.sought.contains(user) } else { false }
+    }
+    writer.write("revocations", revocations ?? 0)
+  }
+}

@@ -1,0 +1,199 @@
+import Cryptography
+import Foundation
+import Log
+import Wire
+
+/// Deletions of users' data: asked for, under way and done. On disk they are entries of a channel that nobody can name,
+/// so that a deletion that was acknowledged is carried out, whatever happens to the process.
+///
+/// Jobs are carried out together, up to ``jobsPerBatch`` of them, because what all users keep is looked through for each
+/// batch.
+///
+/// States of the batch (``Phase``), each of which a restart takes back to the first:
+/// - resting: there is no batch. Can transition to: barring (jobs wait), scrubbing (a restart has found jobs that are
+///   done but for that).
+/// - barring: the users' tokens are refused, and gateways disconnect them. Can transition to: settling (all gateways
+///   have confirmed: nothing more of the users comes in).
+/// - settling: the log writes what it has taken. Can transition to: tracing.
+/// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
+///   settling (through, and something was found), unmarking (through, and nothing was found).
+/// - erasing: the rows of a page are taken away, some at a time. Can transition to: tracing.
+/// - unmarking: marks of list entries, which name lists and people, are taken off the disk. Can transition to: dropping.
+/// - dropping: channels that belong to the users are deleted. Can transition to: elsewhere.
+/// - elsewhere: other parts of the server forget the users. Can transition to: closing.
+/// - closing: the jobs are replaced by digests of the users. Can transition to: scrubbing.
+/// - scrubbing: files are overwritten where they held any of it. Can transition to: confirming.
+/// - confirming: the digests are marked as done. Can transition to: resting.
+final class UserDeletions {
+  /// The channel of the jobs, in a namespace that no configuration may have.
+  static let channel: ChannelName = {
+    guard let name = try? ChannelName("fanfare.deletions:all") else {
+      preconditionFailure("the name of the deletions' channel is a valid one")
+    }
+    return name
+  }()
+
+  static let question = LogQuestion.open(channel, .durable, withEntries: true, ifExists: false)
+
+  /// One user whose data is to be deleted, as it stands on the disk.
+  struct Job: Codable, Equatable {
+    var user: String
+    /// Channels that are deleted whole, as well.
+    var channels: [String] = []
+    /// The user's tokens stay revoked.
+    var isBanned = false
+    /// Seconds since 1970 until when they do; nil: as long as revocations last.
+    var bannedUntil: Int64?
+    /// When the deletion was asked for, in milliseconds since 1970.
+    var since: Int64
+    /// The entry's key.
+    var key = ""
+  }
+
+  /// A user whose data was deleted, under a digest of the id, as it stands on the disk.
+  struct Done: Codable, Equatable {
+    var since: Int64
+    var at: Int64
+    /// No file holds anything of it any more.
+    var isScrubbed = false
+  }
+
+  enum Phase {
+    case resting
+    /// - orders: that gateways have still to confirm.
+    case barring(orders: [UInt64])
+    case settling
+    /// - isMemory: the memory store is looked through, after the disk.
+    case tracing(TracePosition, isMemory: Bool)
+    case erasing(next: TracePosition?, isMemory: Bool)
+    /// - since: marks that are older than this have to go. Monotonic milliseconds.
+    case unmarking(since: Int64)
+    case dropping
+    case elsewhere
+    case closing
+    case scrubbing
+    case confirming
+  }
+
+  static let jobsPerBatch = 64
+  /// Jobs that may wait; one more is refused.
+  static let mostJobs = 10_000
+  /// Milliseconds for which it is remembered that a user's data was deleted.
+  static let doneMemory: Int64 = 30 * 86_400_000
+  /// Deletions that are remembered; the oldest are forgotten before.
+  static let mostDone = 20_000
+  /// Rows that are being taken away at a time: a row costs about as much as a command of an app.
+  static let rowsUnderWay = 16
+
+  private(set) var state: BrokerChannel
+  private(set) var isLoaded = false
+  /// Jobs that wait, oldest first.
+  var waiting: [Job] = []
+  var batch: [Job] = []
+  var phase = Phase.resting
+  /// Users whose data was deleted, by ``digest(of:)``.
+  var done: [String: Done] = [:]
+  /// Makes the digests of this data folder differ from those of others; nil: nothing was ever deleted here.
+  var pepper: [UInt8]?
+
+  /// The batch's users.
+  private(set) var sought = SoughtUsers([])
+  /// Channels that belong to the batch's users, or were named with the jobs.
+  var owned: Set<ChannelName> = []
+  /// Rows of the page that are still to be looked at, the next one last.
+  var rows: [TracedRow] = []
+  var underWay = 0
+  /// Rows of channels without a namespace, which the store takes away by itself.
+  var orphans: [TracedRow] = []
+  /// Histories of maps that this pass has removed.
+  var trimmed: Set<ChannelName> = []
+  /// Whether the pass under way has found anything, so that there is another one.
+  var hasFound = false
+  /// The input of the batch waits for a store.
+  var isParked = false
+  /// When the batch goes on, in monotonic milliseconds.
+  var next = Int64.min
+  /// Other parts of the server that have still to forget the users.
+  var awaited = 0
+  /// Entries of the deletions' own channel that are on their way to the disk.
+  var writing = 0
+  /// Some of them did not get there.
+  var hasFailedToWrite = false
+  var lastSweep: Int64?
+
+  init(store: any LogStore) {
+    state = Self.state(store, OpenedChannel(position: StreamPosition(epoch: "", offset: 0)))
+  }
+
+  /// Takes in what the disk holds.
+  ///
+  /// - Returns: false where an entry is of another version.
+  func loaded(_ opened: OpenedChannel) -> Bool {
+    state = Self.state(state.store, opened)
+    (waiting, batch, done, phase) = ([], [], [:], .resting)
+    (rows, orphans, underWay, awaited, writing, isParked) = ([], [], 0, 0, 0, false)
+    for entry in opened.entries {
+      let key = entry.change?.key ?? ""
+      if key == Self.pepperKey {
+        pepper = entry.data
+      } else if key.hasPrefix(Self.donePrefix) {
+        guard let done = Self.decode(Done.self, entry.data) else { return false }
+        self.done[String(key.dropFirst(Self.donePrefix.count))] = done
+      } else {
+        guard var job = Self.decode(Job.self, entry.data) else { return false }
+        job.key = key
+        waiting.append(job)
+      }
+    }
+    waiting.sort { ($0.since, $0.user) < ($1.since, $1.user) }
+    isLoaded = true
+    return true
+  }
+
+  /// When the batch goes on by itself, in monotonic milliseconds; nil: it waits for a store, or there is none.
+  var nextDeadline: Int64? { isLoaded && !isParked && next != .max ? next : nil }
+
+  func takeWriteFailure() -> Bool {
+    defer { hasFailedToWrite = false }
+    return hasFailedToWrite
+  }
+
+  /// Notes that another broker keeps the channel now, and carries the jobs out.
+  func lost() { isLoaded = false }
+
+  func begin(_ jobs: [Job], owned: Set<ChannelName>) {
+    batch = jobs
+    sought = SoughtUsers(jobs.map(\.user))
+    self.owned = owned
+    (rows, orphans, trimmed, hasFound) = ([], [], [], false)
+  }
+
+  // MARK: The disk
+
+  static let pepperKey = " pepper"
+  static let donePrefix = "done:"
+
+  static func encode(_ value: some Encodable) -> [UInt8] { (try? JSONEncoder().encode(value)).map { Array($0) } ?? [] }
+
+  private static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) -> Value? {
+    try? JSONDecoder().decode(type, from: Data(data))
+  }
+
+  /// What stands for a user whose data was deleted. Whoever has the data folder can try ids; nobody else can.
+  func digest(of user: String) -> String {
+    let message = (pepper ?? []) + Array(user.utf8)
+    return Digest.sha256.hash(message).prefix(16).hexadecimal
+  }
+
+  private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
+    BrokerChannel(name: channel, options: AppHost.recordsOptions, store: store, opened: opened, isHidden: true)
+  }
+}
+
+/// An entry of the deletions' channel on its way to the disk.
+enum PendingDeletion {
+  case requested(UserDeletions.Job, Requester)
+  case pepper
+  /// A part of what closes or confirms a batch, or forgets old ones.
+  case kept
+}

@@ -1,0 +1,198 @@
+import Apps
+import Foundation
+import Log
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import Broker
+
+/// A broker with Clique and State over a real database, whose writer and readers take their steps when they are told to.
+/// So a copy of the folder between two steps is what a process would leave that was killed there.
+final class DeletionScene {
+  /// What stands in every id and every text of those who are deleted, and nowhere else.
+  static let marker = "zQ7x"
+
+  private(set) var folder: TemporaryFolder
+  private var core: BrokerCore
+  private var store: SQLiteStore
+  private var completions: Completions
+  private(set) var answers: [UInt64: BrokerResponse] = [:]
+  private var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
+  private var lastTag: UInt64 = 0
+  /// Stores of processes that were killed: closed when the scene goes, since closing writes.
+  private var killed: [(SQLiteStore, TemporaryFolder)] = []
+
+  private final class Completions: Sendable {
+    private let waiting = Mutex<[LogCompletion]>([])
+    func add(_ some: [LogCompletion]) { waiting.withLock { $0 += some } }
+    func take() -> [LogCompletion] {
+      waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+    }
+  }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    completions = Completions()
+    (store, core) = try Self.open(folder, completions, at: time)
+    step()
+  }
+
+  private static func open(
+    _ folder: TemporaryFolder, _ completions: Completions, at time: BrokerTime
+  ) throws -> (SQLiteStore, BrokerCore) {
+    var options = SQLiteStore.Options(
+      backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000,
+      diskLimits: DiskLimits(minimumFreeBytes: 0, maximumBytes: 0))
+    options.isStepped = true
+    options.quotaNamespaces = ["quota"]
+    let store = try SQLiteStore(folder: folder.path, options: options) { completions.add($0) }
+    var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
+    configuration.maximumRevocations = 100_000
+    let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: store)
+    var turn = Turn(at: time)
+    core.openRevocations(in: &turn)
+    core.openDeletions(in: &turn)
+    core.install(clique, in: &turn)
+    core.install(state, in: &turn)
+    return (store, core)
+  }
+
+  private static let clique = Clique(CliqueRules())
+  private static let state = StateApp(rules: StateRules(), vault: PlainVault())
+
+  private static var namespaces: NamespaceTable {
+    var stream = ChannelOptions()
+    (stream.historySize, stream.historyTTLMilliseconds) = (100_000, 86_400_000)
+    var table = NamespaceTable(withoutNamespace: stream)
+    stream.durability = .relaxed
+    table.namespaces["relaxed"] = stream
+    stream.durability = .durable
+    table.namespaces["room"] = stream
+    stream.kind = .map
+    stream.mapMode = .persistent
+    table.namespaces["map"] = stream
+    table.add(clique.namespaces, of: "clique")
+    table.add(StateApp.namespaces, of: "state")
+    return table
+  }
+
+  // MARK: Doing
+
+  /// Asks without waiting for the answer.
+  @discardableResult
+  func ask(_ request: BrokerRequest) -> UInt64 {
+    lastTag += 1
+    perform { core.serve(request, for: ServiceTag(number: lastTag), in: &$0) }
+    return lastTag
+  }
+
+  /// What the broker answers, when all that it takes for that is done.
+  func answer(to request: BrokerRequest) -> String {
+    let tag = ask(request)
+    for _ in 0..<10_000 where answers[tag] == nil { step() }
+    if case .result(let json)? = answers[tag] { return String(decoding: json, as: UTF8.self) }
+    return "\(String(describing: answers[tag]))"
+  }
+
+  func publish(_ text: String, by user: String, in channel: String, key: String? = nil) throws {
+    ask(
+      .publish(
+        .init(
+          channel: try ChannelName(channel), data: Array("{\"text\":\"\(text)\"}".utf8),
+          info: ClientInfo(user: user, client: "c-\(user)", connectionInfo: Array("{\"name\":\"\(text)\"}".utf8)),
+          tags: ["by": text], idempotencyKey: key)))
+  }
+
+  func set(_ key: String, _ text: String, by user: String, in channel: String) throws {
+    ask(
+      .publish(
+        .init(
+          channel: try ChannelName(channel), data: Array("\"\(text)\"".utf8),
+          info: ClientInfo(user: user, client: "c-\(user)"), write: MapWrite(key: key))))
+  }
+
+  func call(_ user: String, _ method: String, _ json: String) throws {
+    let command = try AppCommand(method, Array(json.utf8), by: user)
+    ask(.call(.init(command, caller: ClientInfo(user: user, client: "c-\(user)"))))
+  }
+
+  /// Lets the store and the broker do what waits: some steps, and one millisecond.
+  func step(_ milliseconds: Int64 = 1) {
+    for _ in 0..<4 {
+      store.step()
+      store.stepReaders()
+      perform { core.takeNews(in: &$0) }
+      let done = completions.take()
+      if !done.isEmpty { perform { core.complete(done, in: &$0) } }
+    }
+    time.monotonic += milliseconds
+    time.wall += milliseconds
+    perform { core.tick(in: &$0) }
+  }
+
+  /// Ends the process as `kill -9` does, and begins another on what it has left.
+  func kill() throws {
+    let left = try TemporaryFolder()
+    for name in ["fanfare.sqlite", "fanfare.sqlite-wal", "fanfare.mark"] {
+      let from = folder.path + "/" + name
+      if FileManager.default.fileExists(atPath: from) {
+        try FileManager.default.copyItem(atPath: from, toPath: left.path + "/" + name)
+      }
+    }
+    killed.append((store, folder))
+    folder = left
+    completions = Completions()
+    (store, core) = try Self.open(left, completions, at: time)
+    for _ in 0..<20 { step() }
+  }
+
+  private func perform(_ body: (inout Turn) -> Void) {
+    var turn = Turn(at: time)
+    body(&turn)
+    var wants = 0
+    for effect in turn.effects {
+      if case .answer(let tag, let response) = effect { answers[tag.number] = response }
+      if case .forget = effect { wants += 1 }
+    }
+    if wants > 0 { perform { core.forgotElsewhere(isDone: true, in: &$0) } }
+  }
+
+  // MARK: Looking
+
+  func status(of user: String) -> String { answer(to: .user(.deletionStatus(user: user))) }
+
+  var isDeleting: Bool {
+    guard let deletions = core.deletions else { return false }
+    if case .resting = deletions.phase { return !deletions.waiting.isEmpty || deletions.writing > 0 }
+    return true
+  }
+
+  var phase: String { core.deletions.map { "\($0.phase)" } ?? "" }
+
+  /// The files that hold a text, raw, with what stands around its first place.
+  func files(holding text: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().compactMap { name in
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/" + name))
+      guard let place = bytes.range(of: Data(text.utf8)) else { return nil }
+      let around = bytes[max(0, place.lowerBound - 60)..<min(bytes.count, place.upperBound + 60)]
+      return name + ": " + String(decoding: around, as: UTF8.self).debugDescription
+    }
+  }
+}
+
+/// Wraps nothing: what the app keeps of keys is told apart from keys all the same.
+private struct PlainVault: KeyVault {
+  func seal(_ key: [UInt8], at now: Int64) -> SealedKey { SealedKey(hour: 1, box: Bytes64(key)) }
+  func release(_ key: SealedKey) -> ReleasedKey { ReleasedKey(box: key.box) }
+  func open(_ key: ReleasedKey) -> [UInt8] { key.box.bytes }
+  func open(_ key: SealedKey) -> [UInt8] { key.box.bytes }
+  func encrypt(_ text: [UInt8], at now: Int64) -> SealedText {
+    SealedText(key: seal([], at: now), box: Bytes64(text))
+  }
+  func decrypt(_ box: Bytes64, with key: ReleasedKey) -> [UInt8] { box.bytes }
+}

@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+import Wire
+
+@testable import Broker
+
+@Suite(.serialized) struct UserDeletionTests {
+  /// Gives a user some of everything that the server keeps of people.
+  private func furnish(_ user: String, _ scene: DeletionScene, friend: String, foe: String, group: Bool) throws {
+    let text = "secret of \(user)"
+    for channel in ["room:hall", "relaxed:hall", "plain"] {
+      try scene.publish(text, by: user, in: channel, key: "key of \(user) \(channel)")
+    }
+    try scene.publish(text, by: user, in: "room:own#\(user)")
+    try scene.set(user, text, by: user, in: "map:people")
+    try scene.set("colour-of-\(friend)", text, by: user, in: "map:colours")
+    try scene.call(user, "clique.send", "{\"person\":\"\(friend)\",\"text\":\"\(text)\"}")
+    try scene.call(friend, "clique.send", "{\"person\":\"\(user)\",\"text\":\"keep this of \(friend)\"}")
+    scene.step()
+    try scene.call(user, "clique.send", "{\"person\":\"\(friend)\",\"text\":\"\(text) again\"}")
+    try scene.call(foe, "clique.block", "{\"person\":\"\(user)\"}")
+    try scene.call(user, "clique.send", "{\"person\":\"\(foe)\",\"text\":\"\(text)\"}")
+    try scene.call(user, "clique.enter", "{\"place\":\"cafe\"}")
+    if group { try scene.call(user, "clique.group.create", "{\"members\":[\"\(friend)\"],\"name\":\"\(text)\"}") }
+    try scene.call(user, "state.begin", "{\"with\":\"\(friend)\"}")
+    try scene.call(foe, "state.block", "{\"with\":\"\(user)\"}")
+    scene.step()
+  }
+
+  private func finish(_ scene: DeletionScene, within steps: Int = 400_000) {
+    for _ in 0..<steps where scene.isDeleting { scene.step(5) }
+    #expect(!scene.isDeleting, "the deletions end; they are at \(scene.phase)")
+  }
+
+  @Test("a deleted user's id and words stand in no file, and what others wrote stays")
+  func deletesOne() throws {
+    let scene = try DeletionScene()
+    let user = DeletionScene.marker + "-one"
+    try furnish(user, scene, friend: "bob", foe: "eve", group: true)
+    try scene.publish("keep the hall", by: "bob", in: "room:hall")
+    for _ in 0..<50 { scene.step() }
+    #expect(try !scene.files(holding: DeletionScene.marker).isEmpty, "the search finds what is there")
+    #expect(scene.answer(to: .user(.data(user: user))).contains("\"publications\""))
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    finish(scene)
+    #expect(scene.status(of: user).contains("\"done\""))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+    #expect(try !scene.files(holding: "keep the hall").isEmpty)
+    #expect(try !scene.files(holding: "keep this of bob").isEmpty)
+    #expect(scene.answer(to: .user(.data(user: user))).contains("\"kept\":[]"))
+    #expect(scene.status(of: "nobody").contains("\"none\""))
+  }
+
+  @Test("a block holds against somebody who comes back under an id that was deleted")
+  func blockHolds() throws {
+    let scene = try DeletionScene()
+    let user = DeletionScene.marker + "-back"
+    try furnish(user, scene, friend: "bob", foe: "eve", group: false)
+    for _ in 0..<50 { scene.step() }
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    finish(scene)
+    let clique = scene.answer(to: .user(.pair(app: "clique", user: user, other: "eve")))
+    #expect(clique.contains("\"blocked_by\":[\"eve\"]") && clique.contains("\"forgotten\":true"))
+    let state = scene.answer(to: .user(.pair(app: "state", user: user, other: "eve")))
+    #expect(state.contains("\"blocked_by\":[\"eve\"]"))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+  }
+
+  @Test("after two thousand deletions with kills in between, no file holds anything of the users")
+  func deletesTwoThousand() throws {
+    let scene = try DeletionScene()
+    var random = SeededGenerator(seed: 7)
+    let users = (0..<2000).map { "\(DeletionScene.marker)-\($0)" }
+    for (index, user) in users.enumerated() {
+      try furnish(user, scene, friend: "friend\(index % 200)", foe: "foe\(index % 90)", group: index % 20 == 0)
+    }
+    for _ in 0..<100 { scene.step() }
+    var asked = 0
+    var kills = 0
+    var steps = 0
+    while asked < users.count || scene.isDeleting {
+      steps += 1
+      if steps > 400_000 {
+        Issue.record("the deletions do not end; they are at \(scene.phase)")
+        break
+      }
+      if asked < users.count, Int.random(in: 0..<3, using: &random) == 0 {
+        let count = min(Int.random(in: 1...60, using: &random), users.count - asked)
+        for user in users[asked..<asked + count] {
+          #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("state"))
+        }
+        asked += count
+      }
+      if Int.random(in: 0..<20, using: &random) == 0 {
+        try scene.publish("keep writing", by: "friend\(steps % 200)", in: "room:hall")
+      }
+      scene.step(5)
+      if kills < 40, Int.random(in: 0..<400, using: &random) == 0 {
+        kills += 1
+        try scene.kill()
+      }
+    }
+    #expect(kills > 10, "some deletions were interrupted")
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+    #expect(try !scene.files(holding: "keep this of friend7").isEmpty)
+    for user in users.shuffled(using: &random).prefix(50) { #expect(scene.status(of: user).contains("\"done\"")) }
+  }
+}
