@@ -41,6 +41,8 @@ public struct GatewayConfiguration: Sendable {
   public var maximumSubscribersPerChannel: Int
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
+  /// Where records of subscriptions go; nil: none are kept.
+  public var coverage: CoverageSink?
 
   public init(
     listener: ListenerConfiguration, session: SessionConfiguration, namespaces: NamespaceTable, eventLoops: Int,
@@ -93,7 +95,9 @@ public final class GatewayServer: Sendable {
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
-    let rules = SessionRules(configuration.session, namespaces: configuration.namespaces)
+    var session = configuration.session
+    session.keepsCoverage = configuration.coverage != nil
+    let rules = SessionRules(session, namespaces: configuration.namespaces)
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
@@ -103,6 +107,7 @@ public final class GatewayServer: Sendable {
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
     let (accounts, census) = (Self.accounts(configuration.session), self.census)
+    let coverage = configuration.coverage
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
@@ -119,6 +124,7 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+        shard.coverage = coverage
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -187,7 +193,7 @@ public final class GatewayServer: Sendable {
       linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } },
       metrics: GatewayMetrics(
         shards: mailboxes, egress: egress, listener: { [listener] in listener.withLockedValue { $0?.counters } }),
-      logger: logger)
+      coverage: configuration.coverage, logger: logger)
   }
 
   /// Whether the link to the broker was open when it was looked at last, some milliseconds ago.

@@ -41,6 +41,8 @@ final class Shard: SessionHost {
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
+  /// Where records for the file of intervals go; nil: none is kept.
+  var coverage: CoverageSink?
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var onEmpty: (() -> Void)?
@@ -308,7 +310,12 @@ final class Shard: SessionHost {
       case .revoked(let id, let tokens):
         if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
         confirm(id)
-      case .survey(let survey): walks.begin(survey, in: hub)
+      case .survey(let survey):
+        if case .coverage(let query) = survey.survey {
+          survey.add(.coverage(liveCoverage(of: query)))
+        } else {
+          walks.begin(survey, in: hub)
+        }
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -404,10 +411,13 @@ final class Shard: SessionHost {
   private func changeAudience(_ change: LinkAudience) {
     let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
     if change.admission == .admitted {
+      noteRefilter(change)
       return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
     }
     for driver in hub.sessions(on: change.channel) where isMeant(driver) {
-      driver.removeSubscription(change.channel, change.admission == .refused ? .server : .insufficient)
+      let isRefused = change.admission == .refused
+      driver.removeSubscription(
+        change.channel, isRefused ? .server : .insufficient, because: isRefused ? .excluded : .lost)
     }
   }
 

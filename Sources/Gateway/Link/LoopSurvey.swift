@@ -12,6 +12,7 @@ final class LoopSurvey: Sendable {
   enum Part: Sendable {
     case counts(subscriptions: Int)
     case channels(FirstChannels)
+    case coverage([LiveCoverage])
   }
 
   let survey: Survey
@@ -19,6 +20,8 @@ final class LoopSurvey: Sendable {
   /// What the gateway knows without its event loops. Asked when they all have answered: whoever had signed in on one of
   /// them before it did is counted by then.
   private let known: @Sendable () -> GatewayCounts
+  /// Where intervals of subscriptions are looked up; nil: none are kept.
+  private let coverage: CoverageSink?
   private let parts = Mutex<[Part]>([])
   private let runElsewhere: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let answer: @Sendable (Findings) -> Void
@@ -27,13 +30,14 @@ final class LoopSurvey: Sendable {
   ///   - runElsewhere: runs its argument, on a thread that delivers no messages.
   ///   - answer: called once, when so many event loops have told what they found, where `runElsewhere` runs.
   init(
-    _ survey: Survey, loops: Int, known: @escaping @Sendable () -> GatewayCounts,
+    _ survey: Survey, loops: Int, known: @escaping @Sendable () -> GatewayCounts, coverage: CoverageSink? = nil,
     runElsewhere: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { work in Task.detached { work() } },
     answer: @escaping @Sendable (Findings) -> Void
   ) {
     self.survey = survey
     self.loops = loops
     self.known = known
+    self.coverage = coverage
     self.runElsewhere = runElsewhere
     self.answer = answer
   }
@@ -45,12 +49,24 @@ final class LoopSurvey: Sendable {
       return parts.count == loops ? parts : nil
     }
     guard let all else { return }
+    if case .coverage(let query) = survey { return find(query, all) }
     runElsewhere { [self] in answer(Self.findings(all, of: survey, known())) }
+  }
+
+  /// Asks the file when all event loops have told: what they recorded before stands in it then.
+  private func find(_ query: CoverageQuery, _ parts: [Part]) {
+    guard let coverage else {
+      return runElsewhere { [self] in answer(.coverage(CoverageFindings(isKept: false))) }
+    }
+    var live: [LiveCoverage] = []
+    for case .coverage(let found) in parts { live += found }
+    coverage.find(query) { [answer, live] found in answer(.coverage(CoverageFindings(found, live: live))) }
   }
 
   /// What all event loops found together.
   static func findings(_ parts: [Part], of survey: Survey, _ known: GatewayCounts) -> Findings {
     switch survey {
+    case .coverage: return .coverage(CoverageFindings(isKept: false))  // See ``find(_:_:)``.
     case .counts:
       var counts = known
       for case .counts(let subscriptions) in parts { counts.subscriptions += UInt64(subscriptions) }

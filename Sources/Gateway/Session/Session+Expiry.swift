@@ -108,7 +108,7 @@ extension Session {
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
       if isOver(subscription.expiresAt) {
         paced.forget(channel)
-        remove(channel, subscription, telling: .permissionDenied)
+        remove(channel, subscription, telling: .permissionDenied, because: .expired)
         send(.push(.unsubscribe(channel: channel.string, .expired)))
       } else {
         timers.subscriptionsExpireAt = min(timers.subscriptionsExpireAt, subscription.expiresAt)

@@ -48,6 +48,7 @@ extension Session {
       send(.push(.publication(channel: name, publication, binaryData: result.binaryData)))
     }
     out.append(.attach(order.channel, order.hubFlags, HubFilters(audience: answer.audience)))
+    noteCoverage(of: order, answer)
   }
 
   /// Ends the connection, or moves its expiry and tells the client: the newest word counts, a token's or a service's.

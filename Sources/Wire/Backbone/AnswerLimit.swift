@@ -28,8 +28,8 @@ extension BrokerRequest {
     case .subscribe(let subscribe): subscribe.since != nil || subscribe.map != nil ? subscribe.answer : nil
     case .readMap(let read): read.answer
     case .presence(_, _, let answer): answer
-    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       nil
     }
   }
@@ -47,8 +47,8 @@ extension BrokerRequest {
       read.answer = limit
       return .readMap(read)
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
-    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return self
     }
   }

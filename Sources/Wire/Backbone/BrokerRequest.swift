@@ -15,6 +15,8 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case channelCounts(ChannelPattern)
   /// Asks what the server carries. The gateways are asked (``Survey``).
   case info
+  /// Asks whether a publication reached a user, and why not. The gateways are asked (``Survey``).
+  case why(WhyRequest)
   case edit(EditRequest)
   case readMap(MapRequest)
   case receipt(ReceiptRequest)
@@ -230,6 +232,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .receipt(let r): r.channel
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
+    case .why(let r): r.channel
     case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
     }
   }
@@ -241,7 +244,7 @@ extension BrokerRequest {
     switch self {
     case .publish, .edit, .receipt, .call: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .readMap, .unread:
+      .info, .why, .readMap, .unread:
       false
     // Doing one of these twice changes nothing more.
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false

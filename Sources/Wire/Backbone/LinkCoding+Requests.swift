@@ -4,6 +4,7 @@ private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
   case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh, channelCounts, info
+  case why = 60
 }
 
 extension LinkRequest: ByteEncodable {
@@ -72,7 +73,7 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: writeRare(request, to: &sink)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why: writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
   }
@@ -110,6 +111,9 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.channelCounts.rawValue)
       sink.write(pattern)
     case .info: sink.write(byte: RequestKind.info.rawValue)
+    case .why(let why):
+      sink.write(byte: RequestKind.why.rawValue)
+      sink.write(why)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -196,7 +200,7 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info: return try readRare(kind, from: &reader)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why: return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
     }
@@ -229,6 +233,7 @@ extension LinkRequest: ByteEncodable {
     case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
     case .channelCounts: return .channelCounts(try reader.readPattern())
     case .info: return .info
+    case .why: return .why(try reader.readWhyRequest())
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")

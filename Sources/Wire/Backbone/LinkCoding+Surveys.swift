@@ -3,6 +3,7 @@
 private enum SurveyKind: UInt8 {
   case counts = 1
   case channels
+  case coverage = 60
 }
 
 extension LinkSurvey {
@@ -16,6 +17,9 @@ extension LinkSurvey {
       sink.write(pattern)
       sink.write(UInt64(limit.channels))
       sink.write(UInt64(limit.bytes))
+    case .coverage(let query):
+      sink.write(byte: SurveyKind.coverage.rawValue)
+      sink.write(query)
     }
     return sink
   }
@@ -30,6 +34,7 @@ extension LinkSurvey {
     case .channels:
       survey = .channels(
         try reader.readPattern(), ChannelLimit(channels: try reader.readLimit(), bytes: try reader.readLimit()))
+    case .coverage: survey = .coverage(try reader.readCoverageQuery())
     }
     try reader.requireEnd()
     self.init(id: id, survey)
@@ -47,6 +52,9 @@ extension LinkFindings {
     case .channels(let counts):
       sink.write(byte: SurveyKind.channels.rawValue)
       sink.write(counts)
+    case .coverage(let found):
+      sink.write(byte: SurveyKind.coverage.rawValue)
+      sink.write(found)
     }
     return sink
   }
@@ -59,6 +67,7 @@ extension LinkFindings {
     switch kind {
     case .counts: findings = .counts(try reader.readGatewayCounts())
     case .channels: findings = .channels(try reader.readChannelCounts())
+    case .coverage: findings = .coverage(try reader.readCoverageFindings())
     }
     try reader.requireEnd()
     self.init(id: id, findings)

@@ -7,12 +7,15 @@ public enum Survey: Sendable, Equatable {
   case counts
   /// How many clients are on each channel that fits the pattern.
   case channels(ChannelPattern, ChannelLimit)
+  /// What each gateway knows of a user's subscriptions to a channel.
+  indirect case coverage(CoverageQuery)
 }
 
 /// What a gateway found: one case for each of ``Survey``.
 public enum Findings: Sendable, Equatable {
   case counts(GatewayCounts)
   case channels(ChannelCounts)
+  indirect case coverage(CoverageFindings)
 }
 
 /// A survey with its number, which a gateway's answer says back.
@@ -114,7 +117,12 @@ public struct ServerInfo: Sendable, Equatable {
 
 extension Survey {
   /// What a survey takes in memory, roughly and in bytes.
-  var cost: Int { 64 + ChannelPattern.maximumLength }
+  var cost: Int {
+    switch self {
+    case .counts, .channels: 64 + ChannelPattern.maximumLength
+    case .coverage(let query): 128 + query.user.utf8.count + query.channel.string.utf8.count
+    }
+  }
 }
 
 extension Findings {
@@ -123,6 +131,7 @@ extension Findings {
     switch self {
     case .counts(let counts): counts.cost
     case .channels(let counts): counts.cost
+    case .coverage(let findings): findings.cost
     }
   }
 }

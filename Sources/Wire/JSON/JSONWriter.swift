@@ -75,6 +75,15 @@ public struct JSONWriter {
     needsComma = true
   }
 
+  /// Writes a JSON value as it came, under a key that a peer chose.
+  public mutating func write(named key: String, raw value: [UInt8]) {
+    separate(nil)
+    quote(key)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(contentsOf: value)
+    needsComma = true
+  }
+
   public mutating func write(element value: String) {
     separate(nil)
     quote(value)
