@@ -20,6 +20,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case mapList = "map_list"
   case revokeToken = "revoke_token"
   case invalidateUserTokens = "invalidate_user_tokens"
+  case why
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -37,7 +38,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   /// The group of the method, beside `all`.
   public var group: Group {
     switch self {
-    case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
+    case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList, .why: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
     }
@@ -56,7 +57,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   var subject: Subject {
     switch self {
     case .publish, .broadcast, .subscribe, .unsubscribe, .presence, .presenceStats, .history, .historyRemove, .edit,
-      .delete, .mapSet, .mapRemove, .mapGet, .mapList:
+      .delete, .mapSet, .mapRemove, .mapGet, .mapList, .why:
       .channel
     case .channels: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel

@@ -122,6 +122,7 @@ public final class BrokerCore {
         response = .channels(channels.active(prefix: prefix, limit: Int(configuration.maximumPageSize)))
       case .channelCounts(let pattern): return try countClients(on: pattern, for: requester, in: &turn)
       case .info: return try begin(.counts, for: requester, in: &turn)
+      case .why(let why): return try self.why(why, for: requester, in: &turn)
       case .disconnect(let target, let code):
         return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
       case .beginSubscriptions(let target, let subscription):

@@ -44,6 +44,7 @@ enum ServiceRequest {
     var info: JSONValue?
     var data: JSONValue?
     var recoverSince: StreamPosition?
+    var epoch: String?
 
     init(_ fields: JSONArguments) throws(ClientError) {
       channel = try fields.string("channel")
@@ -78,6 +79,7 @@ enum ServiceRequest {
       info = fields["info"]
       data = fields["data"]
       recoverSince = try Self.position(fields, "recover_since")
+      epoch = try fields.string("epoch")
     }
 
     private static func position(_ fields: JSONArguments, _ name: String) throws(ClientError) -> StreamPosition? {
@@ -128,12 +130,13 @@ enum ServiceRequest {
     case "call": return .call(try call(parameters, payload))
     case "channels": return try channels(parameters)
     case "info": return .info
+    case "why": return .why(try why(parameters))
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try order(method, parameters)
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, call, "
+          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, why, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
     }
   }
@@ -153,6 +156,12 @@ enum ServiceRequest {
       throw .badRequest.saying("the pattern is longer than \(ChannelPattern.maximumLength) bytes")
     }
     return .channelCounts(pattern)
+  }
+
+  private static func why(_ parameters: Parameters) throws(ClientError) -> WhyRequest {
+    guard let user = parameters.user, !user.isEmpty else { throw .badRequest.saying("why needs the user") }
+    guard let offset = parameters.offset else { throw .badRequest.saying("why needs the offset of the publication") }
+    return WhyRequest(user: user, channel: try channelName(parameters), offset: offset, epoch: parameters.epoch)
   }
 
   /// How many are wanted: a negative number means as many as the broker allows, none given means 0.

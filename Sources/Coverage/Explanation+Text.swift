@@ -1,8 +1,5 @@
-public import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#endif
+import Foundation
+import Wire
 
 extension Explanation {
   /// The answer in one sentence.
@@ -45,6 +42,8 @@ extension Explanation {
       case .unanswered(let count): "\(count) of the gateways did not answer: what they know is missing. Ask again."
       case .switchedOff: "Not every gateway keeps intervals of subscriptions (why.enabled)."
       case .keptSince(let time): "Subscriptions that ended before \(Self.time(time)) are not known any more."
+      case .noGateway: "No gateway is connected to the broker, and gateways keep what is needed to tell."
+      case .unreadable: "A gateway could not read its file of intervals; see its log."
       case .lostRecords(let count):
         "\(count) records of subscriptions could not be written since a gateway started; see its log."
       }
@@ -53,12 +52,9 @@ extension Explanation {
 
   /// A time as people and programs read it: 2026-05-04T12:30:00Z.
   static func time(_ milliseconds: Int64) -> String {
-    var seconds = time_t(milliseconds / 1000)
-    var parts = tm()
-    guard unsafe gmtime_r(&seconds, &parts) != nil else { return "\(milliseconds) ms" }
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let date = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-    return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
+    // The last second of the year 9999, which is as long as the format holds.
+    let seconds = min(max(milliseconds / 1000, 0), 253_402_300_799)
+    return Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format()
   }
 }
 

@@ -51,6 +51,10 @@ public struct Explanation: Sendable, Equatable {
     /// Milliseconds since 1970: what was before is not kept.
     case keptSince(Int64)
     case lostRecords(UInt64)
+    /// No gateway has a link.
+    case noGateway
+    /// A gateway could not read its file.
+    case unreadable
   }
 }
 
@@ -84,13 +88,14 @@ extension Explanation {
     if facts.isOfThisEpoch && facts.position.offset > facts.top.offset { return .noSuchPublication }
     let verdict = devices.first.map(\.verdict) ?? .notSubscribed
     if verdict == .delivered { return .delivered }
-    let isBlind = !found.isEmpty && found.allSatisfy { !$0.isKept }
-    // Whoever did not answer may have sent it.
+    // Whoever did not answer, or does not know, may have sent it.
+    let isBlind = found.isEmpty || found.contains { !$0.isKept || $0.keptSince == .max }
     if isBlind || unanswered > 0 { return .unknown }
     guard devices.first?.rank ?? Device.awayRank >= Device.awayRank else { return verdict }
     // Nothing was found where it would have to stand: that says something only for the time that is kept.
     let since = found.filter(\.isKept).map(\.keptSince).max() ?? 0
     if let time = facts.publication?.time, time < since { return .unknown }
+    if found.contains(where: { $0.lostRecords > 0 }) { return .unknown }
     return verdict
   }
 
@@ -113,7 +118,9 @@ extension Explanation {
     }
     if unanswered > 0 { notes.append(.unanswered(unanswered)) }
     if found.contains(where: { !$0.isKept }) { notes.append(.switchedOff) }
-    let since = found.filter(\.isKept).map(\.keptSince).max() ?? 0
+    if found.isEmpty && unanswered == 0 { notes.append(.noGateway) }
+    if found.contains(where: { $0.keptSince == .max }) { notes.append(.unreadable) }
+    let since = found.filter { $0.isKept && $0.keptSince < .max }.map(\.keptSince).max() ?? 0
     if !isFound, since > 0, facts.publication.map({ $0.time < since }) ?? true { notes.append(.keptSince(since)) }
     let lost = found.reduce(0) { $0 &+ $1.lostRecords }
     if lost > 0 { notes.append(.lostRecords(lost)) }

@@ -16,6 +16,7 @@ public struct Settings: Sendable, Equatable {
   public let gateway: Gateway
   public let clique: Clique
   public let state: State
+  public let why: Why
   public let data: Data
   public let clock: Clock
   public let shutdown: Shutdown
@@ -33,6 +34,7 @@ public struct Settings: Sendable, Equatable {
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)
     state = declare.section("state", State.init)
+    why = declare.section("why", Why.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)
     shutdown = declare.section("shutdown", Shutdown.init)

@@ -19,6 +19,6 @@ struct Fanfare: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, BrokerCommand.self, GatewayCommand.self, PublishCommand.self, SubscribeCommand.self,
       HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self, TokenCommand.self,
-      KeysCommand.self, ConfigCommand.self, ClockCommand.self,
+      WhyCommand.self, KeysCommand.self, ConfigCommand.self, ClockCommand.self,
     ])
 }

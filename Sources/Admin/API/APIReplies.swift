@@ -47,6 +47,7 @@ struct APIReplies {
       guard responses.indices.contains(place) else { return write(ClientError.internalError, &writer) }
       if case .failed(let error) = responses[place] { return write(error, &writer) }
       let response = responses[place]
+      if case .result(let data) = response { return writer.write(named: name, raw: data) }
       writer.object(named: name) { write(response, to: request, &$0) }
     }
   }

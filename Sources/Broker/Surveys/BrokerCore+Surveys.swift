@@ -18,8 +18,11 @@ extension BrokerCore {
   /// Asks every gateway that has a link. The requester is answered when all of them have answered, or when
   /// ``BrokerConfiguration/surveyTimeout`` is over.
   ///
+  /// - Parameter question: what the answer is worked out for, where it is more than a sum.
   /// - Throws: error 111 where as many surveys are under way as may be.
-  func begin(_ survey: Survey, for requester: Requester, in turn: inout Turn) throws(ClientError) {
+  func begin(
+    _ survey: Survey, question: WhyQuestion? = nil, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
     guard surveys.count < PendingSurveys.limit else {
       throw .tooManyRequests.saying(
         "the gateways are being asked \(PendingSurveys.limit) such questions already, as many as may be at a time; "
@@ -28,7 +31,7 @@ extension BrokerCore {
     let asked = links.sorted.filter { if case .departed = $0.state { false } else { true } }
     let timeout = min(configuration.surveyTimeout, configuration.gatewayTimeout)
     let message = surveys.add(
-      survey, for: requester, waiting: Set(asked.map(\.gateway)), deadline: turn.time.monotonic + timeout)
+      survey, question: question, for: requester, waiting: Set(asked.map(\.gateway)), deadline: turn.time.monotonic + timeout)
     let open = asked.filter(\.isOpen).map(\.gateway)
     if !open.isEmpty { links.broadcast(.survey(message), to: open, in: &turn) }
     answerSurveys(in: &turn)
@@ -58,6 +61,7 @@ extension BrokerCore {
     let unanswered = UInt32(clamping: ended.waiting.count)
     switch ended.gathered {
     case .channels(let counts, _): return .channelCounts(counts, unanswered: unanswered)
+    case .coverage(let question, let found): return explain(question, found, unanswered: unanswered)
     case .counts(let gateways):
       let broker = ServerInfo.Broker(
         version: configuration.version, uptime: uptime(at: time), channels: UInt64(channels.count),

@@ -20,6 +20,7 @@ struct PendingSurveys {
   enum Gathered: Equatable {
     case counts([ServerInfo.Gateway])
     case channels(ChannelCounts, ChannelLimit)
+    case coverage(WhyQuestion?, [CoverageFindings])
   }
 
   /// Most surveys at a time, since each may hold as much as an answer; one more is refused.
@@ -35,7 +36,7 @@ struct PendingSurveys {
   var nextDeadline: Int64? { pending.first?.deadline }
 
   mutating func add(
-    _ survey: Survey, for requester: Requester, waiting: Set<UInt64>, deadline: Int64
+    _ survey: Survey, question: WhyQuestion? = nil, for requester: Requester, waiting: Set<UInt64>, deadline: Int64
   ) -> LinkSurvey {
     let id = nextID
     nextID += 1
@@ -43,6 +44,7 @@ struct PendingSurveys {
       switch survey {
       case .counts: .counts([])
       case .channels(_, let limit): .channels(ChannelCounts(), limit)
+      case .coverage: .coverage(question, [])
       }
     pending.append(
       Pending(
@@ -94,7 +96,8 @@ extension PendingSurveys.Gathered {
       sum.add(counts)
       sum.cut(to: limit)
       self = .channels(sum, limit)
-    case (.counts, .channels), (.channels, .counts): return false
+    case (.coverage(let question, let all), .coverage(let found)): self = .coverage(question, all + [found])
+    case (.counts, _), (.channels, _), (.coverage, _): return false
     }
     return true
   }

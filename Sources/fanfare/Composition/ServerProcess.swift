@@ -1,6 +1,7 @@
 import Admin
 import Auth
 import Broker
+import Coverage
 import Foundation
 import Gateway
 import Log
@@ -65,7 +66,10 @@ struct ServerProcess: Service {
     let metrics = PrometheusRegistry.bootstrap(version: Fanfare.version)
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
-    let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock) : nil
+    let coverage = role.hasGateway ? CoverageSetup.store(for: settings, clock: clock, logger: logger) : nil
+    // Last of all: what ends with the server is written too.
+    defer { coverage?.close() }
+    let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock, coverage: coverage) : nil
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
@@ -109,11 +113,14 @@ struct ServerProcess: Service {
 
   // MARK: Parts
 
-  private func makeGateway(secret: String?, clock: ClockKeeper) async throws -> GatewayServer {
+  private func makeGateway(
+    secret: String?, clock: ClockKeeper, coverage: CoverageStore?
+  ) async throws -> GatewayServer {
     let verifier = try TokenSetup.verifier(
       for: settings, secret: secret, logger: logger, now: { clock.seconds() })
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
     configuration.wallClock = { clock.seconds() }
+    configuration.coverage = coverage?.sink
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
