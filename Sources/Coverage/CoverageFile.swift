@@ -61,7 +61,8 @@ final class CoverageFile {
       if flock(lock, LOCK_EX | LOCK_NB) == 0 { return (path, lock) }
       Glibc.close(lock)
     }
-    throw DatabaseError(.busy, "\(mostFiles) processes use \(folder) already; give this one a data.directory of its own")
+    throw DatabaseError(
+      .busy, "\(mostFiles) processes use \(folder) already; give this one a data.directory of its own")
   }
 
   private static func open(_ path: String, _ now: Int64) throws -> DatabaseConnection {

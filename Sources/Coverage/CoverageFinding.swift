@@ -6,7 +6,8 @@ public enum CoverageFinding: Sendable, Equatable {
   case delivered
   /// It came with the answer to the subscribe, as part of what had been missed.
   case recovered
-  /// The client said when it came that it had everything up to a later publication.
+  /// The client came with a position behind it. That is no proof: a client also moves its position over what could not be
+  /// recovered.
   case claimed
   case perhaps(Doubt)
   /// The subscription is there, and the publication is on its way: to the gateway, or in front of a slow reader.
@@ -78,11 +79,13 @@ extension CoverageInterval {
     if end?.cause == .refused { return .refused }
     let offset = facts.position.offset
     guard start.position.epoch.hasSameBytes(as: facts.position.epoch) else {
+      // Whoever follows a lane with gaps is not told of a new epoch, and stays.
+      if start.isConflated { return .perhaps(.conflated) }
       // Of another epoch: it only tells from where the client came.
       guard let since = start.since, since.epoch.hasSameBytes(as: facts.position.epoch) else { return nil }
-      return offset <= since.offset ? filtered(facts, hidesFilters, otherwise: .claimed) : .gap
+      return offset <= since.offset ? .claimed : .gap
     }
-    if offset <= start.low { return findingBefore(facts, hidesFilters) }
+    if offset <= start.low { return findingBefore(facts) }
     guard let covered, let written, let sure, let reach else { return .perhaps(end == nil ? .notAsked : .died) }
     if offset > covered { return end == nil ? .underWay : .after }
     if reach.isUnsent { return end == nil ? .underWay : .unsent }
@@ -90,18 +93,15 @@ extension CoverageInterval {
     if offset <= sure {
       return filtered(facts, hidesFilters, otherwise: offset <= start.position.offset ? .recovered : .delivered)
     }
-    let isWaiting: CoverageFinding = offset <= written ? .perhaps(.queued) : .unwritten
-    return filtered(facts, hidesFilters, otherwise: end == nil ? .underWay : isWaiting)
+    if offset <= written { return filtered(facts, hidesFilters, otherwise: .perhaps(.queued)) }
+    return filtered(facts, hidesFilters, otherwise: end == nil ? .underWay : .unwritten)
   }
 
   /// The publication is not the server's to send in this interval.
-  private func findingBefore(_ facts: PublicationFacts, _ hidesFilters: Bool) -> CoverageFinding {
+  private func findingBefore(_ facts: PublicationFacts) -> CoverageFinding {
     guard let since = start.since else { return .before }
     let isSame = since.epoch.isEmpty || since.epoch.hasSameBytes(as: facts.position.epoch)
-    if isSame && facts.position.offset <= since.offset {
-      return filtered(facts, hidesFilters, otherwise: .claimed)
-    }
-    return .gap
+    return isSame && facts.position.offset <= since.offset ? .claimed : .gap
   }
 
   private func filtered(
@@ -110,7 +110,7 @@ extension CoverageInterval {
     guard let publication = facts.publication else {
       let isFiltered = start.filter != nil || start.audience != nil || hidesFilters
       // What never left the gateway did not arrive, whatever the filter says.
-      return isFiltered && finding != .unwritten ? .perhaps(.filterUnknown) : finding
+      return isFiltered && finding != .unwritten && finding != .underWay ? .perhaps(.filterUnknown) : finding
     }
     if start.audience?.matches(publication) == false { return .filtered(by: .audience) }
     return start.filter?.matches(publication) == false ? .filtered(by: .own) : finding

@@ -13,13 +13,21 @@ extension Explanation {
     let no = "No: \(what) did not reach user \(user)"
     switch verdict {
     case .delivered: return "Yes: \(what) reached user \(user): " + (devices.first?.sentence(facts) ?? "") + "."
-    case .perhaps: return "Perhaps: " + (devices.first?.sentence(facts) ?? "") + "."
+    case .perhaps: return "Perhaps: " + (devices.first?.sentence(facts) ?? "") + claim + "."
     case .underWay: return "Not yet: " + (devices.first?.sentence(facts) ?? "") + "."
     case .unknown: return "It is not known whether \(what) reached user \(user)."
     case .notSubscribed where devices.isEmpty: return "\(no): no subscription of theirs was there for it."
     case .away: return "\(no): " + (devices.first?.sentence(facts) ?? "") + "; " + sequel + "."
     default: return "\(no): " + (devices.first?.sentence(facts) ?? "") + "."
     }
+  }
+
+  /// Where the process died that knew: what a client said of itself afterwards.
+  private var claim: String {
+    guard devices.first?.finding == .perhaps(.died), let later = devices.first(where: { $0.finding == .claimed }) else {
+      return ""
+    }
+    return "; \(later.sentence(facts))"
   }
 
   /// What became of a user who was away.
@@ -67,7 +75,7 @@ extension Explanation.Device {
     case .delivered: return "written to the socket of \(who) \(span(facts))"
     case .recovered: return "sent to \(who) with the answer to its subscribe at \(began), which recovered it"
     case .claimed:
-      return "\(who) said when it subscribed at \(began) that it had everything up to \(interval.start.since?.offset ?? 0)"
+      return "\(who) came at \(began) with position \(interval.start.since?.offset ?? 0) already"
     case .perhaps(let doubt): return sentence(doubt, who)
     case .underWay: return "\(who) is subscribed since \(began), and it has not been written to its socket yet"
     case .unwritten: return "it waited for \(who) to read what came before it, and then \(end)"
@@ -85,10 +93,14 @@ extension Explanation.Device {
 
   private func sentence(_ doubt: CoverageFinding.Doubt, _ who: String) -> String {
     switch doubt {
-    case .queued: "it was handed to \(who), whose queue had not gone out when \(end)"
+    case .queued:
+      interval.end == nil
+        ? "it was handed to \(who), whose queue has not gone out yet"
+        : "it was handed to \(who), whose queue had not gone out when \(end)"
     case .conflated:
       "\(who) was subscribed, in a lane that leaves out what a newer publication replaces where a reader lags"
-    case .filterUnknown: "\(who) was subscribed to a part of the channel, and the publication's tags are not known any more"
+    case .filterUnknown:
+      "\(who) was subscribed to a part of the channel, and the publication's tags are not known any more"
     case .died: "\(who) was subscribed, and how far it came is not known: \(end)"
     case .notAsked: "\(who) is subscribed, and how far it is could not be asked; ask again"
     }
@@ -122,9 +134,11 @@ extension Explanation.Device {
 
   private func disconnected(_ code: UInt32) -> String {
     switch code {
-    case UInt32(DisconnectCode.slow.code): "the connection was closed at \(endTime) because it read too slowly (\(code))"
+    case UInt32(DisconnectCode.slow.code):
+      "the connection was closed at \(endTime) because it read too slowly (\(code))"
     case UInt32(DisconnectCode.insufficientState.code):
-      "publications were lost on the way to its gateway, and the connection was closed at \(endTime) to recover (\(code))"
+      "publications were lost on the way to its gateway, and the connection was closed at \(endTime) to recover "
+        + "(\(code))"
     default: "the server closed the connection at \(endTime) (\(code))"
     }
   }

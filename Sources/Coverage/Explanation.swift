@@ -135,7 +135,6 @@ extension Explanation.Device {
   var rank: Int {
     switch finding {
     case .delivered, .recovered: 0
-    case .claimed: 1
     case .perhaps(.queued), .perhaps(.conflated): 2
     case .perhaps(.died), .perhaps(.notAsked), .perhaps(.filterUnknown): 3
     case .underWay: 4
@@ -146,13 +145,14 @@ extension Explanation.Device {
     case .after: 8
     case .before: 9
     case .refused: 10
+    case .claimed: 11
     }
   }
 
   var verdict: Explanation.Verdict {
     switch finding {
-    case .delivered, .recovered, .claimed: .delivered
-    case .perhaps: .perhaps
+    case .delivered, .recovered: .delivered
+    case .perhaps, .claimed: .perhaps
     case .underWay: .underWay
     case .unwritten: .notRead
     case .filtered: .filtered

@@ -31,7 +31,8 @@ extension BrokerCore {
     let asked = links.sorted.filter { if case .departed = $0.state { false } else { true } }
     let timeout = min(configuration.surveyTimeout, configuration.gatewayTimeout)
     let message = surveys.add(
-      survey, question: question, for: requester, waiting: Set(asked.map(\.gateway)), deadline: turn.time.monotonic + timeout)
+      survey, question: question, for: requester, waiting: Set(asked.map(\.gateway)),
+      deadline: turn.time.monotonic + timeout)
     let open = asked.filter(\.isOpen).map(\.gateway)
     if !open.isEmpty { links.broadcast(.survey(message), to: open, in: &turn) }
     answerSurveys(in: &turn)

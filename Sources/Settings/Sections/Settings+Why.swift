@@ -8,7 +8,8 @@ extension Settings {
     init(_ declare: inout SettingDeclarations) {
       _enabled = declare.flag(
         "enabled", true,
-        "A gateway keeps the intervals of offsets for which users were subscribed, for `fanfare why`. They hold user ids and channels.")
+        "A gateway keeps the intervals of offsets for which users were subscribed, for `fanfare why`. They hold user ids and channels."
+      )
       _keep = declare.duration(
         "keep", .seconds(86_400), in: .minutes(1) ... .seconds(2_592_000),
         "How long such an interval is kept after the subscription has ended.")

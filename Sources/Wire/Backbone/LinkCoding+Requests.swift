@@ -200,7 +200,8 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why: return try readRare(kind, from: &reader)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why:
+      return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
     }
