@@ -49,6 +49,8 @@ final class World {
   var violations: [String] = []
   var coverage = Coverage()
   var oracle = Oracle()
+  /// Records of subscriptions, and what really went to each socket; nil: nobody asks why in this world.
+  var why: WhyLedger?
   private var nextConnection: UInt64 = 1
   let rules: SessionRules
   private var nextPayload = 0
@@ -66,8 +68,9 @@ final class World {
     return disk
   }()
 
-  init(seed: UInt64, mutation: Mutation? = nil, gatewayMutation: GatewayMutation? = nil) {
+  init(seed: UInt64, mutation: Mutation? = nil, gatewayMutation: GatewayMutation? = nil, why: WhyLedger? = nil) {
     self.seed = seed
+    self.why = why
     self.mutation = mutation
     self.gatewayMutation = gatewayMutation
     random = SeededRandom(seed: seed)
@@ -75,9 +78,9 @@ final class World {
     let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     disk = Self.newDisk.copied()
     self.namespaces = namespaces
-    rules = Self.rules(namespaces)
+    rules = Self.rules(namespaces, keepsCoverage: why != nil)
     startBroker()
-    for _ in 0..<2 { gateways.append(newGateway()) }
+    for index in 0..<2 { gateways.append(newGateway(index)) }
     clients = Self.clients
     for client in clients { connect(client) }
   }
@@ -96,8 +99,9 @@ final class World {
     }
   }
 
-  private static func rules(_ namespaces: NamespaceTable) -> SessionRules {
+  private static func rules(_ namespaces: NamespaceTable, keepsCoverage: Bool) -> SessionRules {
     var configuration = SessionConfiguration()
+    configuration.keepsCoverage = keepsCoverage
     configuration.recoveryBytes = 1000
     // Only one client of each channel has a filter, so one is enough if a client that leaves gives its place back.
     configuration.maximumFiltersPerChannel = 1
@@ -193,7 +197,7 @@ final class World {
     }
   }
 
-  private func newGateway() -> SimulatedGateway {
+  private func newGateway(_ index: Int) -> SimulatedGateway {
     nextGateway += 1
     var configuration = GatewayLinkConfiguration(gateway: nextGateway, loops: 2)
     configuration.uplinkWindowBytes = 4096
@@ -203,6 +207,7 @@ final class World {
     let gateway = SimulatedGateway(
       configuration: configuration, rules: rules, limits: .init(), clock: clock, random: &random)
     for loop in gateway.loops { loop.shard.mutation = gatewayMutation }
+    if let why { for loop in gateway.loops { loop.shard.coverage = why.sink(of: index) } }
     gateway.carry = { [unowned self] in carried($0) }
     return gateway
   }
@@ -211,7 +216,8 @@ final class World {
   func replaceGateway(_ index: Int) {
     for client in clients where client.gateway == index { client.disconnect() }
     note(gateways[index])
-    gateways[index] = newGateway()
+    why?.died(index, at: clock.wall)
+    gateways[index] = newGateway(index)
     for client in clients where client.state == .down { connect(client) }
   }
 
@@ -248,6 +254,7 @@ final class World {
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
+        why?.published(publication, on: channel, epoch)
       case .answer, .search: break
       }
     }
