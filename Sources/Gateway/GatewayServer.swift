@@ -95,9 +95,7 @@ public final class GatewayServer: Sendable {
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
-    var session = configuration.session
-    session.keepsCoverage = configuration.coverage != nil
-    let rules = SessionRules(session, namespaces: configuration.namespaces)
+    let rules = Self.rules(configuration)
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
@@ -107,7 +105,6 @@ public final class GatewayServer: Sendable {
     let usesIOURing = configuration.usesIOURing
     let gate = TokenGate(verifier, width: System.coreCount)
     let (accounts, census) = (Self.accounts(configuration.session), self.census)
-    let coverage = configuration.coverage
     let loads = eventLoops.map { _ in ShardLoad(uplink: uplink) }
     let egress = EgressBudget(
       limitBytes: configuration.listener.egressLimitBytes, eventLoops: eventLoops, refusals: refusals)
@@ -124,7 +121,6 @@ public final class GatewayServer: Sendable {
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
           clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        shard.coverage = coverage
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -154,12 +150,21 @@ public final class GatewayServer: Sendable {
     try await startUp()
   }
 
-  /// Begins what needs all parts: watching the certificate files, and mailboxes from which each event loop takes by
-  /// itself what a turn that it has run brings it.
+  private static func rules(_ configuration: GatewayConfiguration) -> SessionRules {
+    var session = configuration.session
+    session.keepsCoverage = configuration.coverage != nil
+    return SessionRules(session, namespaces: configuration.namespaces)
+  }
+
+  /// Begins what needs all parts: watching the certificate files, mailboxes from which each event loop takes by itself
+  /// what a turn that it has run brings it, and the records of subscriptions.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
     for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit { shard.value.inbox = mailbox }.get()
+      try await mailbox.eventLoop.submit { [coverage = configuration.coverage] in
+        shard.value.inbox = mailbox
+        shard.value.coverage = coverage
+      }.get()
     }
   }
 
