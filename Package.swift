@@ -64,6 +64,9 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CLinuxIO"),
 
     // The libraries, in the order in which one may import another.
@@ -75,6 +78,8 @@ let package = Package(
     .target(
       name: "Metering", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: library),
+    // The one way in which the server calls others over HTTP, on the system's libcurl.
+    .target(name: "HTTPClient", dependencies: ["CCurl", deque], swiftSettings: library),
     // A connection, its statements and its transactions, on the system's SQLite.
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: hot),
     // Generated: its code is not ours to make strict.
@@ -86,6 +91,10 @@ let package = Package(
       name: "Wire",
       dependencies: ["ClientProtobuf", deque, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       swiftSettings: hot),
+    // What hops a publication has, how long they take, and spans of them for a collector.
+    .target(
+      name: "Tracing",
+      dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
       dependencies: ["Wire"],
@@ -123,15 +132,18 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", deque, logging, metrics],
+      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Tracing", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "CLinuxIO", deque, nioCore, nioConcurrency, nioPosix, nioHTTP1,
-        logging, metrics,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Tracing", deque, nioCore,
+        nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
+    // Posts what the broker's outboxes hold to webhooks' receivers.
+    .target(
+      name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -141,6 +153,8 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: library),
+    // What the terminal views show, pure but for the terminal itself.
+    .target(name: "Console", dependencies: ["Wire"], swiftSettings: library),
     .target(
       name: "Client",
       dependencies: [
@@ -152,7 +166,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "TLS", "CLinuxIO", "Metering", "Coverage",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "Coverage", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -179,11 +193,15 @@ let package = Package(
       swiftSettings: library),
 
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"], swiftSettings: tests),
+    .testTarget(name: "ConsoleTests", dependencies: ["Console", "Wire"], swiftSettings: tests),
     .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: tests),
     .testTarget(
       name: "MeteringTests",
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
+    .testTarget(
+      name: "TracingTests", dependencies: ["Tracing", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -213,12 +231,19 @@ let package = Package(
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
-      name: "BrokerTests", dependencies: ["Apps", "Broker", "Log", "Wire", "ZeroMQ", "TestSupport", logging],
+      name: "BrokerTests",
+      dependencies: [
+        "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
+      ],
       swiftSettings: tests),
+    .testTarget(
+      name: "WebhooksTests",
+      dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Wire", "Auth", "Cryptography", "TLS", "TestSupport", "COpenSSL", nioEmbedded, nioPosix,
+        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
     .testTarget(
@@ -247,6 +272,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "Client", "Wire", "ZeroMQ", "Auth", "Log", "TestSupport", "COpenSSL", "CLinuxIO", "fanfare",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: tests),
     .testTarget(

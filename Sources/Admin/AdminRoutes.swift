@@ -1,4 +1,5 @@
 public import Logging
+import Wire
 
 /// The head of a request on the port for backends and operators.
 struct AdminRequest: Sendable {
@@ -7,6 +8,10 @@ struct AdminRequest: Sendable {
   var path: String
   var authorization: String?
   var apiKey: String?
+  /// The header `traceparent`, as it came.
+  var traceparent: String?
+  /// The address of whoever asks; nil: not known.
+  var peer: String?
 }
 
 /// Says which part of the server answers which path.
@@ -52,10 +57,12 @@ public struct AdminRoutes: Sendable {
       }
       guard let key = api.key(shownBy: request) else {
         // At a level that is off by default: a stranger must not fill the disk with lines.
-        logger.debug("the server API was called without a key that holds", metadata: ["audit": "api"])
+        logger.debug("the server API was called without a key that holds")
+        api.audit.note(.keyRefused, ["method": String(path.dropFirst("/api/".count)), "from": request.peer ?? ""])
         return ServerAPI.unauthorized
       }
-      return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key)
+      let context = request.traceparent.flatMap { TraceContext(traceparent: $0) }
+      return await api.answer(String(path.dropFirst("/api/".count)), try await body(), by: key, under: context)
     default:
       return .sentence(404, "there is /api/METHOD, /api/openapi.json, /metrics, /health and /ready here")
     }

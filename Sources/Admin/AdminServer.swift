@@ -82,7 +82,9 @@ public final class AdminServer: Sendable {
     defer { timeout.cancel() }
     let head = AdminRequest(
       method: request.method.rawValue, path: request.uri.path, authorization: request.headers[.authorization],
-      apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] })
+      apiKey: HTTPField.Name("X-API-Key").flatMap { request.headers[$0] },
+      traceparent: HTTPField.Name("traceparent").flatMap { request.headers[$0] },
+      peer: channel.remoteAddress?.ipAddress)
     var answer = AdminAnswer.sentence(
       413, "the body is larger than \(configuration.maximumBodyBytes) bytes (admin.api.max_body_bytes)")
     var isTooLarge = false

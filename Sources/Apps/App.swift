@@ -215,6 +215,9 @@ public indirect enum AppEffect: Sendable {
   /// Has the gateways delete pictures, when the transaction is on disk, and once more a while later, also after a
   /// restart.
   case discardPictures([String])
+  /// Tells webhooks that want to know of it, in the transaction of the decision. The data is JSON, and holds nothing of
+  /// what people write or show each other.
+  case tell(WebhookEvents, [UInt8])
 }
 
 /// The users from whom a change of a publication is kept.

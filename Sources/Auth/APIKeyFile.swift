@@ -1,5 +1,6 @@
 public import Logging
 import Synchronization
+public import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -47,6 +48,7 @@ public final class APIKeyFile: Sendable {
   private let configured: String
   private let now: @Sendable () -> Int64
   private let logger: Logger
+  private let audit: Audit
   private let state: Mutex<State>
 
   /// Reads the file.
@@ -59,22 +61,23 @@ public final class APIKeyFile: Sendable {
   ///   have.
   public convenience init(
     folder: String, configured: String = "", now: @escaping @Sendable () -> Int64,
-    logger: Logger = Logger(label: "fanfare.api")
+    logger: Logger = Logger(label: "fanfare.api"), audit: Audit = .none
   ) throws(APIKeyFault) {
     let path = folder + "/" + APIKeys.fileName
     let source = Source(
       version: { APIKeyFile.version(of: path) },
       load: { () throws(APIKeyFault) in try APIKeys.load(from: folder) })
-    try self.init(source, configured: configured, now: now, logger: logger)
+    try self.init(source, configured: configured, now: now, logger: logger, audit: audit)
   }
 
   init(
-    _ source: Source, configured: String, now: @escaping @Sendable () -> Int64, logger: Logger
+    _ source: Source, configured: String, now: @escaping @Sendable () -> Int64, logger: Logger, audit: Audit = .none
   ) throws(APIKeyFault) {
     self.source = source
     self.configured = configured
     self.now = now
     self.logger = logger
+    self.audit = audit
     let (time, version) = (now(), source.version())
     let keys = try source.load().adding(configured: configured)
     state = Mutex(State(keys: keys, version: version, lookedAt: time))
@@ -100,8 +103,12 @@ public final class APIKeyFile: Sendable {
     let version = source.version()
     if version == state.version { return }
     do throws(APIKeyFault) {
+      let before = Set(state.keys.keys.map(\.name))
       state.keys = try source.load().adding(configured: configured)
       state.version = version
+      let after = Set(state.keys.keys.map(\.name))
+      for name in after.subtracting(before).sorted() { audit.note(.keyCreated, ["key": name]) }
+      for name in before.subtracting(after).sorted() { audit.note(.keyDeleted, ["key": name]) }
       state.complaint = nil
       logger.notice("the API keys were read again", metadata: ["keys": "\(state.keys.keys.count)"])
     } catch {

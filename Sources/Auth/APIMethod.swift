@@ -20,6 +20,14 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case mapList = "map_list"
   case revokeToken = "revoke_token"
   case invalidateUserTokens = "invalidate_user_tokens"
+  case inspectChannel = "inspect_channel"
+  case inspectUser = "inspect_user"
+  case inspectClient = "inspect_client"
+  case explain
+  case top
+  case webhooksList = "webhooks_list"
+  case webhookGivenUp = "webhook_given_up"
+  case webhookResend = "webhook_resend"
   case why
 
   /// Methods that a key is given with one word.
@@ -30,6 +38,11 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case write
     /// What is about connections, subscriptions and tokens.
     case control
+    /// What operators see: connections with their addresses, who may do what and why, where most goes on. A group of its
+    /// own, so that a key that was made to read channels does not come to show people's addresses.
+    case inspect
+    /// What is about webhooks. It shows events of all channels, with what was published.
+    case webhooks
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -41,6 +54,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList, .why: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
+    case .inspectChannel, .inspectUser, .inspectClient, .explain, .top: .inspect
+    case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     }
   }
 
@@ -57,10 +72,13 @@ public enum APIMethod: String, Sendable, CaseIterable {
   var subject: Subject {
     switch self {
     case .publish, .broadcast, .subscribe, .unsubscribe, .presence, .presenceStats, .history, .historyRemove, .edit,
-      .delete, .mapSet, .mapRemove, .mapGet, .mapList, .why:
+      .delete, .mapSet, .mapRemove, .mapGet, .mapList, .inspectChannel, .explain, .why:
       .channel
-    case .channels: .everyChannel
-    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens: .noChannel
+    // Answers name only channels that the key may use.
+    case .channels, .inspectUser, .inspectClient, .top: .everyChannel
+    case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
+      .webhookResend:
+      .noChannel
     }
   }
 

@@ -59,6 +59,12 @@ struct PendingAppend {
     /// The decision of an app that the entry is a part of.
     case decision(PendingDecision)
     case revocation(PendingRevocation)
+    /// An event of a webhook's outbox.
+    case outbox(OutboxAppend)
+    /// How far a webhook is sent.
+    case delivery(OutboxCommit)
+    /// Whether somebody is on a channel, for webhooks.
+    case occupancy(OccupancyAppend)
   }
 
   var state: BrokerChannel

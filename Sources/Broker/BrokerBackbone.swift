@@ -45,6 +45,9 @@ public final class BrokerBackbone: BackboneParticipant {
   private var held: [ServiceDesk.Inquiry] = []
   private let finder: (any MessageFinder)?
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
+  /// Nil where no webhook is configured.
+  private let poster: (any WebhookPoster)?
+  private let webhookAnswers = Mailbox<WebhookAnswer>(capacity: .max)  // Bounded: one request of each webhook.
   private let logger: Logger
   private var turn: Turn
   /// Effects that are being performed; empty at all other times.
@@ -70,18 +73,21 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - resumptions: mailbox into which whoever provides what an app's commands wait for posts that it is there.
   ///   - desk: where other parts of this process ask in a service's name; closed with the loop.
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
+  ///   - poster: sends events to webhooks' receivers; closed with the loop. Nil where none is configured.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
-    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, logger: Logger
+    poster: (any WebhookPoster)? = nil,
+    clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, audit: Audit = .none, logger: Logger
   ) throws {
     self.core = core
     metrics = BrokerMetrics(memoryLimit: core.configuration.memoryBytes)
     self.clock = clock
     turn = Turn(at: clock())
     self.finder = finder
+    self.poster = poster
     self.desk = desk
     self.loop = loop
     self.logger = logger
@@ -89,7 +95,7 @@ public final class BrokerBackbone: BackboneParticipant {
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
       endpoints, admission: ServiceAdmission(namespaces: core.configuration.namespaces), context: context,
-      logger: logger,
+      logger: logger, audit: audit,
       noteRefusal: { core.tally.refusedService($0, from: $1) })
     if let backbone { registration = loop.watch(backbone.socket, for: self) { broker, _ in broker.readBackbone() } }
     if let services { watch(services) }
@@ -98,6 +104,7 @@ public final class BrokerBackbone: BackboneParticipant {
     }
     loop.receive(from: news, for: self, anywhere: { _, _ in true }) { broker, _ in broker.takeNews() }
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
+    loop.receive(from: webhookAnswers, for: self) { broker, answer in broker.answered(answer) }
     if let desk {
       loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
         broker.serve(inquiries)
@@ -175,7 +182,7 @@ public final class BrokerBackbone: BackboneParticipant {
         held += inquiries[place...]
         break
       }
-      core.serve(inquiry.request, for: inquiry.tag, in: &turn)
+      core.serve(inquiry.request, for: inquiry.tag, under: inquiry.context, in: &turn)
     }
     perform()
   }
@@ -196,6 +203,12 @@ public final class BrokerBackbone: BackboneParticipant {
   private func searched(_ answer: SearchAnswer) {
     turn.time = clock()
     core.searched(answer.found, of: answer.user, for: answer.requester, in: &turn)
+    perform()
+  }
+
+  private func answered(_ answer: WebhookAnswer) {
+    turn.time = clock()
+    core.answered(answer, in: &turn)
     perform()
   }
 
@@ -238,6 +251,7 @@ public final class BrokerBackbone: BackboneParticipant {
       if let pipe, pipe.gateway == gateway { return pipe.sendToGateway(message) }
       performOnThread(effect)
     case .search(let search, let requester): self.search(search, for: requester)
+    case .post(let post): self.post(post)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -267,8 +281,18 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search: break  // Goes to no socket.
+    case .search, .post: break  // Go to no socket of this loop.
     }
+  }
+
+  private func post(_ post: WebhookPost) {
+    let answers = webhookAnswers
+    guard let poster else {
+      let result = WebhookAnswer.Result.failed("this process sends no events to webhooks")
+      _ = answers.post(WebhookAnswer(webhook: post.webhook, number: post.number, result: result))
+      return
+    }
+    poster.post(post) { answer in _ = answers.post(answer) }
   }
 
   private func search(_ search: MessageSearch, for requester: Requester) {
@@ -355,11 +379,14 @@ public final class BrokerBackbone: BackboneParticipant {
       logger.warning("a gateway of another version asked to be taken in; run one version of Fanfare on both sides")
     }
     reported = counters
+    metrics.update(core.webhookStatuses)
+    for note in core.webhooks?.takeNotes() ?? [] { WebhookLog.tell(note, logger) }
   }
 
   /// Ends the broker. When this returns, all that the log took is on disk.
   public func close() {
     finder?.close()
+    poster?.close()
     desk?.close()
     core.close()
   }

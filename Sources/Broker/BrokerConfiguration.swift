@@ -56,6 +56,11 @@ public struct BrokerConfiguration: Sendable {
   /// Idempotency keys that a channel, a publisher and the broker hold at a time.
   public var idempotencyKeys: IdempotencyLimits
 
+  /// The webhooks; their order is that in which they are listed.
+  public var webhooks: [WebhookConfiguration] = []
+  /// Milliseconds without a subscriber after which a channel counts as vacated.
+  public var vacatedAfter: Int64 = 5000
+
   public init(
     namespaces: NamespaceTable, instance: UInt64, idempotencyWindow: Int64, linkWindowBytes: UInt64,
     heartbeatInterval: Int64, gatewayTimeout: Int64, pendingBytes: Int, maximumPayloadBytes: Int,

@@ -31,6 +31,9 @@ extension BrokerCore {
   func append(
     _ entry: LogEntry, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) throws(ClientError) {
+    if state.hooks?.publication.isEmpty == false, state.options.durability == .durable {
+      return try append([entry], on: [state], for: owner, in: &turn)
+    }
     let isKept = try store(.one(entry.publication.change?.kept == nil ? entry : entry.asKept), in: state.store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     noteAppended(entry, on: state, isKept: isKept, for: owner, in: &turn)
@@ -38,23 +41,31 @@ extension BrokerCore {
 
   /// Gives entries of one store to the log as one transaction: it keeps all of them or none.
   ///
-  /// - Parameter states: the channel of each entry, in the same order.
+  /// What webhooks want to know of them goes into the same transaction.
+  ///
+  /// - Parameters:
+  ///   - states: the channel of each entry, in the same order.
+  ///   - drafts: what an app tells webhooks along with them.
   /// - Throws: why the log refuses them. Nothing has changed then.
   func append(
-    _ entries: [LogEntry], on states: [BrokerChannel], for owner: PendingAppend.Owner, in turn: inout Turn
+    _ entries: [LogEntry], on states: [BrokerChannel], for owner: PendingAppend.Owner,
+    telling drafts: [OutboxDraft] = [], in turn: inout Turn
   ) throws(ClientError) {
-    if entries.count == 1 { return try append(entries[0], on: states[0], for: owner, in: &turn) }
+    let events = try events(of: entries, on: states, and: drafts)
+    if entries.count == 1, events.isEmpty { return try append(entries[0], on: states[0], for: owner, in: &turn) }
     let isShownOtherwise = entries.contains { $0.publication.change?.kept != nil }
-    let isKept = try store(.together(isShownOtherwise ? entries.map(\.asKept) : entries), in: states[0].store)
+    let kept = isShownOtherwise ? entries.map(\.asKept) : entries
+    let isKept = try store(.together(events.isEmpty ? kept : kept + events.entries), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
     for index in entries.indices {
       noteAppended(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn)
     }
+    if !events.isEmpty { note(events, isKept: isKept, in: &turn) }
   }
 
   /// - Returns: true where the entries may be delivered now; false where the log answers later.
   /// - Throws: why the log refuses the entries.
-  private func store(_ batch: LogBatch, in store: any LogStore) throws(ClientError) -> Bool {
+  func store(_ batch: LogBatch, in store: any LogStore) throws(ClientError) -> Bool {
     switch store.append(batch) {
     case .kept: return true
     case .pending: return false
@@ -64,9 +75,10 @@ extension BrokerCore {
     }
   }
 
-  private func noteAppended(
+  func noteAppended(
     _ entry: LogEntry, on state: BrokerChannel, isKept: Bool, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
+    if let hops, !hops.isIdle, !state.isHidden { hops.logged(owner, on: state.name, entry.publication.offset) }
     if let record = entry.idempotency {
       channels.remember(
         record, upon: isKept ? nil : entry.ticket, of: entry.publication.info?.user, in: state, at: turn.time)
@@ -108,14 +120,33 @@ extension BrokerCore {
   private func landed(
     _ publication: Publication, on state: BrokerChannel, for owner: PendingAppend.Owner, in turn: inout Turn
   ) {
+    if let hops, !hops.isIdle { tellTrace(of: publication, hops, owner, on: state, in: &turn) }
     deliver(publication, on: state, in: &turn)
+    // A durable publication was told in its own transaction.
+    if let hooks = state.hooks, !hooks.publication.isEmpty, state.options.durability != .durable {
+      tell(draft(of: publication, on: state), to: hooks.publication, in: &turn)
+    }
     switch owner {
     case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)
     case .decision(let decision):
       noteDue(publication, of: state, decision.host)
       advance(decision, error: nil, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: nil, in: &turn)
+    case .outbox(let append):
+      append.outbox.landed(publication)
+      drive(append.outbox, in: &turn)
+    case .delivery(let commit): settled(commit, error: nil, in: &turn)
+    case .occupancy(let append): settled(append, error: nil, in: &turn)
     }
+  }
+
+  /// Tells the gateways that the publication which they are sent next is measured, if it is.
+  private func tellTrace(
+    of publication: Publication, _ hops: BrokerHops, _ owner: PendingAppend.Owner, on state: BrokerChannel,
+    in turn: inout Turn
+  ) {
+    guard !state.isHidden, let trace = hops.landed(owner, on: state.name, publication.offset) else { return }
+    if !state.interest.isEmpty { links.broadcast(.trace(trace), to: state.interest, in: &turn) }
   }
 
   private func failed(_ append: PendingAppend, _ ticket: UInt64, _ error: LogError, in turn: inout Turn) {
@@ -129,6 +160,9 @@ extension BrokerCore {
     case .requester(let requester): answerAndRemember(requester, .failed(error.asClientError), in: &turn)
     case .decision(let decision): advance(decision, error: error, in: &turn)
     case .revocation(let revocation): enforce(revocation, error: error.asClientError, in: &turn)
+    case .outbox(let append): append.outbox.failed(append.draft)
+    case .delivery(let commit): settled(commit, error: error, in: &turn)
+    case .occupancy(let append): settled(append, error: error, in: &turn)
     }
   }
 

@@ -31,6 +31,18 @@ extension BrokerCore {
       throw .notFound(request.offset)
     }
     let kept = try self.kept(by: request.editor, on: state, for: requester, in: &turn)
+    let digest = request.idempotencyKey == nil ? 0 : Self.digest(of: request)
+    if let key = request.idempotencyKey.map(IdentifierKey.init) {
+      let held = state.idempotency[key]
+      switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
+      case .publish: try channels.checkKeys(request.editor?.user, in: state)
+      case .conflict: return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, in: &turn)
+      case .alreadyPublished(let offset):
+        tally.counters.duplicatesAvoided += 1
+        let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
+        return answer(requester, response, after: held?.ticket, in: &turn)
+      }
+    }
     let original = try changeable(request.offset, in: state, in: &turn)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
@@ -58,7 +70,17 @@ extension BrokerCore {
     guard let offset = state.sequencer.peek() else { throw .draining }
     var notice = plan.notice
     notice.offset = offset
-    try append(notice, nil, edit: plan.edit, over: original, of: state, for: requester, kept: kept, in: &turn)
+    let record = request.idempotencyKey.map {
+      IdempotencyRecord(
+        key: $0, offset: offset, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
+    }
+    try append(notice, record, edit: plan.edit, over: original, of: state, for: requester, kept: kept, in: &turn)
+  }
+
+  /// Tells an edit from another of the same channel, and from a publication, by which its key may have been used.
+  private static func digest(of request: BrokerRequest.EditRequest) -> UInt64 {
+    let action = request.data == nil ? "delete" : "edit"
+    return Broker.digest(of: Array("\(action) \(request.offset) ".utf8) + (request.data ?? []))
   }
 
   /// The publication with the offset, as it will be once every change under way is on disk.

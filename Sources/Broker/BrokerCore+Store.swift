@@ -25,6 +25,7 @@ extension BrokerCore {
     if let log = revocations, !log.isLoaded, !stores.isAsked(RevocationLog.question) {
       run(.loadRevocations, in: &turn)
     }
+    if let webhooks, !webhooks.isLoaded, !webhooks.isLoading(stores.isAsked) { run(.loadWebhooks, in: &turn) }
   }
 
   // MARK: A store that is lost
@@ -41,6 +42,7 @@ extension BrokerCore {
       host.lost()
     }
     revocations?.lost()
+    webhooks?.lost()
     for link in links.sorted { links.overflow(link, in: &turn) }
     for state in channels.sorted where state.store === stores.disk {
       for link in links.sorted { link.channels.remove(state.name) }

@@ -50,7 +50,9 @@ extension BrokerCore {
     // After a reset a gateway first names its members and then asks for what they missed. Live publications must not
     // reach it in between, so a member alone does not add it to the interest set.
     if !isResync || request.member == nil {
+      let isFirst = state.interest.isEmpty
       addInterest(of: gateway, in: state, at: turn.time)
+      if isFirst { becameOccupied(state, in: &turn) }
     } else {
       links[gateway]?.channels.insert(state.name)
     }

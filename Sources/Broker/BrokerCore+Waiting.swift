@@ -34,6 +34,8 @@ extension BrokerCore {
     case .openDue(let name): openDue(name, waiting: waiting, in: &turn)
     case .loadRecords(let host): loadRecords(of: host, waiting: waiting, in: &turn)
     case .loadRevocations: loadRevocations(waiting: waiting, in: &turn)
+    case .loadWebhooks: loadWebhooks(waiting: waiting, in: &turn)
+    case .readOutbox(let outbox): readOutbox(outbox, waiting: waiting, in: &turn)
     }
   }
 

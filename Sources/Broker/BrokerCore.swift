@@ -18,14 +18,20 @@ public final class BrokerCore {
   let hosts: AppHosts
   /// Orders about connections that some gateway has not confirmed.
   var orders = PendingOrders()
+  /// Requests of services that are done once, however often they are repeated.
+  var calls = OnceCalls()
   /// Questions to the gateways about what they carry.
   var surveys = PendingSurveys()
   /// When the first tick came, soon after the process began, in monotonic milliseconds.
   private(set) var startedAt: Int64?
   /// Nil where ``openRevocations(in:)`` was not called: tokens cannot be revoked then.
   var revocations: RevocationLog?
+  /// Nil where no webhook is configured.
+  var webhooks: Webhooks?
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
+  /// What is measured; nil: nothing is.
+  public var hops: BrokerHops?
   private var lastSweep: Int64?
   #if MUTATIONS
     var mutation: Mutation?
@@ -55,8 +61,11 @@ public final class BrokerCore {
     run(.loadRecords(host), in: &turn)
   }
 
-  /// True while apps' records or revocations, which the broker must know before it takes anything in, are being loaded.
-  public var isStarting: Bool { !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false }
+  /// True while apps' records, revocations or webhooks, which the broker must know before it takes anything in, are
+  /// being loaded.
+  public var isStarting: Bool {
+    !hosts.all.allSatisfy { $0.isLoaded } || revocations?.isLoaded == false || webhooks?.isLoaded == false
+  }
 
   /// True while so much waits for the log, or the broker is still starting, that requests should stay in their pipes,
   /// where their senders feel it.
@@ -68,9 +77,12 @@ public final class BrokerCore {
   // MARK: Requests
 
   /// Takes in a service's request. The endpoint has checked the service's grant.
+  ///
+  /// - Parameter context: the trace that the request belongs to; nil: what it says itself counts.
   public func serve(
-    _ request: BrokerRequest, for service: ServiceTag, in turn: inout Turn
+    _ request: BrokerRequest, for service: ServiceTag, under context: TraceContext? = nil, in turn: inout Turn
   ) {
+    hops?.take(request, service, under: context)
     switch request {
     case .subscribe, .unsubscribe:
       let error = ClientError.methodNotFound.saying("services tap channels on the tap endpoint; they do not subscribe")
@@ -123,6 +135,9 @@ public final class BrokerCore {
       case .channelCounts(let pattern): return try countClients(on: pattern, for: requester, in: &turn)
       case .info: return try begin(.counts, for: requester, in: &turn)
       case .why(let why): return try self.why(why, for: requester, in: &turn)
+      case .inspect(let request): return try inspect(request, for: requester, in: &turn)
+      case .top(let visible): return try begin(.top, for: requester, visible: visible, in: &turn)
+      case .once(let key, let request): return try once(key, request, for: requester, in: &turn)
       case .disconnect(let target, let code):
         return try issue(.disconnect(target, code), then: .done, for: requester, in: &turn)
       case .beginSubscriptions(let target, let subscription):
@@ -133,6 +148,8 @@ public final class BrokerCore {
       case .refresh(let target, let expiry):
         return try issue(.refresh(target, expiry), then: .done, for: requester, in: &turn)
       case .revoke(let revoke): return try self.revoke(revoke, for: requester, in: &turn)
+      case .report(let event): return report(event, for: requester, occasion, in: &turn)
+      case .webhooks(let request): return try webhooks(request, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)
     } catch {
@@ -146,7 +163,9 @@ public final class BrokerCore {
   ) {
     switch requester {
     case .broker: break
-    case .service(let tag): turn.effects.append(.answer(tag, response))
+    case .service(let tag):
+      turn.effects.append(.answer(tag, response))
+      if calls.areUnderWay { answered(tag, response, in: &turn) }
     case .gateway(let gateway, let request):
       links.send(.reply(LinkReply(id: request, response: response)), to: gateway, in: &turn)
     }
@@ -163,13 +182,16 @@ public final class BrokerCore {
   public func tick(ingressPaused: Bool = false, in turn: inout Turn) {
     if startedAt == nil { startedAt = turn.time.monotonic }
     watchLinks(ingressPaused: ingressPaused, in: &turn)
+    if let hops, !hops.isIdle { hops.forgetOld() }
     loadAgain(in: &turn)
     channels.forgetKeys(at: turn.time)
+    calls.forget(at: turn.time.monotonic)
     expireEntries(in: &turn)
     watchOrders(in: &turn)
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     wakeApps(in: &turn)
+    tickWebhooks(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
     if lastSweep.map({ turn.time.monotonic - $0 >= 5_000 }) ?? true {
       lastSweep = turn.time.monotonic
@@ -183,7 +205,7 @@ public final class BrokerCore {
   /// When ``tick(ingressPaused:in:)`` has something to do before the next heartbeat, in monotonic milliseconds.
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
-      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max)
+      channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline)
     return next == .max ? nil : next
   }
 

@@ -15,6 +15,8 @@ public enum BrokerEffect: Sendable, Equatable {
   case answer(ServiceTag, BrokerResponse)
   /// Search for messages. The result comes back through ``BrokerCore/searched(_:of:for:in:)``.
   case search(MessageSearch, Requester)
+  /// Send events to a webhook's receiver. The answer comes back through ``BrokerCore/answered(_:in:)``.
+  case post(WebhookPost)
 }
 
 public struct LinkTarget: Sendable, Equatable {
@@ -112,6 +114,8 @@ public struct BrokerCounters: Sendable, Equatable {
   public var overQuota: UInt64 = 0
   /// Requests that were refused for a limit of memory, of a channel or of a user.
   public var limited: UInt64 = 0
+  /// ``limited`` by the name of its cause: no more than the code has. Limits that nobody reached are missing.
+  public var limits: [String: UInt64] = [:]
   /// Requests and tap subscriptions of services that their grants do not allow.
   public var servicesRefused: UInt64 = 0
   /// Orders to end connections or subscriptions that gateways were given.

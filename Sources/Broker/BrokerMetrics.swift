@@ -5,7 +5,8 @@ import Wire
 struct BrokerMetrics {
   private let published = Counter(label: "fanfare_broker_published_total")
   /// Publications by namespace, those of them on whose channels something was published.
-  private var publications: [String: Counter] = [:]
+  private var publications: [String: (publications: Counter, channels: Gauge)] = [:]
+  private var limits: [String: Counter] = [:]
   private let delivered = Counter(label: "fanfare_broker_delivered_total")
   private let refused = Counter(label: "fanfare_broker_refused_total")
   private let duplicates = Counter(label: "fanfare_broker_duplicates_avoided_total")
@@ -37,10 +38,12 @@ struct BrokerMetrics {
   private let channels = Gauge(label: "fanfare_broker_channels")
   private let pending = Gauge(label: "fanfare_broker_pending_bytes")
 
+  private var webhooks = WebhookMetrics()
+
   /// - Parameter memoryLimit: bytes, as `broker.memory_bytes` says.
   init(memoryLimit: Int) { self.memoryLimit.record(memoryLimit) }
 
-  func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
+  mutating func update(from old: BrokerCounters, to new: BrokerCounters, pendingBytes: Int) {
     published.increment(by: new.published - old.published)
     delivered.increment(by: new.delivered - old.delivered)
     refused.increment(by: new.refused - old.refused)
@@ -63,6 +66,7 @@ struct BrokerMetrics {
     keysRefused.increment(by: new.keysRefused - old.keysRefused)
     overQuota.increment(by: new.overQuota - old.overQuota)
     limited.increment(by: new.limited - old.limited)
+    if new.limits != old.limits { tellLimits(from: old.limits, to: new.limits) }
     servicesRefused.increment(by: new.servicesRefused - old.servicesRefused)
     orders.increment(by: new.orders - old.orders)
     ordersLate.increment(by: new.ordersLate - old.ordersLate)
@@ -70,20 +74,37 @@ struct BrokerMetrics {
     pending.record(pendingBytes)
   }
 
-  /// Adds what was published since the last call.
+  private mutating func tellLimits(from old: [String: UInt64], to new: [String: UInt64]) {
+    for (limit, count) in new {
+      let counter =
+        limits[limit] ?? Counter(label: "fanfare_broker_limits_total", dimensions: [("limit", limit)])
+      limits[limit] = counter
+      counter.increment(by: count - (old[limit] ?? 0))
+    }
+  }
+
+  /// - Parameter statuses: of all webhooks.
+  mutating func update(_ statuses: [WebhookStatus]) { webhooks.update(statuses) }
+
+  /// Tells what was published since the last call, and the channels of each namespace.
   mutating func update(_ namespaces: some Sequence<NamespaceTally>) {
-    for namespace in namespaces where namespace.published > namespace.reported {
-      let counter = publications[namespace.name] ?? Self.publications(of: namespace.name)
-      publications[namespace.name] = counter
-      counter.increment(by: namespace.published - namespace.reported)
+    for namespace in namespaces {
+      let told = publications[namespace.name] ?? Self.metrics(of: namespace.name)
+      publications[namespace.name] = told
+      told.channels.record(namespace.channels)
+      told.publications.increment(by: namespace.published - namespace.reported)
       namespace.reported = namespace.published
     }
   }
 
-  private static func publications(of namespace: String) -> Counter {
+  private static func metrics(of namespace: String) -> (publications: Counter, channels: Gauge) {
     // A label that is empty is none to Prometheus. No namespace has this name, for parentheses stand in none.
     let name = namespace.isEmpty ? "(none)" : namespace
-    return Counter(label: "fanfare_namespace_publications_total", dimensions: [("namespace", name)])
+    let labels = [("namespace", name)]
+    return (
+      Counter(label: "fanfare_namespace_publications_total", dimensions: labels),
+      Gauge(label: "fanfare_namespace_channels", dimensions: labels)
+    )
   }
 
   /// - Parameters:

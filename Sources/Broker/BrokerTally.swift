@@ -33,6 +33,7 @@ final class BrokerTally {
   /// Counts a refusal for a limit of memory, of a channel or of a user.
   func limited(_ cause: RefusalCause, from source: String) {
     counters.limited += 1
+    counters.limits[cause.name, default: 0] += 1
     note(cause, from: source)
   }
 
@@ -82,7 +83,9 @@ final class NamespaceTally {
   let name: String
   /// Publications that were delivered.
   var published: UInt64 = 0
-  /// How many of them the metrics have.
+  /// Channels in memory now.
+  var channels = 0
+  /// How many publications the metrics have.
   var reported: UInt64 = 0
 
   init(_ name: String) { self.name = name }

@@ -11,6 +11,7 @@ struct ServiceAdmission: Sendable {
   ///
   /// - Throws: error 107 with a sentence.
   func admitted(_ request: BrokerRequest) throws(ClientError) -> BrokerRequest {
+    if case .once(let key, let request) = request { return .once(key, try admitted(request)) }
     try checkPayload(of: request)
     guard case .call(var call) = request, case .other(let other) = call.command else { return request }
     if !other.data.isEmpty { try Self.checkJSON(other.data) }

@@ -12,6 +12,8 @@ public final class ServiceDesk: Sendable {
   struct Inquiry: Sendable {
     let request: BrokerRequest
     let tag: ServiceTag
+    /// The trace that the request belongs to; nil: what it says itself counts.
+    let context: TraceContext?
   }
 
   /// Requests that were asked together, until all of them are answered.
@@ -86,13 +88,17 @@ public final class ServiceDesk: Sendable {
   /// Asks the broker, and returns when everything is answered. The answers stand in the order of the requests; requests
   /// about one channel are done in that order.
   ///
-  /// - Parameter requests: as ``admitted(_:)`` gave them.
-  public func ask(_ requests: [BrokerRequest]) async -> [BrokerResponse] {
+  /// - Parameters:
+  ///   - requests: as ``admitted(_:)`` gave them.
+  ///   - context: the trace that they belong to; nil: what they say themselves counts.
+  public func ask(_ requests: [BrokerRequest], under context: TraceContext? = nil) async -> [BrokerResponse] {
     if requests.isEmpty { return [] }
-    return await withCheckedContinuation { begin(requests, $0) }
+    return await withCheckedContinuation { begin(requests, under: context, $0) }
   }
 
-  private func begin(_ requests: [BrokerRequest], _ done: CheckedContinuation<[BrokerResponse], Never>) {
+  private func begin(
+    _ requests: [BrokerRequest], under context: TraceContext?, _ done: CheckedContinuation<[BrokerResponse], Never>
+  ) {
     let costs = requests.map(\.cost)
     let total = costs.reduce(0, +)
     let (taken, refusal) = state.withLock { state -> ([Inquiry], ClientError?) in
@@ -104,7 +110,7 @@ public final class ServiceDesk: Sendable {
       var inquiries: [Inquiry] = []
       inquiries.reserveCapacity(requests.count)
       for (place, request) in requests.enumerated() {
-        inquiries.append(Inquiry(request: request, tag: ServiceTag(number: state.next)))
+        inquiries.append(Inquiry(request: request, tag: ServiceTag(number: state.next), context: context))
         state.waiting[state.next] = Waiting(batch: batch, place: place, cost: costs[place])
         state.next += 1
       }

@@ -17,6 +17,10 @@ final class ServiceEndpoint {
     var hasDelimiter: Bool
     var requestID: [UInt8]
     var binaryData = false
+    /// The service's name in the list of keys; empty: it has none.
+    var name = ""
+    /// What it asked for, where that is to be proved later.
+    var audited: BrokerRequest?
   }
 
   let commands: Socket
@@ -34,16 +38,18 @@ final class ServiceEndpoint {
   private let commandsAccess: ServiceAccess
   private let tapAccess: ServiceAccess
   private let logger: Logger
+  private let audit: Audit
   /// Called when a service asks for something that its grant does not allow, with the service's name.
   private let noteRefusal: (RefusalCause, String) -> Void
 
   /// Nil where services are switched off.
   init?(
     _ endpoints: BrokerEndpoints, admission: ServiceAdmission, context: Context, logger: Logger,
-    noteRefusal: @escaping (RefusalCause, String) -> Void
+    audit: Audit = .none, noteRefusal: @escaping (RefusalCause, String) -> Void
   ) throws(ZeroMQError) {
     self.admission = admission
     self.logger = logger
+    self.audit = audit
     self.noteRefusal = noteRefusal
     commandsAccess = endpoints.commandsAccess
     tapAccess = endpoints.tapAccess
@@ -97,10 +103,13 @@ final class ServiceEndpoint {
           request = .why(why)
         }
         try check(grant, of: received.user, request)
-        let admitted = try admission.admitted(request)
+        let visible = grant.isEverything ? nil : grant.read
+        let admitted = try admission.admitted(request.asked(by: received.user ?? "", visible: visible))
         let tag = ServiceTag(number: nextNumber)
         nextNumber += 1
         caller.binaryData = admission.isBinary(request.channel)
+        caller.name = received.user ?? ""
+        if admitted.audited != nil { caller.audited = admitted }
         callers[tag] = caller
         serve(admitted, tag)
       } catch {
@@ -121,6 +130,7 @@ final class ServiceEndpoint {
 
   func answer(_ tag: ServiceTag, _ response: BrokerResponse) {
     guard let caller = callers.removeValue(forKey: tag) else { return }
+    if let request = caller.audited { audit.note(request, answered: response, by: caller.name, door: "zeromq") }
     send(response, to: caller)
   }
 

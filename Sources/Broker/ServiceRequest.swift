@@ -9,9 +9,6 @@ enum ServiceRequest {
   private static let noPayload =
     "needs the payload: over ZeroMQ the frame after the parameters, in the server API data or b64data"
 
-  /// Most bytes of an idempotency key, the same as for clients: each key is held in memory for minutes.
-  private static let longestKey = 255
-
   /// Most bytes of the JSON that comes with a subscription, as many as a token can bring along: each order is kept until
   /// every gateway has carried it out.
   private static let longestGrant = 16_384
@@ -41,12 +38,14 @@ enum ServiceRequest {
     var issuedBefore: Int64?
     var expireAt: Int64?
     var expired: Bool?
-    var info: JSONValue?
-    var data: JSONValue?
+    var info: [UInt8]?
+    var data: [UInt8]?
     var recoverSince: StreamPosition?
     var epoch: String?
+    var name: String?
+    var position: UInt64?
 
-    init(_ fields: JSONArguments) throws(ClientError) {
+    init(_ fields: JSONArguments, ofSubscription: Bool) throws(ClientError) {
       channel = try fields.string("channel")
       idempotencyKey = try fields.string("idempotency_key")
       tags = try fields.stringMap("tags")
@@ -76,10 +75,14 @@ enum ServiceRequest {
       issuedBefore = try fields.number("issued_before")
       expireAt = try fields.number("expire_at")
       expired = try fields.flag("expired")
-      info = fields["info"]
-      data = fields["data"]
+      if ofSubscription {
+        info = try ServiceRequest.json("info", fields)
+        data = try ServiceRequest.json("data", fields)
+      }
       recoverSince = try Self.position(fields, "recover_since")
       epoch = try fields.string("epoch")
+      name = try fields.string("name")
+      position = try fields.number("position")
     }
 
     private static func position(_ fields: JSONArguments, _ name: String) throws(ClientError) -> StreamPosition? {
@@ -105,7 +108,8 @@ enum ServiceRequest {
   static func read(
     _ method: String, _ fields: JSONArguments, channel: String? = nil, payload: [UInt8]?
   ) throws(ClientError) -> BrokerRequest {
-    var parameters = try Parameters(fields)
+    try refuseUnsupported(method, fields)
+    var parameters = try Parameters(fields, ofSubscription: method == "subscribe")
     if let channel { parameters.channel = channel }
     switch method {
     case "publish": return .publish(try publish(parameters, payload))
@@ -118,7 +122,7 @@ enum ServiceRequest {
         .init(
           channel: try channelName(parameters), limit: limit(parameters.limit), since: parameters.since,
           reverse: parameters.reverse ?? false))
-    case "history_remove": return .historyRemove(try channelName(parameters))
+    case "history_remove": return try once(parameters, .historyRemove(try channelName(parameters)))
     case "presence": return .presence(try channelName(parameters))
     case "presence_stats": return .presenceStats(try channelName(parameters))
     case "edit", "delete": return .edit(try edit(method, parameters, payload))
@@ -127,18 +131,37 @@ enum ServiceRequest {
       if method == "map_list" { parameters.key = nil }
       let read = MapRead(phase: .state, cursor: parameters.cursor ?? "", limit: limit(parameters.limit))
       return .readMap(.init(channel: try channelName(parameters), key: parameters.key, read: read))
-    case "call": return .call(try call(parameters, payload))
+    case "call": return try once(parameters, .call(try call(parameters, payload)))
     case "channels": return try channels(parameters)
     case "info": return .info
     case "why": return .why(try why(parameters))
+    case "inspect_channel", "inspect_user", "inspect_client", "explain", "top": return try inspection(method, fields)
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
-      return try order(method, parameters)
+      return try once(parameters, try order(method, parameters))
+    case "webhooks_list": return .webhooks(.list)
+    case "webhook_given_up": return .webhooks(try webhooks(method, parameters))
+    case "webhook_resend": return try once(parameters, .webhooks(try webhooks(method, parameters)))
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, why, call, "
-          + "disconnect, subscribe, unsubscribe, refresh, revoke_token and invalidate_user_tokens")
+          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, why, "
+          + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
+          + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
+          + "webhook_given_up and webhook_resend")
     }
+  }
+
+  /// A request that changes something and is kept in no log under its key.
+  private static func once(_ parameters: Parameters, _ request: BrokerRequest) throws(ClientError) -> BrokerRequest {
+    guard let key = try idempotencyKey(parameters) else { return request }
+    return .once(OnceKey(owner: "", key: key), request)
+  }
+
+  private static func idempotencyKey(_ parameters: Parameters) throws(ClientError) -> String? {
+    guard parameters.idempotencyKey?.utf8.count ?? 0 <= OnceKey.longest else {
+      throw .badRequest.saying("the idempotency_key is longer than \(OnceKey.longest) bytes")
+    }
+    return parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private static func channelName(_ parameters: Parameters) throws(ClientError) -> ChannelName {
@@ -162,6 +185,15 @@ enum ServiceRequest {
     guard let user = parameters.user, !user.isEmpty else { throw .badRequest.saying("why needs the user") }
     guard let offset = parameters.offset else { throw .badRequest.saying("why needs the offset of the publication") }
     return WhyRequest(user: user, channel: try channelName(parameters), offset: offset, epoch: parameters.epoch)
+  }
+
+  private static func webhooks(_ method: String, _ parameters: Parameters) throws(ClientError) -> WebhookRequest {
+    guard let name = parameters.name, !name.isEmpty else {
+      throw .badRequest.saying("\(method) needs the name of a webhook; webhooks_list tells which there are")
+    }
+    let limit = limit(parameters.limit)
+    if method == "webhook_resend" { return .resend(name, limit: limit) }
+    return .givenUp(name, since: parameters.position ?? 0, limit: limit)
   }
 
   /// How many are wanted: a negative number means as many as the broker allows, none given means 0.
@@ -207,8 +239,8 @@ enum ServiceRequest {
 
   private static func subscription(_ parameters: Parameters) throws(ClientError) -> OrderedSubscription {
     let subscription = OrderedSubscription(
-      channel: try channelName(parameters), info: parameters.info.map { Array($0.bytes) },
-      data: parameters.data.map { Array($0.bytes) }, since: parameters.recoverSince)
+      channel: try channelName(parameters), info: parameters.info, data: parameters.data,
+      since: parameters.recoverSince)
     guard subscription.payloadBytes <= longestGrant else {
       throw .badRequest.saying("info and data together have more than \(longestGrant) bytes; shorten them")
     }
@@ -251,12 +283,9 @@ enum ServiceRequest {
     if let tag = parameters.tags?.keys.first(where: BrokerCore.reservedTags.contains) {
       throw .badRequest.saying("the tag \(tag) is written by the server alone; choose another name")
     }
-    guard parameters.idempotencyKey?.utf8.count ?? 0 <= longestKey else {
-      throw .badRequest.saying("the idempotency_key is longer than \(longestKey) bytes")
-    }
     return .init(
       channel: try channelName(parameters), data: data, tags: parameters.tags ?? [:],
-      idempotencyKey: parameters.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 },
+      idempotencyKey: try idempotencyKey(parameters),
       write: parameters.key.map { MapWrite(key: $0, removed: removes, score: parameters.score) })
   }
 
@@ -266,7 +295,9 @@ enum ServiceRequest {
     guard let offset = parameters.offset else { throw .badRequest.saying("\(method) needs the offset") }
     if method == "edit", payload == nil { throw .badRequest.saying("edit \(noPayload)") }
     let data = method == "edit" ? payload : nil
-    return .init(channel: try channelName(parameters), offset: offset, data: data, editor: nil)
+    return .init(
+      channel: try channelName(parameters), offset: offset, data: data, editor: nil,
+      idempotencyKey: try idempotencyKey(parameters))
   }
 
   /// Reads a call for an app, which a service makes on behalf of a user. The service is trusted to know who that is.

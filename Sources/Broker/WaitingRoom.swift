@@ -36,6 +36,9 @@ struct WaitingRoom {
     case openDue(ChannelName)
     case loadRecords(AppHost)
     case loadRevocations
+    case loadWebhooks
+    /// Reads the next events of a webhook.
+    case readOutbox(Outbox)
   }
 
   /// The link and the session in which a request came. A gateway whose link began anew asks again for what it still

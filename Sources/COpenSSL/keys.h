@@ -5,6 +5,7 @@
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/param_build.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
@@ -121,6 +122,25 @@ static inline int copenssl_ecdsa_raw(const uint8_t *der, size_t count, uint8_t *
   int is_done = signature != NULL && BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw, half) == half &&
                 BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw + half, half) == half;
   ECDSA_SIG_free(signature);
+  return is_done;
+}
+
+/// Derives a key from another one (HKDF, RFC 5869). Returns 1 where `out` holds `count` bytes of it, or 0.
+/// - salt: where `salt_count` is 0, as many zeros as the digest has bytes.
+static inline int copenssl_hkdf(
+    const char *digest, const void *key, size_t key_count, const uint8_t *salt, size_t salt_count, const uint8_t *info,
+    size_t info_count, uint8_t *out, size_t count) {
+  EVP_KDF *hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+  EVP_KDF_CTX *context = hkdf == NULL ? NULL : EVP_KDF_CTX_new(hkdf);
+  OSSL_PARAM parameters[5], *next = parameters;
+  *next++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)digest, 0);
+  *next++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)key, key_count);
+  if (salt_count > 0) *next++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)salt, salt_count);
+  if (info_count > 0) *next++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info, info_count);
+  *next = OSSL_PARAM_construct_end();
+  int is_done = context != NULL && EVP_KDF_derive(context, out, count, parameters) == 1;
+  EVP_KDF_CTX_free(context);
+  EVP_KDF_free(hkdf);
   return is_done;
 }
 

@@ -49,6 +49,16 @@ public enum Digest: Sendable, CaseIterable {
     unsafe digest.count == other.count && CRYPTO_memcmp(digest, other, other.count) == 0
   }
 
+  /// The digest as OpenSSL's parameters name it.
+  var name: String {
+    switch self {
+    case .sha1: "SHA1"
+    case .sha256: "SHA256"
+    case .sha384: "SHA384"
+    case .sha512: "SHA512"
+    }
+  }
+
   var algorithm: OpaquePointer? {
     switch self {
     case .sha1: unsafe EVP_sha1()

@@ -43,21 +43,20 @@ public enum Randomness {
     unsafe try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
   }
 
-  /// A key derived from this one (HKDF, RFC 5869). Each `info` has its own.
+  /// A key derived from this one (HKDF, RFC 5869). Each `info` has its own. Ends the process if OpenSSL lacks HKDF.
   ///
-  /// - Parameter count: bytes of the derived key; at most 255 times the digest's.
+  /// - Parameters:
+  ///   - salt: need not be secret; empty: as many zeros as the digest has bytes, as the RFC has it.
+  ///   - count: bytes of the derived key; at most 255 times the digest's.
   public func derived(salt: [UInt8] = [], info: [UInt8], count: Int, with digest: Digest = .sha256) -> SecretKey {
     precondition((1...255 * digest.count).contains(count), "HKDF makes 1 to 255 digests of bytes, not \(count)")
-    let salt = SecretKey(salt.isEmpty ? [UInt8](repeating: 0, count: digest.count) : salt)
-    let extracted = SecretKey(digest.authenticate(bytes, with: salt))
-    var result: [UInt8] = []
-    var block: [UInt8] = []
-    var number: UInt8 = 0
-    while result.count < count {
-      number += 1
-      block = digest.authenticate(block + info + [number], with: extracted)
-      result += block
+    var result = [UInt8](repeating: 0, count: count)
+    let isDone = unsafe withBytes { key in
+      unsafe copenssl_hkdf(
+        digest.name, key.baseAddress, key.count, salt, salt.count, info, info.count, &result, count) == 1
     }
-    return SecretKey(Array(result.prefix(count)))
+    precondition(isDone, "OpenSSL lacks HKDF, which it must have, or memory is out")
+    defer { unsafe OPENSSL_cleanse(&result, count) }
+    return SecretKey(result)
   }
 }

@@ -28,6 +28,7 @@ struct GatewayMetrics {
   private let egress: EgressBudget
   private let listener: () -> ListenerCounters?
   private var reported = Totals()
+  private var namespaces = NamespaceMetrics()
 
   private let connections = Gauge(label: "fanfare_gateway_connections")
   private let signedIn = Gauge(label: "fanfare_gateway_connections_signed_in")
@@ -50,7 +51,7 @@ struct GatewayMetrics {
   }
 
   mutating func update() {
-    subscriptions.record(shards.reduce(0) { $0 + $1.subscriptions })
+    subscriptions.record(namespaces.update(shards.map(\.tallies)))
     queued.record(shards.reduce(0) { $0 + $1.queuedBytes })
     waiting.record(egress.waitingBytes)
     guard let counters = listener() else { return }

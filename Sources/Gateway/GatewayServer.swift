@@ -5,6 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import TLS
+public import Tracing
 public import Wire
 public import ZeroMQ
 
@@ -19,6 +20,8 @@ public struct GatewayConfiguration: Sendable {
   public var namespaces: NamespaceTable
   /// Nil: no pictures are taken in.
   public var pictures: PictureConfiguration?
+  /// Nil: the backend is asked nothing.
+  public var proxies: ProxyConfiguration?
   /// Seconds since 1970, by which tokens end.
   public var wallClock: @Sendable () -> Int64 = {
     var wall = timespec()
@@ -39,10 +42,18 @@ public struct GatewayConfiguration: Sendable {
   public var readWindowBytes: Int
   /// Subscribers of one channel on this gateway; one more gets error 106. 0: any number.
   public var maximumSubscribersPerChannel: Int
+  /// What must be proved later, such as sign-ins that were refused.
+  public var audit = Audit.none
+  /// Where a setting of a namespace was given, by its key: for whoever asks why somebody may do something.
+  public var settingOrigin: @Sendable (_ key: String) -> String = { _ in "" }
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
   /// Where records of subscriptions go; nil: none are kept.
   public var coverage: CoverageSink?
+  /// Takes note of publications that are measured; nil: none is.
+  public var measuring: HopRecorder?
+  /// Which publications each event loop has measured.
+  public var sampler = HopSampler.off
 
   public init(
     listener: ListenerConfiguration, session: SessionConfiguration, namespaces: NamespaceTable, eventLoops: Int,
@@ -82,6 +93,7 @@ public final class GatewayServer: Sendable {
   private let isLinked = NIOLockedValueBox(false)
   private let certificates: CertificateReloader?
   private let pictures: PictureService?
+  private let proxies: ProxyCalls?
   private let revocations: Revocations
   private let refusals: Refusals
   private let census = ClientCensus()
@@ -95,7 +107,7 @@ public final class GatewayServer: Sendable {
     self.refusals = refusals
     let verifier = RevocationVerifier(verifier: verifier, revocations: revocations, refusals: refusals)
     self.revocations = revocations
-    let rules = Self.rules(configuration)
+    let (rules, proxies) = Self.rules(configuration, logger: logger)
     let count = Self.loopCount(configuration.eventLoops)
     // Each event loop posts a window before it stops reading; the rest is for what it has read by then.
     let uplink = Mailbox<UplinkMessage>(capacity: (2 + 2 * count) * configuration.uplinkWindowBytes)
@@ -115,12 +127,15 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
-          accounts: accounts, census: census, refusals: refusals, rules: rules, uplink: uplink,
+          accounts: accounts, census: census, refusals: refusals, rules: rules, proxies: proxies, uplink: uplink,
           windowBytes: configuration.uplinkWindowBytes,
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+          audit: configuration.audit, clock: Self.clock(configuration.wallClock),
+          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
+        shard.measuring = configuration.measuring
+        shard.sampler = configuration.sampler
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -137,7 +152,7 @@ public final class GatewayServer: Sendable {
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
       try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls))
     }
-    self.rules = rules
+    (self.rules, self.proxies) = (rules, proxies)
     self.egress = egress
     self.group = group
     self.eventLoops = eventLoops
@@ -150,10 +165,17 @@ public final class GatewayServer: Sendable {
     try await startUp()
   }
 
-  private static func rules(_ configuration: GatewayConfiguration) -> SessionRules {
+  /// What sessions go by, and their way to the backend where there is one.
+  private static func rules(_ configuration: GatewayConfiguration, logger: Logger) -> (SessionRules, ProxyCalls?) {
     var session = configuration.session
     session.keepsCoverage = configuration.coverage != nil
-    return SessionRules(session, namespaces: configuration.namespaces)
+    let rules = SessionRules(
+      session, namespaces: configuration.namespaces,
+      proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
+    let proxies = configuration.proxies.map {
+      ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
+    }
+    return (rules, proxies)
   }
 
   /// Begins what needs all parts: watching the certificate files, mailboxes from which each event loop takes by itself
@@ -189,9 +211,11 @@ public final class GatewayServer: Sendable {
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
-      startedAt: startedAt)
+      startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
+    let link = GatewayLink(configuration: linkConfiguration)
+    link.hops = configuration.measuring.map { GatewayHops($0) }
     return try GatewayBackbone(
-      link: GatewayLink(configuration: linkConfiguration), pipe: pipe, rules: rules, shards: mailboxes,
+      link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
       linkOpened: { [pictures] in pictures?.reconcile() },
@@ -213,6 +237,7 @@ public final class GatewayServer: Sendable {
     listening.pictures = pictures
     listening.egress = egress
     listening.refusals = refusals
+    listening.forwardedHeaders = proxies?.forwardedHeaders ?? []
     let listener = try Listener.start(listening, on: eventLoops, logger: logger) { connection in
       shards[connection.loopIndex].value.open(connection)
     }
@@ -230,6 +255,8 @@ public final class GatewayServer: Sendable {
     listener.withLockedValue { $0 = nil }
     for mailbox in mailboxes { mailbox.close() }
     await pictures?.stop()
+    // Before the event loops end, for answers come back on them.
+    proxies?.close()
     try? await group.shutdownGracefully()
   }
 

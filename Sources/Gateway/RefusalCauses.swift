@@ -62,6 +62,17 @@ extension RefusalCause {
     "channel_filters",
     "subscriptions were refused: a channel has as many different filters as gateway.max_filters_per_channel")
 
+  // MARK: The backend
+
+  static let backend = RefusalCause(
+    "backend",
+    "the backend gave no usable answer, or is left alone for a while (proxies): what clients asked for was refused, or went by their tokens alone"
+  )
+  static let backendCalls = RefusalCause(
+    "backend_calls",
+    "as many calls to the backend are under way as proxies allow (max_calls): what clients asked for was refused, or went by their tokens alone"
+  )
+
   // MARK: Ends
 
   static let egress = RefusalCause(

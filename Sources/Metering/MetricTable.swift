@@ -24,7 +24,7 @@ public struct MetricDescription: Sendable {
 /// sources use against it, and another the document, the alerts and the dashboard.
 public enum MetricTable {
   public static let all: [MetricDescription] =
-    [gateway, link, broker, brokerLinks, apps, log, process].flatMap { $0 }
+    [gateway, link, broker, brokerLinks, webhooks, apps, log, hops, process].flatMap { $0 }
 
   static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -34,6 +34,12 @@ public enum MetricTable {
   /// Bounds for times: from 100 µs, in which a fast disk syncs, to 10 s.
   static let seconds = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ]
+  /// Bounds for hops: from 5 µs, which a hand-over within a process takes, to 10 s.
+  private static let hopSeconds = [
+    0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+    0.5,
+    1, 2.5, 5, 10,
   ]
   /// Bounds for numbers of which nothing is known.
   static let anyNumbers: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
@@ -47,6 +53,9 @@ public enum MetricTable {
       "fanfare_gateway_connections_accepted_total", .counter, "Sockets that were accepted and got a place."),
     MetricDescription("fanfare_gateway_websockets_total", .counter, "Sockets that became WebSockets."),
     MetricDescription("fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket."),
+    MetricDescription(
+      "fanfare_gateway_sign_ins_refused_total", .counter, by: ["cause"],
+      "Sign-ins refused for what they showed: invalid_token (none, wrong, revoked), expired_token, keys_unavailable."),
     MetricDescription(
       "fanfare_gateway_requests_rejected_total", .counter,
       "HTTP requests that were answered with an error, time-outs included."),
@@ -65,6 +74,15 @@ public enum MetricTable {
       "fanfare_gateway_deliveries_total", .counter,
       "Publications times the subscribers that they were for; whoever has a filter counts as if it let all through."),
     MetricDescription(
+      "fanfare_namespace_subscriptions", .gauge, by: ["namespace"],
+      "Subscriptions of clients of this gateway now, by namespace; (none): channels without a namespace."),
+    MetricDescription(
+      "fanfare_namespace_deliveries_total", .counter, by: ["namespace"],
+      "Publications put on the way to subscribers, once for each subscriber whose filter lets them through."),
+    MetricDescription(
+      "fanfare_namespace_delivered_bytes_total", .counter, by: ["namespace"],
+      "Bytes of WebSocket frames of those publications, before TLS."),
+    MetricDescription(
       "fanfare_gateway_fanout_queue_bytes", .gauge,
       "Bytes handed to the event loops that some subscribers have still to be sent."),
     MetricDescription(
@@ -76,6 +94,16 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_reads_deferred_total", .counter,
       "Reads of clients that waited until there was room for their answers."),
+    MetricDescription(
+      "fanfare_gateway_proxy_calls_total", .counter, by: ["proxy", "outcome"],
+      "Questions put to the backend: answered with a result, an error or a disconnect; or timeout, failed, breaker, bound."
+    ),
+    MetricDescription(
+      "fanfare_gateway_proxy_calls_under_way", .gauge, by: ["proxy"],
+      "Calls to the backend that have no reply yet, those that wait for a connection among them."),
+    MetricDescription(
+      "fanfare_gateway_proxy_breaker_state", .gauge, by: ["proxy"],
+      "0: calls go through; 1: one call tries a backend that failed; 2: it is left alone."),
   ]
 
   private static let link = [
@@ -93,8 +121,32 @@ public enum MetricTable {
       "fanfare_gateway_channels_lost_total", .counter,
       "Channels on which something was missed that cannot be had any more; their clients were told."),
     MetricDescription(
+      "fanfare_gateway_requests_pending_bytes", .gauge,
+      "Bytes of clients' requests without an answer; at gateway.uplink_window_bytes clients are read later."),
+    MetricDescription(
       "fanfare_gateway_requests_timed_out_total", .counter,
       "Requests of clients answered with error 100 because the broker did not answer in time."),
+  ]
+
+  private static let webhooks = [
+    MetricDescription(
+      "fanfare_webhook_waiting_events", .gauge, by: ["webhook"], "Events that a webhook has still to be sent."),
+    MetricDescription("fanfare_webhook_waiting_bytes", .gauge, by: ["webhook"], "Their bytes."),
+    MetricDescription(
+      "fanfare_webhook_oldest_time_seconds", .gauge, by: ["webhook"],
+      "When the event that is being sent was made, in seconds since 1970; 0: none is."),
+    MetricDescription(
+      "fanfare_webhook_given_up_events", .gauge, by: ["webhook"], "Events that were given up and are kept."),
+    MetricDescription("fanfare_webhook_sent_total", .counter, by: ["webhook"], "Events that the receiver took."),
+    MetricDescription(
+      "fanfare_webhook_failures_total", .counter, by: ["webhook"], "Requests that the receiver did not take."),
+    MetricDescription("fanfare_webhook_given_up_total", .counter, by: ["webhook"], "Events that were given up."),
+    MetricDescription(
+      "fanfare_webhook_lost_total", .counter, by: ["webhook"],
+      "Events that nobody gets any more: too many were given up, or the disk took none for too long."),
+    MetricDescription(
+      "fanfare_gateway_webhook_events_lost_total", .counter,
+      "Events of clients that no webhook hears of, as too many waited for the broker."),
   ]
 
   private static let broker = [
@@ -102,6 +154,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_namespace_publications_total", .counter, by: ["namespace"],
       "Publications that were delivered, by namespace; (none): channels without a namespace."),
+    MetricDescription(
+      "fanfare_namespace_channels", .gauge, by: ["namespace"],
+      "Channels that the broker has in memory now, by namespace."),
     MetricDescription(
       "fanfare_broker_delivered_total", .counter,
       "Publications given to gateways, once for each gateway that asked for the channel."),
@@ -117,6 +172,9 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_broker_limited_total", .counter,
       "Requests refused for a limit of memory, of a channel or of a user; the log says which."),
+    MetricDescription(
+      "fanfare_broker_limits_total", .counter, by: ["limit"],
+      "Those requests by limit, under the names that the log's lines give as cause."),
     MetricDescription(
       "fanfare_broker_over_quota_total", .counter, "Requests refused for the quota of a namespace."),
     MetricDescription(
@@ -183,12 +241,34 @@ public enum MetricTable {
       "fanfare_log_commit_entries", .histogram, bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
       "Entries of a transaction."),
     MetricDescription(
+      "fanfare_log_commit_bytes", .histogram,
+      bounds: [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216],
+      "Bytes of a transaction's entries, as broker.pending_bytes counts them."),
+    MetricDescription(
       "fanfare_log_written_bytes_total", .counter,
       "Bytes of entries that were committed, as broker.pending_bytes counts them."),
     MetricDescription("fanfare_log_commits_failed_total", .counter, "Transactions that the disk did not take."),
     MetricDescription(
       "fanfare_log_refusing", .gauge, by: ["cause"],
       "1 while publications are refused because of the disk: disk, it takes no writes; room, too little is left."),
+    MetricDescription(
+      "fanfare_log_file_bytes", .gauge, by: ["file"],
+      "Size of the log's files, as of its last work: database, and wal, what was committed and is not in it yet."
+    ),
+    MetricDescription("fanfare_log_disk_free_bytes", .gauge, "Room on the log's file system for the server."),
+  ]
+
+  private static let hops = [
+    MetricDescription(
+      "fanfare_hop_seconds", .histogram, by: ["hop"], bounds: hopSeconds,
+      "Time of measured publications by hop, and from the first to the last as whole; OPERATIONS.md names the hops."),
+    MetricDescription(
+      "fanfare_hops_dropped_total", .counter,
+      "Publications that were to be measured and were not, because too many were under way."),
+    MetricDescription(
+      "fanfare_spans_exported_total", .counter, "Spans of traces that the collector took."),
+    MetricDescription(
+      "fanfare_spans_dropped_total", .counter, "Spans of traces that the collector did not take in time."),
   ]
 
   private static let process = [

@@ -38,6 +38,9 @@ public final class Database {
     }
   }
 
+  /// How long a statement waits for another connection's lock, unless whoever opens the database says otherwise.
+  public static let standardBusyTimeoutMilliseconds: CInt = 5000
+
   /// The version of the system's SQLite, such as 3040001 for 3.40.1.
   public static let libraryVersion = Int(sqlite3_libversion_number())
 

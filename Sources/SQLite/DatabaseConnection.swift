@@ -8,7 +8,9 @@ public final class DatabaseConnection: @unchecked Sendable {
   /// Nil: the connection is closed.
   private var database: Database?
 
-  public init(path: String, isReadOnly: Bool = false, busyTimeoutMilliseconds: CInt = 5000) throws(DatabaseError) {
+  public init(
+    path: String, isReadOnly: Bool = false, busyTimeoutMilliseconds: CInt = Database.standardBusyTimeoutMilliseconds
+  ) throws(DatabaseError) {
     database = try Database(
       path: path, isReadOnly: isReadOnly, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
   }

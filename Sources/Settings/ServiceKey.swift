@@ -37,6 +37,7 @@ public struct ServiceKey: Sendable, Equatable {
     switch word {
     case "disconnect": return grant.mayDisconnect = true
     case "revoke": return grant.mayRevoke = true
+    case "webhooks": return grant.mayUseWebhooks = true
     default: break
     }
     guard let equals = word.firstIndex(of: "="), word.index(after: equals) < word.endIndex else {
@@ -57,7 +58,7 @@ public struct ServiceKey: Sendable, Equatable {
     Invalid(
       why:
         "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe= or call= "
-        + "with a name or a beginning and *, disconnect, or revoke")
+        + "with a name or a beginning and *, disconnect, revoke, or webhooks")
   }
 }
 

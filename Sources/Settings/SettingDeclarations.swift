@@ -13,7 +13,7 @@ struct SettingDeclarations {
   private(set) var problems: [SettingsError.Problem] = []
   /// The options of channels without a namespace, then those of each namespace.
   private(set) var channels: [ChannelDeclaration] = []
-  private let layers: [SettingsLayer]
+  let layers: [SettingsLayer]
   private var path: [String]
 
   /// - Parameters:
@@ -112,11 +112,13 @@ struct SettingDeclarations {
 
   /// A list of texts, empty where nobody gives one.
   ///
-  /// - Parameter rule: what is wrong with one of them, as for ``text(_:_:_:isSecret:rule:)``.
+  /// - Parameters:
+  ///   - isSecret: as for texts.
+  ///   - rule: what is wrong with one of them, as for ``text(_:_:_:isSecret:rule:)``.
   mutating func list(
-    _ name: String, _ meaning: String, rule: (String) -> String? = { _ in nil }
+    _ name: String, _ meaning: String, isSecret: Bool = false, rule: (String) -> String? = { _ in nil }
   ) -> Setting<[String]> {
-    let setting = declare(name, .strings, .strings([]), meaning) {
+    let setting = declare(name, .strings, .strings([]), meaning, isSecret: isSecret) {
       if case .strings(let values) = $0 { values } else { nil }
     }
     for fault in setting.wrappedValue.compactMap(rule) { report(setting.place, fault) }

@@ -37,6 +37,7 @@ enum SettingTable {
       keys.map(\.name).filter { $0.hasPrefix(prefix) }
         .compactMap { $0.dropFirst(prefix.count).split(separator: ".").first.map(String.init) })
     if section == ChannelSection.name { names.insert(ChannelSection.namespaces) }
+    if section.isEmpty { names.insert(Settings.Webhook.section) }
     return names.sorted()
   }
 

@@ -29,12 +29,13 @@ extension Settings {
     let file = SettingsFile.layer(json, file: name)
     if file.isUnreadable { throw SettingsError(problems: file.problems) }
     let namespaces = file.namespaces.map(\.name)
+    let webhooks = file.webhooks.map(\.name)
     let layers = [
-      SettingsOverrides.flags(overrides, namespaces: namespaces),
-      SettingsOverrides.environment(environment, namespaces: namespaces), file,
+      SettingsOverrides.flags(overrides, namespaces: namespaces, webhooks: webhooks),
+      SettingsOverrides.environment(environment, namespaces: namespaces, webhooks: webhooks), file,
     ]
     var declare = SettingDeclarations(reading: layers)
-    let settings = Settings(&declare, namespaces: namespaces)
+    let settings = Settings(&declare, namespaces: namespaces, webhooks: webhooks)
     var problems = layers.flatMap(\.problems)
     // A combination is judged only once each part is right: a typo in history_ttl should not also be told as a
     // history without an age.

@@ -9,9 +9,14 @@ public struct Settings: Sendable, Equatable {
   public let admin: Admin
   public let client: Client
   public let token: Token
+  public let proxies: Proxies
   /// The rules of every channel.
   public let channels: NamespaceTable
+  /// Where the rules of channels were given.
+  public let channelOrigins: SettingOrigins
   public let broker: Broker
+  /// In the order of the file.
+  public let webhooks: [Webhook]
   public let backbone: Backbone
   public let gateway: Gateway
   public let clique: Clique
@@ -19,17 +24,24 @@ public struct Settings: Sendable, Equatable {
   public let why: Why
   public let data: Data
   public let clock: Clock
+  public let metrics: Metrics
+  public let tracing: Tracing
   public let shutdown: Shutdown
   public let log: Log
 
-  /// - Parameter namespaces: the names in the file's list of namespaces.
-  init(_ declare: inout SettingDeclarations, namespaces: [String]) {
+  /// - Parameters:
+  ///   - namespaces: the names in the file's list of namespaces.
+  ///   - webhookNames: those in its list of webhooks.
+  init(_ declare: inout SettingDeclarations, namespaces: [String], webhooks webhookNames: [String] = []) {
     server = declare.section("server", Server.init)
     admin = declare.section("admin", Admin.init)
     client = declare.section("client", Client.init)
     token = declare.section("token", Token.init)
+    proxies = declare.section("proxies", Proxies.init)
     channels = ChannelSection.table(&declare, namespaces: namespaces)
+    channelOrigins = SettingOrigins(declare.channels, declare.layers)
     var broker = declare.section("broker", Broker.init)
+    webhooks = Webhook.list(&declare, named: webhookNames)
     backbone = declare.section("backbone", Backbone.init)
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)
@@ -37,6 +49,8 @@ public struct Settings: Sendable, Equatable {
     why = declare.section("why", Why.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)
+    metrics = declare.section("metrics", Metrics.init)
+    tracing = declare.section("tracing", Tracing.init)
     shutdown = declare.section("shutdown", Shutdown.init)
     log = declare.section("log", Log.init)
     broker.services.place(in: data.directory)

@@ -1,7 +1,7 @@
 /// Reads the JSON file into a layer.
 struct SettingsFile {
-  private var layer: SettingsLayer
-  private let file: String
+  var layer: SettingsLayer
+  let file: String
 
   static func layer(_ bytes: [UInt8], file: String) -> SettingsLayer {
     var reader = SettingsFile(layer: SettingsLayer(name: file), file: file)
@@ -33,6 +33,8 @@ struct SettingsFile {
       let child = path.joined(separator: ".")
       if child == SettingTable.namespaces {
         namespaces(member.value)
+      } else if child == Settings.Webhook.section {
+        webhooks(member.value)
       } else if let key = SettingTable.byName[child] {
         layer.add(key, .file(file, line: member.line)) { key throws(SettingFault) in try key.parse(member.value) }
       } else if SettingTable.sections.contains(child) {

@@ -12,6 +12,9 @@ struct SettingsLayer {
   /// Namespaces in the order of the file, with the line of each.
   var namespaces: [(name: String, source: SettingSource)] = []
 
+  /// Webhooks, likewise.
+  var webhooks: [(name: String, source: SettingSource)] = []
+
   /// Whether the file is not JSON: then nothing else is said of it, nor of what refers to its namespaces.
   var isUnreadable = false
 

@@ -5,9 +5,12 @@ enum SettingsOverrides {
     "FANFARE_STRICT", "FANFARE_TESTING", "FANFARE_LACKS", "FANFARE_CONFIG",
   ]
 
-  static func environment(_ variables: [String: String], namespaces: [String]) -> SettingsLayer {
+  static func environment(
+    _ variables: [String: String], namespaces: [String], webhooks: [String] = []
+  ) -> SettingsLayer {
     var layer = SettingsLayer(name: "environment")
-    let keys = SettingTable.keys + namespaces.flatMap(SettingTable.namespaceKeys)
+    let keys =
+      SettingTable.keys + namespaces.flatMap(SettingTable.namespaceKeys) + webhooks.flatMap(SettingTable.webhookKeys)
     let byVariable = Dictionary(grouping: keys, by: \.environmentName)
     for (variable, text) in variables.sorted(by: { $0.key < $1.key })
     where variable.hasPrefix("FANFARE_") && !otherVariables.contains(variable) && !isOfKubernetes(variable, text) {
@@ -40,11 +43,11 @@ enum SettingsOverrides {
       && ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) }
   }
 
-  static func flags(_ values: [String: String], namespaces: [String]) -> SettingsLayer {
+  static func flags(_ values: [String: String], namespaces: [String], webhooks: [String] = []) -> SettingsLayer {
     var layer = SettingsLayer(name: "flags")
-    let namespaceKeys = namespaces.flatMap(SettingTable.namespaceKeys)
+    let namedKeys = namespaces.flatMap(SettingTable.namespaceKeys) + webhooks.flatMap(SettingTable.webhookKeys)
     for (name, text) in values.sorted(by: { $0.key < $1.key }) {
-      if let key = SettingTable.byName[name] ?? namespaceKeys.first(where: { $0.name == name }) {
+      if let key = SettingTable.byName[name] ?? namedKeys.first(where: { $0.name == name }) {
         layer.add(key, .flag) { key throws(SettingFault) in try key.parse(text) }
       } else {
         layer.report(.flag, name, unknown(name, namespaces: namespaces))
@@ -71,6 +74,9 @@ enum SettingsOverrides {
       let namespace = String(name[name.index(name.startIndex, offsetBy: prefix.count)..<dot])
       if namespaces.contains(namespace) { return unknownOption(String(name[name.index(after: dot)...])) }
       return "names a namespace that the file does not have; add { \"name\": \(SettingKey.quote(namespace)) } there"
+    }
+    if name == Settings.Webhook.section || name.hasPrefix(Settings.Webhook.section + ".") {
+      return "names no option of a webhook that the file has; add the webhook to the list \"webhooks\" there"
     }
     let section = name.split(separator: ".").dropLast().joined(separator: ".")
     return SettingsLayer.unknown(name, in: SettingTable.sections.contains(section) ? section : "")

@@ -20,6 +20,19 @@ public enum SettingsReference {
 
       """
     text += SettingTable.channelOptions.map(row).joined()
+    text += """
+
+      ## webhooks
+
+      `webhooks` is a list of objects with a `name` and the options below: see [WEBHOOKS.md](WEBHOOKS.md). In the
+      environment, `url` of the webhook `orders` is `FANFARE_WEBHOOKS_ORDERS_URL`. Gateways that run as processes of
+      their own need the same list: they tell the broker of what it wants.
+
+      | Option | Kind | Default | Meaning |
+      |---|---|---|---|
+
+      """
+    text += SettingTable.webhookOptions.map(row).joined()
     return text
   }
 

@@ -18,7 +18,7 @@ struct SettingsRules {
     let namespaces = channels.dropFirst().sorted { $0.path < $1.path }
     for channel in channels.prefix(1) + namespaces { rules.checkOptions(channel) }
     rules.checkApps()
-    return rules.problems
+    return rules.problems + ProxyFaults.problems(settings, channels: channels) + WebhookRules.problems(settings)
   }
 
   private init(settings: Settings) { self.settings = settings }

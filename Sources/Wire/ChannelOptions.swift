@@ -125,6 +125,10 @@ public struct ChannelOptions: Sendable, Equatable {
   /// The channel belongs to the one that its name names after the namespace: `receipts:chat:42` to `chat:42`. Whoever
   /// may subscribe to that one may subscribe to this one.
   public var followsChannel = false
+  /// The backend is asked who may subscribe, what may be published, and whether a subscription that expires goes on.
+  public var subscribeProxy = false
+  public var publishProxy = false
+  public var subRefreshProxy = false
   /// Bytes that one user may keep in the namespace's channels, on disk or in memory; 0: no limit.
   public var userQuotaBytes = 0
   /// Publications in histories, and entries of maps, that one user may keep in the namespace's channels; 0: no limit.

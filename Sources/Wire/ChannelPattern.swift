@@ -6,6 +6,8 @@ public struct ChannelPattern: Sendable, Hashable {
   public static let maximumLength = ChannelName.defaultMaximumLength
 
   private let bytes: [UInt8]
+  /// The bytes are how the names begin, `*` and `?` among them being characters like others.
+  public let isBeginning: Bool
 
   private static let anything = UInt8(ascii: "*")
   private static let character = UInt8(ascii: "?")
@@ -13,18 +15,28 @@ public struct ChannelPattern: Sendable, Hashable {
   /// Nil where the text is longer than ``maximumLength`` bytes of UTF-8.
   public init?(_ text: String) {
     guard text.utf8.count <= Self.maximumLength else { return nil }
-    bytes = Array(text.utf8)
+    self.init(bytes: Array(text.utf8))
+  }
+
+  /// All names that begin with a text, whatever characters it has; nil where it is longer than ``maximumLength`` bytes.
+  public init?(beginning text: String) {
+    guard text.utf8.count <= Self.maximumLength else { return nil }
+    self.init(bytes: Array(text.utf8), isBeginning: true)
   }
 
   /// The pattern that every channel fits.
   public static let everything = ChannelPattern(bytes: [])
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: [UInt8], isBeginning: Bool = false) {
+    self.bytes = bytes
+    self.isBeginning = isBeginning
+  }
 
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
   public func matches(_ name: ChannelName) -> Bool {
     if bytes.isEmpty { return true }
+    if isBeginning { return name.string.utf8.starts(with: bytes) }
     let isMatch = unsafe name.string.utf8.withContiguousStorageIfAvailable { unsafe fits(UnsafeRawBufferPointer($0)) }
     if let isMatch { return isMatch }
     // Strings that do not stand in one piece come from Foundation on macOS only.

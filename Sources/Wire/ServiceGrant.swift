@@ -61,6 +61,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var call: [NamePattern] = []
   public var mayDisconnect = false
   public var mayRevoke = false
+  /// To see how webhooks are doing and what they gave up, and to have it sent again.
+  public var mayUseWebhooks = false
   /// Whoever reaches the endpoint may do everything: it is an `ipc://` file in a folder that nobody else can enter.
   public let isEverything: Bool
 
@@ -92,13 +94,19 @@ public struct ServiceGrant: Sendable, Equatable {
     case .why(let why): return missing(why.channel, read, "read")
     // Channels that the service may not read are left out of the answer.
     case .channels, .channelCounts, .info: return read.isEmpty ? "read=*" : nil
+    case .inspect(let request):
+      if let channel = request.channel { return missing(channel, read, "read") }
+      return readsEverything ? nil : "read=*"
+    case .top: return readsEverything ? nil : "read=*"
+    case .once(_, let request): return refusal(of: request)
     case .call(let call):
       let method = call.command.method
       return self.call.contains { $0.matches(method) } ? nil : "call=\(method.prefix(64))"
     case .beginSubscriptions(_, let subscription): return missing(subscription.channel, subscribe, "subscribe")
     case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
-    case .subscribe, .unsubscribe, .receipt, .unread: return "a gateway's link"
+    case .webhooks: return mayUseWebhooks ? nil : "webhooks"
+    case .subscribe, .unsubscribe, .receipt, .unread, .report: return "a gateway's link"
     }
   }
 
@@ -109,6 +117,10 @@ public struct ServiceGrant: Sendable, Equatable {
     guard let app = AppChannels.app(of: channel.string) else { return true }
     return call.contains { $0.isPrefix && app.utf8.starts(with: $0.text.utf8) }
   }
+
+  /// Whether the grant is to read whatever channel there is. What is known of users and clients, their addresses for one,
+  /// is for such services alone.
+  private var readsEverything: Bool { read.contains { $0.isPrefix && $0.text.isEmpty } }
 
   public func mayRead(_ channel: ChannelName) -> Bool { isEverything || read.match(channel) }
 

@@ -18,7 +18,8 @@ struct Fanfare: AsyncParsableCommand {
     version: version,
     subcommands: [
       ServeCommand.self, BrokerCommand.self, GatewayCommand.self, PublishCommand.self, SubscribeCommand.self,
-      HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self, TokenCommand.self,
-      WhyCommand.self, KeysCommand.self, ConfigCommand.self, ClockCommand.self,
+      HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self,
+      SubscribeUserCommand.self, RefreshCommand.self, InspectCommand.self, ExplainCommand.self, WhyCommand.self,
+      TopCommand.self, TokenCommand.self, KeysCommand.self, WebhooksCommand.self, ConfigCommand.self, ClockCommand.self,
     ])
 }

@@ -13,6 +13,8 @@ final class CliqueScene: AppView {
   private(set) var streams: [ChannelName: [Publication]] = [:]
   private(set) var maps: [ChannelName: [String: AppEntry]] = [:]
   private(set) var readmitted: [String] = []
+  /// What webhooks were told.
+  private(set) var told: [String] = []
   private var published: Set<String> = []
   private var calls = 0
   /// How often a record was asked for.
@@ -89,6 +91,7 @@ final class CliqueScene: AppView {
       case .readmit(let user, let channel): readmitted.append("\(user) \(channel)")
       case .edit(let channel, let offset, let data, let concealment): edit(channel, offset, data, concealment)
       case .refresh, .touch, .scrub, .discardPictures: break
+      case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       }
     }
     for effect in effects {

@@ -27,6 +27,8 @@ final class StateScene: AppView {
   private(set) var published: [(channel: String, data: [String: Any])] = []
   private(set) var discarded: Set<String> = []
   private(set) var scrubs = 0
+  /// What webhooks were told.
+  private(set) var told: [String] = []
   private(set) var writesOfLastDecision: [String] = []
   /// How often a record was asked for.
   private(set) var lookups = 0
@@ -193,6 +195,7 @@ final class StateScene: AppView {
         }
       case .scrub: scrubs += 1
       case .discardPictures(let ids): discarded.formUnion(ids)
+      case .tell(let event, let data): told.append("\(event.name) \(String(decoding: data, as: UTF8.self))")
       case .edit, .readmit, .touch: throw Failure()
       }
     }

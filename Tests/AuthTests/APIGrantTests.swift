@@ -9,6 +9,7 @@ struct APIGrantTests {
   private static let control = [
     "subscribe", "unsubscribe", "disconnect", "refresh", "revoke_token", "invalidate_user_tokens",
   ]
+  private static let webhooks = ["webhooks_list", "webhook_given_up", "webhook_resend"]
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
     grant.refusal(of: method, channel: try channel.map { try ChannelName($0) })
@@ -16,18 +17,19 @@ struct APIGrantTests {
 
   private func allowed(_ words: String...) throws -> Set<String> {
     let grant = try APIGrant(allow: words, channels: ["news"])
-    let methods = Self.read + Self.write + Self.control + ["batch", "rpc", "Publish", ""]
+    let methods = Self.read + Self.write + Self.control + Self.webhooks + ["batch", "rpc", "Publish", ""]
     return Set(try methods.filter { try refusal($0, of: grant) == nil })
   }
 
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
-    let all = Set(Self.read + Self.write + Self.control)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 20)
+    let all = Set(Self.read + Self.write + Self.control + Self.webhooks)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 23)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))
     #expect(try allowed("control") == Set(Self.control))
+    #expect(try allowed("webhooks") == Set(Self.webhooks))
     #expect(try allowed("all") == all)
     #expect(try allowed("read", "publish", "publish") == Set(Self.read + ["publish"]))
     for method in all { #expect(try allowed(method) == [method]) }
@@ -48,7 +50,10 @@ struct APIGrantTests {
   func withoutChannel() throws {
     let all = try APIGrant(allow: ["all"], channels: ["*"])
     let none = try APIGrant(allow: ["all"], channels: [])
-    let free: Set = ["disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens"]
+    let free: Set = [
+      "disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens", "webhooks_list", "webhook_given_up",
+      "webhook_resend",
+    ]
     for method in APIMethod.allCases.map(\.rawValue) {
       let needsNone = free.contains(method) || method == "channels"
       #expect(try (refusal(method, nil, of: all) == nil) == needsNone, "\(method)")

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("A knee that is a lower bound")
 struct KneeTests {
-  private static func step(_ rate: Double, p99: UInt64, isLimited: Bool = false) -> Step {
+  private static func step(_ rate: Double, p99: UInt64, isLimited: Bool? = false) -> Step {
     var step = Sample.step(rate, p99: p99)
     step.generatorWasLimit = isLimited
     return step
   }
 
   /// Holds at 1000 and 2000, fails at 4000.
-  private static func steps(isLimited: Bool) -> [Step] {
+  private static func steps(isLimited: Bool?) -> [Step] {
     [step(1000, p99: 2_000_000), step(2000, p99: 20_000_000), step(4000, p99: 90_000_000, isLimited: isLimited)]
   }
 

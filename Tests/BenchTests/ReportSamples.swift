@@ -28,7 +28,7 @@ enum Sample {
     let group = WorkerReport.Group(
       name: "news", intended: 10, published: 10, refused: 0, unanswered: 0, expected: delivered + lost,
       delivered: delivered,
-      arrived: delivered, lost: lost, duplicated: 0, misordered: 0, latency: histogram(latency),
+      arrived: delivered, lost: lost, lostBefore: 0, duplicated: 0, misordered: 0, latency: histogram(latency),
       first: histogram(latency),
       median: histogram(latency), last: histogram(latency))
     let second = WorkerReport.Second(delivered: delivered / 2, p50: 200_000, p99: 300_000, max: 310_000)
@@ -52,7 +52,7 @@ enum Sample {
   static func step(_ rate: Double, p99: UInt64, lost: Int = 0) -> Step {
     Step(
       rate: rate, report: report(delivered: Int(rate * 100), latency: [p99], lost: lost), server: use(rate / 1000),
-      generatorUse: 0.5, faults: [])
+      generatorUse: 0.5, faults: [], generatorWasLimit: false)
   }
 
   static func result(_ scenario: Scenario, _ turns: [Turn]) -> RunResult {

@@ -34,6 +34,11 @@ struct ScenarioFileTests {
     #expect(scenario.ramp == nil && scenario.missed == nil)
     #expect(try decode(Self.least, ["measure=saturation"]).ramp?.p99LimitMilliseconds == 50)
     #expect(try decode(Self.least, ["measure=resume"]).missed == 100)
+    // A part of an object that is left out has the same default as the whole of it.
+    #expect(try decode(Self.least, ["measure=saturation", "ramp={}"]).ramp == Scenario.Defaults.ramp)
+    #expect(try decode(Self.least, ["measure=saturation"]).ramp == Scenario.Defaults.ramp)
+    let made = try ScenarioFile.made(of: [ScenarioFile.Override("groups.0.rate=1")])
+    #expect(made.groups[0].payload == Scenario.Defaults.group.payload && made.turns == Scenario.Defaults.turns)
   }
 
   @Test("An override reaches any key: by place, by a group's name, and where the file has no such key")

@@ -17,6 +17,7 @@ enum Heard: Equatable {
   case discard([String])
   case order(UInt64, SessionOrder)
   case survey(UInt64, Survey)
+  case trace(LinkTrace)
   case unreadable
 }
 
@@ -41,6 +42,7 @@ final class BrokerScene {
   private var nextQuestion: UInt64 = 1 << 32
   private var expected: [UInt64: UInt64] = [:]
   private(set) var searches: [MessageSearch] = []
+  private(set) var posts: [WebhookPost] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -147,6 +149,7 @@ final class BrokerScene {
         #expect(answers[tag.number] == nil, "a service is answered once")
         answers[tag.number] = response
       case .search(let search, _): searches.append(search)
+      case .post(let post): posts.append(post)
       }
     }
   }
@@ -172,6 +175,7 @@ final class BrokerScene {
     case .order(let order): .order(order.id, order.order)
     case .survey(let survey): .survey(survey.id, survey.survey)
     case .discard(let discard): .discard(discard.pictures)
+    case .trace(let trace): .trace(trace)
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .unreadable: .unreadable
     }
   }

@@ -64,19 +64,6 @@ struct DigestTests {
     #expect(!Digest.areSame(digest, digest + [0]) && !Digest.areSame([], [0]))
   }
 
-  @Test("derived keys (RFC 5869, A.1 and A.3)")
-  func derivedKeys() {
-    let secret = SecretKey([UInt8](repeating: 0x0b, count: 22))
-    let salted = secret.derived(
-      salt: bytes(hex: "000102030405060708090a0b0c"), info: bytes(hex: "f0f1f2f3f4f5f6f7f8f9"), count: 42)
-    #expect(
-      salted.bytes
-        == bytes(hex: "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"))
-    #expect(
-      secret.derived(info: [], count: 42).bytes
-        == bytes(hex: "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"))
-  }
-
   @Test("random bytes are not drawn twice, and a secret keeps what it was given")
   func randomness() {
     let drawn = (0..<100).map { _ in Randomness.bytes(16) }

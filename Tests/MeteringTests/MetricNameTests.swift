@@ -128,7 +128,7 @@ struct MetricNameTests {
   func dashboard() throws {
     let json = try JSONSerialization.jsonObject(with: Data(Repository.text("config/grafana.json").utf8))
     let panels = try #require((json as? [String: Any])?["panels"] as? [[String: Any]])
-    #expect(panels.count == 12)
+    #expect(panels.count == 17)
     for panel in panels {
       let targets = panel["targets"] as? [[String: Any]] ?? []
       #expect(!targets.isEmpty && targets.allSatisfy { ($0["expr"] as? String)?.isEmpty == false })

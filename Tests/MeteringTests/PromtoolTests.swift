@@ -6,7 +6,7 @@ import Testing
 @testable import Metering
 
 /// What Prometheus's own program says of the page and of the files that go with it.
-@Suite("promtool", .skipUnlessStrict(.promtool, isThere: Promtool.isThere), .ownThread)
+@Suite("promtool", .skipUnlessStrict(.promtool, isThere: PrometheusTools.areThere), .ownThread)
 struct PromtoolTests {
   @Test("A page with every metric is one that Prometheus takes, and keeps its rules for names")
   func page() async throws {
@@ -20,7 +20,8 @@ struct PromtoolTests {
     try await withTemporaryDirectory { folder in
       let file = folder.appendingPathComponent("page.txt")
       try Data(registry.render()).write(to: file)
-      let said = try await Command(named: "sh", ["-c", "promtool check metrics < '\(file.path)'"])
+      let program = try #require(PrometheusTools.path(of: "promtool"))
+      let said = try await Command(named: "sh", ["-c", "'\(program.path)' check metrics < '\(file.path)'"])
         .run(deadline: Promtool.deadline)
       #expect(said.status == 0, "\(said.output)")
       #expect(said.output.trimmingCharacters(in: .whitespacesAndNewlines) == "")
@@ -85,6 +86,17 @@ struct PromtoolTests {
         ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"}", "0+100x20"),
       ]),
     Scene(
+      alert: "FanfarePublicationsSlow",
+      series: [
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"1\"}", "0+90x20"),
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"2.5\"}", "0+100x20"),
+        ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"+Inf\"}", "0+100x20"),
+      ]),
+    Scene(
+      alert: "FanfareLogNotFolded",
+      series: [("fanfare_log_file_bytes{instance=\"a\",file=\"wal\"}", "600000000x20")],
+      labels: "file=\"wal\",instance=\"a\""),
+    Scene(
       alert: "FanfareMemoryNearLimit",
       series: [
         ("fanfare_broker_memory_bytes{instance=\"a\"}", "90x20"),
@@ -96,6 +108,14 @@ struct PromtoolTests {
         ("process_open_fds{instance=\"a\",job=\"fanfare\"}", "900x20"),
         ("process_max_fds{instance=\"a\",job=\"fanfare\"}", "1000x20"),
       ], labels: "instance=\"a\",job=\"fanfare\""),
+    Scene(
+      alert: "FanfareWebhookBehind",
+      series: [("fanfare_webhook_oldest_time_seconds{instance=\"a\",webhook=\"w\"}", "1x40")], minute: 30,
+      labels: "instance=\"a\",webhook=\"w\""),
+    Scene(
+      alert: "FanfareWebhookGaveUp",
+      series: [("fanfare_webhook_given_up_total{instance=\"a\",webhook=\"w\"}", "0x10 3x10")],
+      labels: "instance=\"a\",webhook=\"w\""),
     Scene(
       alert: "FanfareRefusals",
       series: [("fanfare_gateway_refusals_total{instance=\"a\",cause=\"address_rate\"}", "0+1200x20")],
@@ -110,11 +130,16 @@ struct PromtoolTests {
     ("fanfare_gateway_slow_disconnects_total{instance=\"a\"}", "0+3x20"),
     ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"0.1\"}", "0+100x20"),
     ("fanfare_log_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"}", "0+100x20"),
+    ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"1\"}", "0+100x20"),
+    ("fanfare_hop_seconds_bucket{instance=\"a\",hop=\"whole\",le=\"+Inf\"}", "0+100x20"),
+    ("fanfare_log_file_bytes{instance=\"a\",file=\"wal\"}", "16000000x20"),
     ("fanfare_broker_memory_bytes{instance=\"a\"}", "50x20"),
     ("fanfare_broker_memory_limit_bytes{instance=\"a\"}", "100x20"),
     ("process_open_fds{instance=\"a\",job=\"fanfare\"}", "200x20"),
     ("process_max_fds{instance=\"a\",job=\"fanfare\"}", "1000x20"),
     ("fanfare_gateway_refusals_total{instance=\"a\",cause=\"address_rate\"}", "0+12x20"),
+    ("fanfare_webhook_oldest_time_seconds{instance=\"a\",webhook=\"w\"}", "0x20"),
+    ("fanfare_webhook_given_up_total{instance=\"a\",webhook=\"w\"}", "4x20"),
   ]
 
   /// The file that `promtool test rules` runs. JSON is YAML, so nothing has to be quoted by hand.
@@ -148,12 +173,8 @@ struct PromtoolTests {
 enum Promtool {
   static let deadline = Duration.seconds(60)
 
-  static let isThere: Bool = {
-    let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
-    return folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/promtool") }
-  }()
-
   static func run(_ arguments: [String]) async throws -> Command.Outcome {
-    try await Command(named: "promtool", arguments).run(deadline: deadline)
+    let program = try #require(PrometheusTools.path(of: "promtool"))
+    return try await Command(program, arguments).run(deadline: deadline)
   }
 }

@@ -185,6 +185,17 @@ struct DatabaseTests {
     #expect(try connection.inDatabase { try $0.integer("SELECT count(*) FROM t") } == 400)
   }
 
+  @Test("A connection waits for locks as long as every other, unless it is told how long")
+  func busyTimeout() throws {
+    func milliseconds(_ connection: DatabaseConnection) throws -> Int64? {
+      try connection.inDatabase { try $0.integer("PRAGMA busy_timeout") }
+    }
+    let standard = Int64(Database.standardBusyTimeoutMilliseconds)
+    #expect(try milliseconds(connection()) == standard)
+    #expect(try milliseconds(DatabaseConnection(path: path, isReadOnly: true)) == standard)
+    #expect(try milliseconds(DatabaseConnection(path: path, busyTimeoutMilliseconds: 7)) == 7)
+  }
+
   @Test("A checkpoint that a reader keeps from its end is busy, and goes through once it is gone")
   func checkpoint() throws {
     let connection = try connection()

@@ -177,3 +177,22 @@ struct SourcesTests {
     #expect(file.contains("| `client.ping_interval` | 1s–1h | `25s` |"))
   }
 }
+
+@Suite("Where the rules of channels were given")
+struct SettingOriginTests {
+  @Test("an option's origin is the file with its line, a flag, or that nobody gave it")
+  func origins() throws {
+    let settings = try load(
+      """
+      {"channel":{"namespaces":[{"name":"chat",
+       "presence":true}]}}
+      """, overrides: ["channel.namespaces.chat.join_leave": "true"])
+    let origins = settings.channelOrigins
+    #expect(origins.origin(of: "channel.namespaces.chat.presence") == "f.json:2")
+    #expect(origins.origin(of: "channel.namespaces.chat.join_leave") == "--set")
+    #expect(origins.origin(of: "channel.namespaces.chat.allow_publish_for_client") == "default")
+    #expect(origins.origin(of: "channel.without_namespace.presence") == "default")
+    #expect(origins.origin(of: "channel.namespaces.chat.dance") == "")
+    #expect(origins.summary == "flags: 1, f.json: 1")
+  }
+}

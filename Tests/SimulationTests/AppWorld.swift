@@ -217,7 +217,7 @@ final class AppWorld {
       case .send(let gateway, let message): deliver(message, to: gateway)
       case .broadcast(let targets, let body):
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
-      case .tap, .answer, .search: break
+      case .tap, .answer, .search, .post: break
       }
     }
   }
@@ -249,7 +249,7 @@ final class AppWorld {
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
       case .audienceChanged(let change, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.audience(change)) }
-      case .joined, .left, .holdClients, .discard, .sessionOrder, .revoked, .survey: break
+      case .joined, .left, .holdClients, .discard, .sessionOrder, .revoked, .survey, .measured: break
       }
     }
   }

@@ -13,8 +13,12 @@ public enum Need: String, CaseIterable, Sendable {
   case peers
   /// The WebSocket conformance suite.
   case autobahn
-  /// Prometheus's own program, which reads the page of the metrics, the alerts and the configuration for it.
+  /// Prometheus and its promtool, which read the page of the metrics, the alerts and the configuration.
   case promtool
+  /// nginx and HAProxy, installed, or unpacked by `.ci/setup servers`.
+  case proxies
+  /// `systemd-analyze`, which reads the unit for systemd.
+  case systemd
   /// Instructions with which the counts of the hot path were made. Only `.ci/run` looks at this need.
   case avx2
 }

@@ -123,7 +123,8 @@ struct SourceTests {
 
   /// Modules without tests of their own, and what tests them instead.
   private static let testedElsewhere: [String: String] = [
-    "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests", "CSQLite": "SQLiteTests", "CZeroMQ": "ZeroMQTests",
+    "CCurl": "HTTPClientTests", "CLinuxIO": "GatewayTests", "COpenSSL": "TLSTests", "CSQLite": "SQLiteTests",
+    "CZeroMQ": "ZeroMQTests",
     "ClientProtobuf": "WireTests", "fanfare": "IntegrationTests", "fanfare-bench": "BenchTests",
   ]
 

@@ -97,6 +97,10 @@ struct LinkMessageTests {
       .call(.init(.clique(.enter(place: "caf\u{E9}", hasToken: true)), caller: full, attestedPlace: "caf\u{E9}")),
       .call(.init(.clique(.enter(place: "", hasToken: false)), caller: bare, attestedPlace: "")),
       .beginSubscriptions(SessionTarget(user: "u"), .init(channel: channel, info: [0x31], data: [], since: position)),
+      .report(ClientEvent(.connected, user: "", client: "c")),
+      .report(ClientEvent(.subscribed, user: "u", client: "c", channel: channel)),
+      .report(ClientEvent(.disconnected, user: "u", client: "c", code: .max, reason: "r")),
+      .webhooks(.list), .webhooks(.givenUp("w", since: .max, limit: 7)), .webhooks(.resend("w", limit: .max)),
       .refresh(SessionTarget(client: "c", whitelist: ["d"]), .at(-1)), .refresh(SessionTarget(session: "s"), .never),
     ] + AppCommandExample.all.map { .call(.init($0, caller: bare)) }
   }

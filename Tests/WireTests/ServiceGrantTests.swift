@@ -27,7 +27,7 @@ struct ServiceGrantTests {
       .call(.init(.clique(.invisible(true)), caller: ClientInfo(user: "u", client: ""))), .channels(prefix: ""),
       .disconnect(target, .forceDisconnect), .endSubscriptions(target, channel, .server), .revoke(.init(.id("x"))),
       .subscribe(.init(channel: channel)), .beginSubscriptions(target, .init(channel: channel)),
-      .refresh(target, .never), .channelCounts(.everything), .info,
+      .refresh(target, .never), .channelCounts(.everything), .info, .webhooks(.list),
     ]
   }
 
@@ -45,6 +45,7 @@ struct ServiceGrantTests {
     #expect(allowed { $0.mayDisconnect = true } == [9, 10, 14])
     #expect(allowed { $0.subscribe = Self.patterns("new*") } == [13])
     #expect(allowed { $0.mayRevoke = true } == [11])
+    #expect(allowed { $0.mayUseWebhooks = true } == [17])
     #expect(allowed { $0.tap = Self.patterns("*") } == [])
     #expect(all.indices.allSatisfy { ServiceGrant.everything.refusal(of: all[$0]) == nil })
   }

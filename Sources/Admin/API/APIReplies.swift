@@ -47,7 +47,8 @@ struct APIReplies {
       guard responses.indices.contains(place) else { return write(ClientError.internalError, &writer) }
       if case .failed(let error) = responses[place] { return write(error, &writer) }
       let response = responses[place]
-      if case .result(let data) = response { return writer.write(named: name, raw: data) }
+      // What is answered to inspections and about webhooks is JSON already.
+      if case .result(let json) = response { return writer.write(named: name, raw: json) }
       writer.object(named: name) { write(response, to: request, &$0) }
     }
   }

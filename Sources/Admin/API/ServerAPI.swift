@@ -1,7 +1,7 @@
 public import Auth
 public import Broker
 public import Logging
-import Wire
+public import Wire
 
 /// The server API: Centrifugo's methods and ours, as commands for the broker.
 ///
@@ -14,17 +14,20 @@ public struct ServerAPI: Sendable {
   /// Commands of one batch and channels of one broadcast, all of a batch together.
   let maximumCommands: Int
   let logger: Logger
+  let audit: Audit
 
   /// - Parameters:
   ///   - desk: where the broker is asked.
   ///   - maximumCommands: commands of one batch, and channels of one broadcast.
   ///   - key: the key that a client shows; nil: nobody's.
   public init(
-    desk: ServiceDesk, maximumCommands: Int, logger: Logger, key: @escaping @Sendable (String) -> APIKey?
+    desk: ServiceDesk, maximumCommands: Int, logger: Logger, audit: Audit = .none,
+    key: @escaping @Sendable (String) -> APIKey?
   ) {
     self.desk = desk
     self.maximumCommands = maximumCommands
     self.logger = logger
+    self.audit = audit
     self.key = key
   }
 
@@ -37,7 +40,10 @@ public struct ServerAPI: Sendable {
     "send a key as X-API-Key, or as Authorization: apikey KEY; make one with "
       + "fanfare keys create --name NAME --allow all --channels '*'")
 
-  func answer(_ method: String, _ body: [UInt8], by key: APIKey) async -> AdminAnswer {
+  /// - Parameter context: the trace that the HTTP request belongs to; nil: none.
+  func answer(
+    _ method: String, _ body: [UInt8], by key: APIKey, under context: TraceContext? = nil
+  ) async -> AdminAnswer {
     guard method == "batch" || APIMethod(rawValue: method) != nil else {
       return .sentence(404, "there is no method \(method.prefix(40).debugDescription); see /api/openapi.json")
     }
@@ -50,7 +56,11 @@ public struct ServerAPI: Sendable {
       return .sentence(400, error.message)
     }
     var responses: [BrokerResponse] = []
-    for step in plan.steps { responses += await desk.ask(step) }
+    for step in plan.steps {
+      let answers = await desk.ask(step, under: context)
+      for (request, answer) in zip(step, answers) { audit.note(request, answered: answer, by: key.name, door: "api") }
+      responses += answers
+    }
     let body = APIReplies(plan: plan, responses: responses, isBinary: desk.isBinary, mayRead: key.grant.mayUse).bytes
     log(method, plan, by: key)
     return AdminAnswer(AdminAnswer.json, body)
@@ -70,7 +80,10 @@ public struct ServerAPI: Sendable {
     var request = try desk.request(
       target.method.service, target.arguments, channel: target.channel, payload: target.payload)
     // Services over ZeroMQ may want the names alone; clients of this API expect the numbers of clients always.
-    if case .channels(let prefix) = request, let pattern = ChannelPattern(prefix + "*") {
+    if case .channels(let prefix) = request {
+      guard let pattern = ChannelPattern(beginning: prefix) else {
+        throw .badRequest.saying("the prefix is longer than \(ChannelPattern.maximumLength) bytes")
+      }
       request = .channelCounts(pattern)
     }
     if case .why(var why) = request {
@@ -82,7 +95,7 @@ public struct ServerAPI: Sendable {
     if let missing = key.grant.refusal(of: target.method.rawValue, channel: request.channel) {
       throw .permissionDenied.saying("the key \(key.name) may not do that; it would need \(missing)")
     }
-    return try desk.admitted(request)
+    return try desk.admitted(request.asked(by: key.name, visible: key.grant.channels))
   }
 
   /// Writes down who did what; what ends, bans or destroys something where an operator sees it by default.
@@ -91,7 +104,8 @@ public struct ServerAPI: Sendable {
     logger.log(
       level: isProved ? .notice : .debug, "server API",
       metadata: [
-        "audit": "api", "key": "\(key.name)", "method": "\(method)", "commands": "\(plan.commands.count)",
+        "\(Audit.field)": "\(AuditEvent.keyUsed.rawValue)", "key": "\(key.name)", "method": "\(method)",
+        "commands": "\(plan.commands.count)",
         "refused": "\(plan.commands.count { $0.isRefused })",
       ])
   }
@@ -105,5 +119,5 @@ extension APIMethod {
   var publishes: Bool { self == .publish || self == .broadcast }
 
   /// Whether somebody may ask later who did this.
-  var isProved: Bool { group == .control || self == .historyRemove }
+  var isProved: Bool { group == .control || group == .webhooks || self == .historyRemove }
 }

@@ -93,6 +93,7 @@ extension Clique {
     let old = stored ?? Pair(new.a, new.b)
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
+    tell(from: old, to: new, id: id, draft)
     if !new.isBlank {
       draft.write(Key.pair(id), new)
     } else if stored != nil {

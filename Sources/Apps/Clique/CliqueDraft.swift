@@ -48,6 +48,9 @@ final class CliqueDraft {
 
   func readmit(_ user: String, _ channel: ChannelName) { changes.append(.readmit(user: user, channel)) }
 
+  /// Tells webhooks, once for each change of a pair.
+  func tell(_ event: WebhookEvents, _ data: [UInt8]) { changes.append(.tell(event, data)) }
+
   /// All effects: records first, then publications, then what follows from both.
   var effects: [AppEffect] {
     let records: [AppEffect] = order.map { key in

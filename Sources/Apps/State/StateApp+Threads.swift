@@ -161,6 +161,7 @@ extension StateApp {
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
     var effects = try counted(from: before, to: thread, without: gone, view, own: own)
     if thread == before { return effects }
+    effects += events(from: before, to: thread)
     effects.append(thread.isEmpty ? .erase(key: people.key) : .write(key: people.key, thread))
     if !gone.isEmpty {
       effects += gone.map { .erase(key: StateKeys.picture + $0) }

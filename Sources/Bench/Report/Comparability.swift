@@ -7,6 +7,8 @@ public struct Incomparability: Sendable, Equatable {
     case settings
     /// The processor, its cores and the kernel.
     case machine
+    /// Whether the kernel stamped what arrived: times alone cannot be compared then (``stamps(_:_:)``).
+    case stamps
   }
 
   public var kind: Kind
@@ -14,6 +16,7 @@ public struct Incomparability: Sendable, Equatable {
   public var reason: String
 
   /// Everything in which the results differ but what is compared: name, sentence, turns, peers and goals do not matter.
+  /// What forbids to compare some figures alone is not in it.
   public static func all(_ first: RunResult, _ second: RunResult) -> [Incomparability] {
     var found = scenario(first.scenario, second.scenario)
     func settings(_ what: String, _ own: String, _ other: String) {
@@ -36,6 +39,19 @@ public struct Incomparability: Sendable, Equatable {
     return found
   }
 
+  /// Why no time of the one result can be compared with one of the other; nil where nothing is in the way, or where a
+  /// result has no deliveries that could be stamped.
+  ///
+  /// Where the kernel stamps arrivals, each packet and each reading of the generator takes longer, and all times end with
+  /// a reading. Figures of the server's CPU and memory, and rates, are compared all the same.
+  public static func stamps(_ first: RunResult, _ second: RunResult) -> Incomparability? {
+    guard let own = first.hasKernelStamps, let other = second.hasKernelStamps, own != other else { return nil }
+    return Incomparability(
+      kind: .stamps,
+      reason: "arrivals were stamped by the kernel in the \(own ? "first" : "second") result alone, which takes time "
+        + "of its own; measure both with --kernel-stamps, or both without")
+  }
+
   private static func scenario(_ first: Scenario, _ second: Scenario) -> [Incomparability] {
     var different: [String] = []
     func check(_ key: String, _ isEqual: Bool) { if !isEqual { different.append(key) } }
@@ -55,6 +71,15 @@ public struct Incomparability: Sendable, Equatable {
         reason: "the scenarios differ in \(different.joined(separator: ", ")): \(first.name) was \(first.shape), "
           + "and \(second.name) is \(second.shape)")
     ]
+  }
+}
+
+extension RunResult {
+  /// Whether the kernel stamped what arrived; nil where no turn has a report of deliveries.
+  var hasKernelStamps: Bool? {
+    let reports = turns.compactMap(\.report) + turns.flatMap(\.steps).map(\.report)
+    let groups = reports.flatMap(\.groups)
+    return groups.isEmpty ? nil : groups.contains { $0.kernel != nil }
   }
 }
 

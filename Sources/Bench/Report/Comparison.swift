@@ -46,6 +46,8 @@ public struct Comparison: Sendable {
   let rows: [Row]
   /// The floor's figures in both results, taken by themselves: how the machine was in the one run and in the other.
   let machine: [Row]
+  /// Why times were not compared; nil: they were, or there are none.
+  let stamps: Incomparability?
   /// Half the width, as a part of 1, that an interval may have around 1 to be called the same.
   let margin: Double
 
@@ -54,17 +56,24 @@ public struct Comparison: Sendable {
   ///   - figures: labels of the rows; nil: all that say something of the server. With fewer, smaller differences are
   ///     found.
   ///   - isAbsolute: figures are taken as they are, though the floor was measured beside.
+  ///   - ignoresStamps: times are compared though the kernel stamped arrivals in one of the two alone.
   ///   - margin: as a part of 1.
-  /// - Throws: a sentence, where there is no such peer or figure in both, or where a peer has no valid turn any more.
+  /// - Throws: a sentence, where there is no such peer or figure in both, where a peer has no valid turn any more, or
+  ///   where nothing is left that can be compared.
   public init(
     _ first: RunResult, _ second: RunResult, peers: [String]? = nil, figures: [String]? = nil,
-    isAbsolute: Bool = false, margin: Double = 0.05
+    isAbsolute: Bool = false, ignoresStamps: Bool = false, margin: Double = 0.05
   ) throws(BenchError) {
     let measured = Self.peers(first).filter(Self.peers(second).contains)
     let servers = try Self.chosen(peers, among: measured.filter { $0 != "floor" || peers != nil }, "peer")
     let all = Metric.all(of: first.scenario).filter { figures != nil || $0.isJudged }
     let labels = try Self.chosen(figures, among: all.map(\.label), "figure")
     let metrics = all.filter { labels.contains($0.label) }
+    let stamps = ignoresStamps || !metrics.contains(where: \.isTime) ? nil : Incomparability.stamps(first, second)
+    if let stamps, metrics.allSatisfy(\.isTime) {
+      throw BenchError("the two cannot be compared: \(stamps.reason).")
+    }
+    self.stamps = stamps
     var columns: [Column] = []
     for peer in servers {
       if Self.validTurns(first, peer) > 0, Self.validTurns(second, peer) == 0 {
@@ -72,7 +81,10 @@ public struct Comparison: Sendable {
           "\(peer) has valid turns in the first result and none in the second: see there what was wrong with them.")
       }
       for metric in metrics {
-        if let column = Column(peer, metric, first, second, isAbsolute: isAbsolute) { columns.append(column) }
+        let obstacle = stamps != nil && metric.isTime ? "kernel stamps in one alone" : nil
+        if let column = Column(peer, metric, first, second, isAbsolute: isAbsolute, obstacle: obstacle) {
+          columns.append(column)
+        }
       }
     }
     guard !columns.isEmpty else {
@@ -87,7 +99,8 @@ public struct Comparison: Sendable {
       servers.contains("floor") || !measured.contains("floor")
       ? []
       : Self.judged(
-        metrics.filter(\.isCompared).compactMap { Column("floor", $0, first, second, isAbsolute: true) }, margin)
+        metrics.filter { $0.isCompared && (stamps == nil || !$0.isTime) }
+          .compactMap { Column("floor", $0, first, second, isAbsolute: true) }, margin)
   }
 
   private static func validTurns(_ result: RunResult, _ peer: String) -> Int {
@@ -169,13 +182,20 @@ extension Comparison {
     var isEnough: Bool { reason == nil && min(first.count, second.count) >= Comparison.turnsNeeded }
 
     /// Nil where neither result has such a figure.
-    init?(_ peer: String, _ metric: Metric, _ first: RunResult, _ second: RunResult, isAbsolute: Bool) {
+    ///
+    /// - Parameter obstacle: why the results have no such figures that could be compared.
+    init?(
+      _ peer: String, _ metric: Metric, _ first: RunResult, _ second: RunResult, isAbsolute: Bool,
+      obstacle: String? = nil
+    ) {
       let (own, other) = (Self.values(metric, peer, first), Self.values(metric, peer, second))
       let bounds = (Self.bounds(metric, peer, first), Self.bounds(metric, peer, second))
       guard !own.isEmpty || !other.isEmpty || bounds != (0, 0) else { return nil }
       (self.peer, self.metric) = (peer, metric)
       // To leave these turns out would be to leave out those in which the server did most.
-      if bounds != (0, 0) {
+      if let obstacle {
+        reason = obstacle
+      } else if bounds != (0, 0) {
         reason = "lower bounds in \(bounds.0) and \(bounds.1) turns"
       } else {
         reason = own.isEmpty ? "not in the first" : other.isEmpty ? "not in the second" : nil

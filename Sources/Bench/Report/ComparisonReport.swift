@@ -62,6 +62,7 @@ public enum ComparisonReport {
         "A ratio of a time or a rate without * holds what the machine did otherwise in one run: the floor was not valid "
           + "in \(Comparison.turnsNeeded) rounds of each, or figures were to be taken as they are.")
     }
+    if let stamps = comparison.stamps { notes.append("Times are not compared: \(stamps.reason).") }
     for row in comparison.machine where row.outcome == .better || row.outcome == .worse {
       guard let interval = row.interval else { continue }
       notes.append(

@@ -53,7 +53,7 @@ public enum HTMLReport {
     ]
     parts.append(verdict(result))
     parts.append(table(summary))
-    parts += result.openingNotes.map { "<p class=\"note\">\(Markup.escape($0)).</p>" }
+    parts += (result.openingNotes + result.unknowns).map { "<p class=\"note\">\(Markup.escape($0)).</p>" }
     parts.append(goals(Verdict.all(result, beside: all)))
     parts.append("<div class=\"figures\">")
     parts += ReportCharts(result, summary, colours: colours).all.map(figure)

@@ -18,6 +18,14 @@ struct Metric: Sendable {
       && label != "knee: CPU per delivery"
   }
 
+  /// Whether the figure is a time, which ends when the generator reads.
+  var isTime: Bool {
+    switch quantity {
+    case .nanoseconds, .seconds: true
+    case .microseconds, .rate, .bytes, .part, .ratio: false
+    }
+  }
+
   /// Whether more of it is better: of rates alone.
   var isBetterLarger: Bool { if case .rate = quantity { true } else { false } }
 

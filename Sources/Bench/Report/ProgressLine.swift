@@ -56,7 +56,8 @@ public final class ProgressLine: Sendable {
       parts.append("p99 \(Quantity.nanoseconds.format(Double(report.latency.value(at: 0.99))))")
     } else if let last = turn.steps.last {
       parts.append("\(turn.steps.count) steps up to \(Quantity.rate.format(last.rate))/s")
-      if turn.steps.contains(where: \.generatorWasLimit) { parts.append("in some the generator was the limit") }
+      let limited = turn.steps.contains { $0.generatorWasLimit == true }
+      if limited { parts.append("in some the generator was the limit") }
     } else if let connect = turn.connect {
       parts.append("\(connect.connections) connected in \(Quantity.seconds.format(connect.seconds))")
     }

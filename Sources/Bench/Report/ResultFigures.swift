@@ -70,11 +70,31 @@ extension RunResult {
       guard let opening = turn.opening(scenario) else { return nil }
       let place =
         switch opening {
-        case .generator(let rate): " in the step of \(Quantity.rate.format(rate))/s"
+        case .generator(let rate), .unknown(let rate): " in the step of \(Quantity.rate.format(rate))/s"
         case .ramp: "; let it go further"
         }
       return "\(turn.peer), turn \(turn.number): the knee is a lower bound: \(opening.reason)\(place)"
     }
+  }
+}
+
+extension RunResult {
+  /// What a result of an earlier version does not know, and this one's figures depend on: sentences without their end.
+  var unknowns: [String] {
+    let steps = turns.flatMap(\.steps)
+    var sentences: [String] = []
+    let unsaid = steps.count { $0.generatorWasLimit == nil }
+    if unsaid > 0 {
+      sentences.append(
+        "the result is of an earlier version, which does not say of \(unsaid) of \(steps.count) steps whether the "
+          + "generator was their limit; measure anew to know it")
+    }
+    let groups = (turns.compactMap(\.report) + steps.map(\.report)).flatMap(\.groups)
+    if groups.contains(where: { $0.lostBefore == nil }) {
+      sentences.append(
+        "the result is of an earlier version, which does not say whether deliveries of the warm-up were lost")
+    }
+    return sentences
   }
 }
 

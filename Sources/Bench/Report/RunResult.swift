@@ -71,8 +71,8 @@ public struct Step: Codable, Sendable {
   public var generatorUse: Double
   public var faults: [String]
   /// The generator sent late, or had used up its core while the server had not: what the step failed by may be the
-  /// generator's.
-  public var generatorWasLimit = false
+  /// generator's. Nil in results of earlier versions, which do not say it: a knee below the step may be a lower bound.
+  public var generatorWasLimit: Bool? = nil
 }
 
 /// What the server's processes used while measuring.

@@ -6,12 +6,16 @@ enum Saturation {
     case generator(rate: Double)
     /// The ramp ended at the knee: no higher step was measured.
     case ramp
+    /// The result is of an earlier version and does not say what the limit was above the knee, first in the step of so
+    /// many publications per second.
+    case unknown(rate: Double)
 
     /// Without its end, to stand behind a figure.
     var reason: String {
       switch self {
       case .generator: "the generator was the limit"
       case .ramp: "the ramp ended there"
+      case .unknown: "the result does not say whether the generator was the limit"
       }
     }
   }
@@ -21,7 +25,7 @@ enum Saturation {
     let report = step.report
     guard report.disconnected == 0, report.delivered > 0 else { return false }
     let isWhole = report.groups.allSatisfy {
-      $0.lost == 0 && $0.lostBefore == 0 && $0.duplicated == 0 && $0.misordered == 0 && $0.refused == 0
+      $0.lost == 0 && ($0.lostBefore ?? 0) == 0 && $0.duplicated == 0 && $0.misordered == 0 && $0.refused == 0
         && $0.published >= $0.intended
     }
     return isWhole && Double(report.latency.value(at: 0.99)) <= limitMilliseconds * 1e6
@@ -41,8 +45,9 @@ enum Saturation {
     guard let knee = knee(steps, limitMilliseconds: limitMilliseconds) else { return nil }
     let above = steps.filter { $0.rate > knee.rate }
     guard !above.isEmpty else { return .ramp }
-    let limited = above.filter(\.generatorWasLimit).min { $0.rate < $1.rate }
-    return limited.map { .generator(rate: $0.rate) }
+    let limited = above.filter { $0.generatorWasLimit == true }.map(\.rate).min()
+    if let limited { return .generator(rate: limited) }
+    return above.filter { $0.generatorWasLimit == nil }.map(\.rate).min().map { .unknown(rate: $0) }
   }
 }
 

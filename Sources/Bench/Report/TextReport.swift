@@ -69,7 +69,7 @@ public enum TextReport {
       for step in turn.steps {
         let latency = step.report.latency
         table.add([
-          step.rate == knee ? kneeName : step.generatorWasLimit ? "generator-bound" : "",
+          step.rate == knee ? kneeName : step.generatorWasLimit == true ? "generator-bound" : "",
           Quantity.rate.format(step.rate),
           Quantity.rate.format(Double(step.report.arrived) / max(result.scenario.ramp?.seconds ?? 1, 0.001)),
           Quantity.nanoseconds.format(Double(latency.value(at: 0.5))),
@@ -85,7 +85,7 @@ public enum TextReport {
   }
 
   private static func notes(_ result: RunResult, _ summary: Summary) -> [String] {
-    var notes = result.openingNotes
+    var notes = result.openingNotes + result.unknowns
     for peer in result.peers { notes.append("\(peer.name): \(peer.version); \(peer.settings)") }
     if !result.scenario.settings.isEmpty {
       notes.append("settings of Fanfare: \(result.scenario.settings.joined(separator: ", "))")
@@ -128,7 +128,7 @@ extension Scenario {
         ramp.map {
           "steps of \(JSONValue.plain($0.seconds)) s, each ×\(JSONValue.plain($0.factor)), p99 ≤ \(JSONValue.plain($0.p99LimitMilliseconds)) ms"
         } ?? ""
-      case .resume: "\(missed ?? 100) missed"
+      case .resume: "\(missed ?? Scenario.Defaults.missed) missed"
       case .connect: "connecting"
       }
     return "\(parts.joined(separator: "; ")); \(times); \(turns) turn\(turns == 1 ? "" : "s"); \(format)"

@@ -69,15 +69,19 @@ struct Verdict: Sendable, Equatable {
   }
 
   private mutating func decide(_ goal: Goal, _ metric: Metric, _ values: [Reading], _ what: String) {
-    guard values.count >= Self.turnsNeeded, let figure = Summary.Figure(values, measured: values.count) else {
+    guard values.count >= Self.turnsNeeded else {
       reason = "\(values.count) \(what), and \(Self.turnsNeeded) are needed"
+      return
+    }
+    guard let figure = Summary.Figure(values, measured: values.count) else {
+      reason = Self.contrary(values, what)
       return
     }
     let quantity: Quantity = goal.unit == nil ? .ratio : metric.quantity
     outcome = Self.outcome(goal, figure.median, figure.bound, metric.quantity)
     reason =
       "\(figure.told(quantity)) (\(quantity.format(figure.least)) to \(quantity.format(figure.most))), "
-      + "\(values.count) \(what)\(Self.doubt(figure.bound))"
+      + "\(values.count) \(what)\(Self.doubt(values, figure.bound))"
   }
 
   /// Judges a goal against another scenario. The two are runs of their own, without rounds in common, so medians are
@@ -85,23 +89,32 @@ struct Verdict: Sendable, Equatable {
   private mutating func decide(
     _ goal: Goal, _ metric: Metric, _ own: [Reading], _ others: [Reading], _ scenario: String
   ) {
-    guard min(own.count, others.count) >= Self.turnsNeeded,
-      let figure = Summary.Figure(own, measured: own.count),
-      let base = Summary.Figure(others, measured: others.count),
+    guard min(own.count, others.count) >= Self.turnsNeeded else {
+      reason =
+        "\(own.count) valid turns here and \(others.count) in \(scenario), and \(Self.turnsNeeded) of each are needed"
+      return
+    }
+    guard let figure = Summary.Figure(own, measured: own.count) else {
+      reason = Self.contrary(own, "valid turns here")
+      return
+    }
+    guard let base = Summary.Figure(others, measured: others.count) else {
+      reason = Self.contrary(others, "valid turns in \(scenario)")
+      return
+    }
+    guard
       let value = Self.relation(
         goal, Reading(value: figure.median, bound: figure.bound), Reading(value: base.median, bound: base.bound))
     else {
-      reason =
-        min(own.count, others.count) >= Self.turnsNeeded
-        ? "both figures are bounds: the server was the limit of neither"
-        : "\(own.count) valid turns here and \(others.count) in \(scenario), and \(Self.turnsNeeded) of each are needed"
+      reason = "both figures are bounds: the server was the limit of neither"
       return
     }
     let quantity: Quantity = goal.unit == nil ? .ratio : metric.quantity
     outcome = Self.outcome(goal, value.value, value.bound, metric.quantity)
     reason =
       "\(value.bound.sign)\(quantity.format(value.value)), of \(figure.told(metric.quantity)) and "
-      + "\(base.told(metric.quantity)), medians of \(own.count) and \(others.count) valid turns\(Self.doubt(value.bound))"
+      + "\(base.told(metric.quantity)), medians of \(own.count) and \(others.count) valid turns"
+      + Self.doubt(own, figure.bound) + Self.doubt(others, base.bound, in: scenario)
   }
 
   /// The ratio, or with a unit the difference, of two figures; nil where both are bounds or the base is nothing.
@@ -121,7 +134,35 @@ struct Verdict: Sendable, Equatable {
     }
   }
 
-  private static func doubt(_ bound: Bound) -> String {
-    bound == .exact ? "" : "; a bound, because not the server was the limit of a ramp"
+  /// What stands behind a median of which some figures, or all, are bounds; nothing behind one of exact figures.
+  ///
+  /// - Parameter scenario: of the figures, where it is another one.
+  private static func doubt(_ values: [Reading], _ bound: Bound, in scenario: String? = nil) -> String {
+    let bounded = values.count { $0.bound != .exact }
+    if bounded == 0 { return "" }
+    let place = scenario.map { "in \($0) " } ?? ""
+    if bounded == values.count { return "; \(place)a bound, because not the server was the limit of a ramp" }
+    let median =
+      switch bound {
+      case .exact: "the median stands whatever the true figures are"
+      case .atLeast: "the true median is at least this"
+      case .atMost: "the true median is at most this"
+      }
+    return "; \(place)\(kinds(values)), because not the server was the limit of a ramp, and the others are exact: "
+      + median
+  }
+
+  /// Why figures have no median: some may be larger and some smaller than they were measured.
+  private static func contrary(_ values: [Reading], _ what: String) -> String {
+    "\(values.count) \(what), of which \(kinds(values)): nothing can be said of their median"
+  }
+
+  /// How many figures are bounds, and of which kind.
+  private static func kinds(_ values: [Reading]) -> String {
+    let (lower, upper) = (values.count { $0.bound == .atLeast }, values.count { $0.bound == .atMost })
+    var parts: [String] = []
+    if lower > 0 { parts.append(lower == 1 ? "1 is a lower bound" : "\(lower) are lower bounds") }
+    if upper > 0 { parts.append(upper == 1 ? "1 is an upper bound" : "\(upper) are upper bounds") }
+    return parts.joined(separator: " and ")
   }
 }

@@ -98,7 +98,7 @@ extension Turn {
   /// twice or out of order: beyond the knee a server may give up.
   public var isFailure: Bool {
     if let report {
-      return report.groups.contains { $0.lost + $0.lostBefore > 0 || $0.duplicated > 0 || $0.misordered > 0 }
+      return report.groups.contains { $0.lost + ($0.lostBefore ?? 0) > 0 || $0.duplicated > 0 || $0.misordered > 0 }
     }
     return steps.isEmpty || steps.contains { $0.report.groups.contains { $0.duplicated > 0 || $0.misordered > 0 } }
   }

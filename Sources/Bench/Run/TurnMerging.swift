@@ -43,13 +43,19 @@ extension WorkerReport {
 }
 
 extension WorkerReport.Group {
+  /// The sum; nil where any count is not known.
+  private static func total(_ counts: [Int?]) -> Int? {
+    let known = counts.compactMap(\.self)
+    return known.count == counts.count ? known.reduce(0, +) : nil
+  }
+
   static func merged(_ parts: [WorkerReport.Group]) -> WorkerReport.Group {
     func sum(_ count: (WorkerReport.Group) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
     return WorkerReport.Group(
       name: parts.first?.name ?? "", intended: sum { $0.intended }, published: sum { $0.published },
       refused: sum { $0.refused }, unanswered: sum { $0.unanswered }, expected: sum { $0.expected },
       delivered: sum { $0.delivered }, arrived: sum { $0.arrived },
-      lost: sum { $0.lost }, lostBefore: sum { $0.lostBefore }, duplicated: sum { $0.duplicated },
+      lost: sum { $0.lost }, lostBefore: total(parts.map(\.lostBefore)), duplicated: sum { $0.duplicated },
       misordered: sum { $0.misordered },
       latency: .merged(parts.map(\.latency)), kernel: .merged(parts.map(\.kernel)), first: .merged(parts.map(\.first)),
       median: .merged(parts.map(\.median)), last: .merged(parts.map(\.last)))

@@ -25,7 +25,7 @@ enum TurnRules {
     guard let first = turn.steps.first, let ramp = scenario.ramp else { return [] }
     var faults: [String] = []
     if Saturation.knee(turn.steps, limitMilliseconds: ramp.p99LimitMilliseconds) == nil {
-      let whose = first.generatorWasLimit ? ", and the generator was its limit" : ""
+      let whose = first.generatorWasLimit == true ? ", and the generator was its limit" : ""
       faults.append(
         "not even the first step, of \(Quantity.rate.format(first.rate))/s, stayed within the limit\(whose); begin lower"
       )
@@ -111,8 +111,8 @@ enum TurnRules {
       let place = report.groups.count > 1 ? " in group \(group.name)" : ""
       let among = group.refused > 0 ? ", those of refused publications among them" : ""
       if group.lost > 0 { faults.append("\(group.lost) of \(group.expected) deliveries were lost\(place)\(among)") }
-      if group.lostBefore > 0 {
-        faults.append("\(group.lostBefore) deliveries of what was published before it were lost\(place)\(among)")
+      if let lost = group.lostBefore, lost > 0 {
+        faults.append("\(lost) deliveries of what was published before it were lost\(place)\(among)")
       }
       if group.duplicated > 0 { faults.append("\(group.duplicated) deliveries came twice\(place)") }
       if group.misordered > 0 { faults.append("\(group.misordered) deliveries came out of order\(place)") }

@@ -120,7 +120,7 @@ final class TurnRun {
       // Two seconds for the warm-up to arrive, then everybody drops; a second later the publications that they miss
       // begin, and a second after the last of them everybody returns.
       let absence = scenario.groups.filter { $0.rate > 0 }
-        .map { Double((scenario.missed ?? 100) * $0.channels) / $0.rate }.max()
+        .map { Double((scenario.missed ?? Scenario.Defaults.missed) * $0.channels) / $0.rate }.max()
       let start = begin + nanoseconds(scenario.warmup + 4 + (absence ?? 0))
       return (start, start)
     }
@@ -136,7 +136,7 @@ final class TurnRun {
   private func performRamp(
     _ turn: inout Turn, _ use: ServerUse
   ) throws(BenchError) -> (Look, Look) {
-    let ramp = scenario.ramp ?? Scenario.Ramp(factor: 1.25, seconds: 4, p99LimitMilliseconds: 50, maximumSteps: 40)
+    let ramp = scenario.ramp ?? Scenario.Defaults.ramp
     var begin = MonotonicTime.now() + Self.lead
     try order(.begin(at: begin))
     coordinator.observe(.phase("warming up"))

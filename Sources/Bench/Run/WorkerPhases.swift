@@ -155,7 +155,7 @@ extension EventLoop {
   private func dropAll() {
     if ledger.arrived < awaited { run.remark("not all of the warm-up had arrived when the clients were dropped") }
     for index in roster.subscribers.indices { unsafe connections[index].drop() }
-    let missed = max(1, plan.scenario.missed ?? 100)
+    let missed = max(1, plan.scenario.missed ?? Scenario.Defaults.missed)
     let begin = run.resumeAt + Run.second
     publishing.set(
       plan.scenario.groups.map { group in

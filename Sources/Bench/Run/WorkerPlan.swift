@@ -112,8 +112,9 @@ public struct WorkerReport: Codable, Sendable {
     public var arrived: Int
     /// Of `expected`, those that never came.
     public var lost: Int
-    /// Deliveries that never came of what was due before the measured time: of the warm-up.
-    public var lostBefore = 0
+    /// Deliveries that never came of what was due before the measured time: of the warm-up. Nil in results of earlier
+    /// versions, which do not say it.
+    public var lostBefore: Int? = nil
     public var duplicated: Int
     public var misordered: Int
     /// From a publication's intended time to a subscriber's reading it, over all subscribers.

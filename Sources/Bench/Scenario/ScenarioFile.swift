@@ -76,7 +76,7 @@ public enum ScenarioFile {
 
   private static func read(_ fields: ScenarioFields) throws(BenchError) -> Scenario {
     let measures = ["delivery", "saturation", "connect", "resume", "idle"]
-    let measure = try fields.choice("measure", default: "delivery", of: measures)
+    let measure = try fields.choice("measure", default: Scenario.Defaults.measure.rawValue, of: measures)
     var groups: [Scenario.Group] = []
     for group in try fields.objects("groups", keys: groupKeys, "a list of one group of channels or more") {
       groups.append(try read(group: group, number: groups.count))
@@ -85,7 +85,7 @@ public enum ScenarioFile {
       if let ramp = try fields.object("ramp", keys: rampKeys) {
         try read(ramp: ramp)
       } else if measure == "saturation" {
-        Scenario.Ramp(factor: 1.25, seconds: 4, p99LimitMilliseconds: 50, maximumSteps: 40)
+        Scenario.Defaults.ramp
       } else {
         nil
       }
@@ -94,16 +94,18 @@ public enum ScenarioFile {
     return Scenario(
       name: try fields.text("name", default: file, "a short name"),
       about: try fields.text("about", default: nil, "one sentence for the report"),
-      measure: Scenario.Measure(rawValue: measure) ?? .delivery, groups: groups,
-      warmup: try fields.number("warmup", default: 2, in: 0...600, seconds),
-      duration: try fields.number("duration", default: 10, in: 0.5...604_800, seconds), ramp: ramp,
+      measure: Scenario.Measure(rawValue: measure) ?? Scenario.Defaults.measure,
+      groups: groups,
+      warmup: try fields.number("warmup", default: Scenario.Defaults.warmup, in: 0...600, seconds),
+      duration: try fields.number("duration", default: Scenario.Defaults.duration, in: 0.5...604_800, seconds),
+      ramp: ramp,
       missed: fields.has("missed")
-        ? try fields.whole("missed", default: 100, in: 1...100_000, "a number of publications")
-        : measure == "resume" ? 100 : nil,
-      format: try fields.choice("format", default: "json", of: ["json", "protobuf"]),
-      turns: try fields.whole("turns", default: 5, in: 1...1_000, "a number of turns"),
-      workers: try fields.whole("workers", default: 1, in: 1...64, "a number of processes"),
-      peers: try fields.texts("peers", default: ["fanfare", "floor"], "a list of peers' names"),
+        ? try fields.whole("missed", default: Scenario.Defaults.missed, in: 1...100_000, "a number of publications")
+        : measure == "resume" ? Scenario.Defaults.missed : nil,
+      format: try fields.choice("format", default: Scenario.Defaults.format, of: ["json", "protobuf"]),
+      turns: try fields.whole("turns", default: Scenario.Defaults.turns, in: 1...1_000, "a number of turns"),
+      workers: try fields.whole("workers", default: Scenario.Defaults.workers, in: 1...64, "a number of processes"),
+      peers: try fields.texts("peers", default: Scenario.Defaults.peers, "a list of peers' names"),
       settings: try fields.texts("settings", default: [], "a list of settings, each like \"client.ping_interval=5m\""),
       template: try fields.object("template", keys: templateKeys).map(read(template:)),
       goals: fields.has("goals") ? try read(goals: fields) : nil)
@@ -129,27 +131,34 @@ public enum ScenarioFile {
   }
 
   private static func read(group fields: ScenarioFields, number: Int) throws(BenchError) -> Scenario.Group {
-    Scenario.Group(
+    let standard = Scenario.Defaults.group
+    return Scenario.Group(
       name: try fields.text("name", default: "group\(number)", "a short name"),
-      channels: try fields.whole("channels", default: 1, in: 1...1_000_000, "a number of channels"),
+      channels: try fields.whole("channels", default: standard.channels, in: 1...1_000_000, "a number of channels"),
       subscribers: try fields.whole(
-        "subscribers", default: 1, in: 0...1_000_000, "a number of subscribers of each channel"),
-      rate: try fields.number("rate", default: 0, in: 0...10_000_000, "a rate per second"),
-      payload: try fields.whole("payload", default: 128, in: ScenarioRules.payloads, "a number of bytes"),
-      burst: try fields.whole("burst", default: 1, in: 1...100_000, "a number of publications at the same time"),
-      publishers: try fields.whole("publishers", default: 1, in: 0...100_000, "a number of connections"),
-      slow: try fields.number("slow", default: 0, in: 0...1, "a part of 1"),
-      namespace: try fields.text("namespace", default: "", "a namespace's name, or empty"),
+        "subscribers", default: standard.subscribers, in: 0...1_000_000, "a number of subscribers of each channel"),
+      rate: try fields.number("rate", default: standard.rate, in: 0...10_000_000, "a rate per second"),
+      payload: try fields.whole(
+        "payload", default: standard.payload, in: ScenarioRules.payloads, "a number of bytes"),
+      burst: try fields.whole(
+        "burst", default: standard.burst, in: 1...100_000, "a number of publications at the same time"),
+      publishers: try fields.whole(
+        "publishers", default: standard.publishers, in: 0...100_000, "a number of connections"),
+      slow: try fields.number("slow", default: standard.slow, in: 0...1, "a part of 1"),
+      namespace: try fields.text("namespace", default: standard.namespace, "a namespace's name, or empty"),
       worker: fields.has("worker")
         ? try fields.whole("worker", default: 0, in: 0...63, "the number of a process") : nil)
   }
 
   private static func read(ramp fields: ScenarioFields) throws(BenchError) -> Scenario.Ramp {
-    Scenario.Ramp(
-      factor: try fields.number("factor", default: 1.25, in: 1.01...10, "a factor"),
-      seconds: try fields.number("seconds", default: 4, in: 0.5...3_600, "a number of seconds"),
+    let standard = Scenario.Defaults.ramp
+    return Scenario.Ramp(
+      factor: try fields.number("factor", default: standard.factor, in: 1.01...10, "a factor"),
+      seconds: try fields.number("seconds", default: standard.seconds, in: 0.5...3_600, "a number of seconds"),
       p99LimitMilliseconds: try fields.number(
-        "p99_limit_milliseconds", default: 50, in: 0.01...60_000, "a number of milliseconds"),
-      maximumSteps: try fields.whole("maximum_steps", default: 40, in: 1...1_000, "a number of steps"))
+        "p99_limit_milliseconds", default: standard.p99LimitMilliseconds, in: 0.01...60_000,
+        "a number of milliseconds"),
+      maximumSteps: try fields.whole(
+        "maximum_steps", default: standard.maximumSteps, in: 1...1_000, "a number of steps"))
   }
 }

@@ -271,7 +271,7 @@ struct FollowingEffects {
   private static func follows(_ effect: AppEffect) -> Bool {
     switch effect {
     case .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: true
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): false
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell: false
     }
   }
 }

@@ -195,7 +195,7 @@ extension BrokerCore {
       host.wantsScrub = true
       scrub(host, at: turn.time)
     case .discardPictures(let pictures): discard(pictures, in: &turn)
-    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically): break  // Part of the transaction.
+    case .write, .erase, .publish, .edit, .refresh(_, _, .atomically), .tell: break  // Part of the transaction.
     }
   }
 

@@ -13,6 +13,8 @@ extension BrokerCore {
     var records: [(key: String, offset: UInt64)] = []
     var marks: [RefreshQueue.Place] = []
     var undo: [AppRecords.Undo] = []
+    /// What webhooks are told along with the transaction.
+    var drafts: [OutboxDraft] = []
     var requester: Requester
     /// Set where the command was done before, so that only its answer is wanted.
     var repeated: Repeated?
@@ -68,7 +70,7 @@ extension BrokerCore {
       switch effect {
       case .publish(let publication): name = publication.channel
       case .edit(let channel, _, _, _), .refresh(let channel, _, .atomically): name = channel
-      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: continue
+      case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures, .tell: continue
       }
       do throws(ClientError) { _ = try channel(name, in: &turn) } catch { if turn.missing.isEmpty { throw error } }
     }
@@ -114,6 +116,7 @@ extension BrokerCore {
       case .refresh(let channel, let key, .atomically):
         let state = try self.channel(channel, in: &turn)
         if let change = try publication(of: key, in: state, of: host, in: &turn) { try add(change, nil, state, &parts) }
+      case .tell(let event, let data): parts.drafts.append(OutboxDraft(event, at: turn.time.wall, data: data))
       case .write, .erase, .refresh(_, _, .soon), .touch, .readmit, .scrub, .discardPictures: break
       }
     }
@@ -237,7 +240,7 @@ extension BrokerCore {
   ) throws(ClientError) {
     let pending = PendingDecision(
       decision, count: parts.entries.count, parts.records, of: host, for: parts.requester)
-    try append(parts.entries, on: parts.states, for: .decision(pending), in: &turn)
+    try append(parts.entries, on: parts.states, for: .decision(pending), telling: parts.drafts, in: &turn)
     for (key, _) in parts.records {
       // A read of the record that is under way may find it as it was before.
       stores.spoil(.entry(host.recordsState.name, IdentifierKey(key)))
@@ -257,7 +260,7 @@ extension BrokerCore {
       case .refresh(let channel, let key, .soon)
       where configuration.namespaces.options(for: channel)?.mapMode == .persistent:
         place = .init(channel: channel, key: key)
-      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures: continue
+      case .refresh, .write, .erase, .publish, .edit, .readmit, .scrub, .discardPictures, .tell: continue
       }
       if !host.marks.touch(place, at: now), !places.contains(place) { places.append(place) }
     }
@@ -307,7 +310,7 @@ extension AppDecision {
         if only != nil { return nil }
         only = index
       case .refresh(_, _, .soon), .touch, .readmit, .scrub: continue
-      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures: return nil
+      case .write, .erase, .edit, .refresh(_, _, .atomically), .discardPictures, .tell: return nil
       }
     }
     return only

@@ -28,6 +28,8 @@ final class BrokerChannel {
   let quota: ChannelQuota?
   /// Nil on hidden channels, whose publications are not counted.
   let namespace: NamespaceTally?
+  /// What webhooks want of the channel; nil: nothing.
+  var hooks: ChannelHooks?
   /// True for channels of the broker itself, such as those of apps' records: no subscriber and no tap gets them.
   let isHidden: Bool
   /// The entries of a map channel; nil on others.

@@ -72,6 +72,7 @@ extension BrokerCore {
     let state = BrokerChannel(
       name: name, options: options, store: stores.store(of: options), opened: opened,
       namespace: tally.namespace(of: name))
+    state.hooks = webhooks?.hooks(of: name, options)
     openMap(of: state, opened.entries, at: time)
     channels.open(state, holding: opened.idempotencyKeys, at: time)
     refreshOpened(state, in: &turn)

@@ -19,6 +19,7 @@ final class ChannelTable {
   private var mapEnds = DueIndex<ChannelName>()
   /// Memory that the entries of maps take, roughly.
   private(set) var mapBytes = 0
+  private var fellIdle: Set<ChannelName> = []
   /// How fast each user makes new channels.
   var makers: TokenBuckets<IdentifierKey>
 
@@ -61,6 +62,7 @@ final class ChannelTable {
   /// - Parameter keys: the idempotency keys that the store remembers of it.
   func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
+    state.namespace?.channels += 1
     for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
     state.rate = TokenLevel(configuration.channelRate)
@@ -74,7 +76,15 @@ final class ChannelTable {
   func noteIdle(_ state: BrokerChannel, at time: BrokerTime) {
     guard state.interest.isEmpty && state.members.isEmpty && state.idleSince == nil else { return }
     state.idleSince = time.monotonic
+    if state.hooks?.watchesOccupancy == true { fellIdle.insert(state.name) }
     queueAsIdle(state, at: time.monotonic)
+  }
+
+  /// Channels that have lost their last subscriber since the last call, of those that webhooks want to know of.
+  func takeFellIdle() -> Set<ChannelName> {
+    if fellIdle.isEmpty { return [] }
+    defer { fellIdle = [] }
+    return fellIdle
   }
 
   /// Puts a channel into the queue of idle channels. A channel that subscribers join and leave all the time stands
@@ -120,6 +130,7 @@ final class ChannelTable {
 
   func forget(_ state: BrokerChannel) {
     states[state.name] = nil
+    state.namespace?.channels -= 1
     mapBytes -= state.map?.bytes ?? 0
     // The map's entries go with it and count for nobody any more.
     if let quota = state.quota, let map = state.map {

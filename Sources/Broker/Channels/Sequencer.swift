@@ -21,6 +21,8 @@ struct Sequencer {
   }
 
   var isIdle: Bool { pending == 0 }
+  /// Entries that the log took and has not answered for.
+  var underWay: Int { pending }
 
   /// The offset for the next publication; nil while draining.
   func peek() -> UInt64? { isDraining ? nil : next }

@@ -137,8 +137,8 @@ final class PeerSession {
   }
 
   /// The sequence number for the next message; nil: the window has no room for it. Messages that are owed always get
-  /// one: answers, for which room was found before, and signs of life. Surveys are few and small, and must not reset a
-  /// link that is full of something else.
+  /// one: answers, for which room was found before, and signs of life. Surveys and traces are few and small, and must
+  /// not reset a link that is full of something else.
   func number(_ body: LinkBody, window: UInt64, now: Int64) -> UInt64? {
     let cost = body.cost
     guard body.isOwed || hasRoom(for: cost, window: window) else { return nil }
@@ -157,7 +157,7 @@ final class PeerSession {
 extension LinkBody {
   fileprivate var isOwed: Bool {
     switch self {
-    case .reply, .welcome, .brokerHeartbeat, .survey: true
+    case .reply, .welcome, .brokerHeartbeat, .survey, .trace: true
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .publication, .join, .leave,
       .reset, .audience, .discard, .order, .unreadable:
       false

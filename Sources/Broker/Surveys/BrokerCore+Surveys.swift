@@ -18,10 +18,15 @@ extension BrokerCore {
   /// Asks every gateway that has a link. The requester is answered when all of them have answered, or when
   /// ``BrokerConfiguration/surveyTimeout`` is over.
   ///
-  /// - Parameter question: what the answer is worked out for, where it is more than a sum.
   /// - Throws: error 111 where as many surveys are under way as may be.
+  ///
+  /// - Parameters:
+  ///   - own: what the broker itself knows of an inspection's subject, as JSON.
+  ///   - visible: the channels that the answer may name; nil: all.
+  ///   - question: what is asked of a publication, and what the broker knows of it.
   func begin(
-    _ survey: Survey, question: WhyQuestion? = nil, for requester: Requester, in turn: inout Turn
+    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil,
+    question: WhyQuestion? = nil, in turn: inout Turn
   ) throws(ClientError) {
     guard surveys.count < PendingSurveys.limit else {
       throw .tooManyRequests.saying(
@@ -31,7 +36,7 @@ extension BrokerCore {
     let asked = links.sorted.filter { if case .departed = $0.state { false } else { true } }
     let timeout = min(configuration.surveyTimeout, configuration.gatewayTimeout)
     let message = surveys.add(
-      survey, question: question, for: requester, waiting: Set(asked.map(\.gateway)),
+      survey, for: requester, own: own, visible: visible, question: question, waiting: Set(asked.map(\.gateway)),
       deadline: turn.time.monotonic + timeout)
     let open = asked.filter(\.isOpen).map(\.gateway)
     if !open.isEmpty { links.broadcast(.survey(message), to: open, in: &turn) }
@@ -63,6 +68,8 @@ extension BrokerCore {
     switch ended.gathered {
     case .channels(let counts, _): return .channelCounts(counts, unanswered: unanswered)
     case .coverage(let question, let found): return explain(question, found, unanswered: unanswered)
+    case .inspected(let found): return .result(Self.inspected(ended.own, found, unanswered: unanswered))
+    case .top(let top): return .result(topJSON(top, visible: ended.visible, unanswered: unanswered))
     case .counts(let gateways):
       let broker = ServerInfo.Broker(
         version: configuration.version, uptime: uptime(at: time), channels: UInt64(channels.count),

@@ -21,7 +21,7 @@ extension BrokerCore {
     let facts = try facts(of: request, in: &turn)
     let question = WhyQuestion(user: request.user, facts: facts, mayKnowExclusions: request.mayKnowExclusions)
     let query = CoverageQuery(user: request.user, channel: request.channel, position: facts.position)
-    try begin(.coverage(query), question: question, for: requester, in: &turn)
+    try begin(.coverage(query), for: requester, question: question, in: &turn)
   }
 
   private func facts(of request: WhyRequest, in turn: inout Turn) throws(ClientError) -> PublicationFacts {

@@ -9,6 +9,10 @@ struct PendingSurveys {
     let id: UInt64
     let survey: Survey
     let requester: Requester
+    /// What the broker itself knows of an inspection's subject, as JSON; empty for other surveys.
+    let own: [UInt8]
+    /// The channels that the answer may name; nil: all.
+    let visible: [NamePattern]?
     /// Gateways that have not answered.
     var waiting: Set<UInt64>
     var gathered: Gathered
@@ -21,6 +25,9 @@ struct PendingSurveys {
     case counts([ServerInfo.Gateway])
     case channels(ChannelCounts, ChannelLimit)
     case coverage(WhyQuestion?, [CoverageFindings])
+    /// What the gateways found, by their numbers, as JSON.
+    case inspected([UInt64: [UInt8]])
+    case top(TopFindings)
   }
 
   /// Most surveys at a time, since each may hold as much as an answer; one more is refused.
@@ -36,7 +43,8 @@ struct PendingSurveys {
   var nextDeadline: Int64? { pending.first?.deadline }
 
   mutating func add(
-    _ survey: Survey, question: WhyQuestion? = nil, for requester: Requester, waiting: Set<UInt64>, deadline: Int64
+    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil,
+    question: WhyQuestion? = nil, waiting: Set<UInt64>, deadline: Int64
   ) -> LinkSurvey {
     let id = nextID
     nextID += 1
@@ -45,10 +53,13 @@ struct PendingSurveys {
       case .counts: .counts([])
       case .channels(_, let limit): .channels(ChannelCounts(), limit)
       case .coverage: .coverage(question, [])
+      case .inspect: .inspected([:])
+      case .top: .top(TopFindings())
       }
     pending.append(
       Pending(
-        id: id, survey: survey, requester: requester, waiting: waiting, gathered: gathered, deadline: deadline))
+        id: id, survey: survey, requester: requester, own: own, visible: visible, waiting: waiting,
+        gathered: gathered, deadline: deadline))
     return LinkSurvey(id: id, survey)
   }
 
@@ -96,8 +107,14 @@ extension PendingSurveys.Gathered {
       sum.add(counts)
       sum.cut(to: limit)
       self = .channels(sum, limit)
+    case (.inspected(var found), .inspected(let bytes)):
+      found[gateway] = bytes
+      self = .inspected(found)
+    case (.top(var sum), .top(let top)):
+      sum.add(top)
+      self = .top(sum)
     case (.coverage(let question, let all), .coverage(let found)): self = .coverage(question, all + [found])
-    case (.counts, _), (.channels, _), (.coverage, _): return false
+    case (.counts, _), (.channels, _), (.inspected, _), (.top, _), (.coverage, _): return false
     }
     return true
   }

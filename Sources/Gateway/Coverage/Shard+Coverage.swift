@@ -25,9 +25,23 @@ extension Shard {
     coverage.record(.refused(CoverageKey(connection: driver.id, channel: channel), owner, end))
   }
 
+  /// What a user may see of a channel changes, or their subscriptions to it end.
+  func changeAudience(_ change: LinkAudience) {
+    let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
+    if change.admission == .admitted {
+      noteRefilter(change)
+      return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
+    }
+    for driver in hub.sessions(on: change.channel) where isMeant(driver) {
+      let isRefused = change.admission == .refused
+      driver.removeSubscription(
+        change.channel, isRefused ? .server : .insufficient, because: isRefused ? .excluded : .lost)
+    }
+  }
+
   /// What a user may see of a channel is about to change: that is the end of an interval, and the beginning of another.
   /// What waits on the present tape goes out with the move, and may stay in the connection's queue.
-  func noteRefilter(_ change: LinkAudience) {
+  private func noteRefilter(_ change: LinkAudience) {
     guard let coverage else { return }
     for driver in hub.sessions(on: change.channel) where driver.user.hasSameBytes(as: change.user) {
       guard var reach = hub.reach(of: driver, on: change.channel) else { continue }

@@ -39,6 +39,8 @@ final class FanOut {
   /// Bytes on tapes that only those who lag still need.
   var keptBytes: Int { directory.kept.count }
   private var ring: SendRing?
+  /// Measured frames on the tapes.
+  var watches = HopWatches()
   /// Tapes whose lap is over, but for what is still in the batch.
   private var finished: [Tape] = []
   private var queues = Array(repeating: LaneQueue(), count: Lane.allCases.count)
@@ -71,6 +73,7 @@ final class FanOut {
   func append(_ frame: [UInt8], key: ConflationKey, to tape: Tape) {
     guard !tape.isEmpty else { return }
     tape.append(frame, key: key)
+    tape.tally?.delivered(bytes: frame.count, to: tape.seats.count)
     backlogBytes += frame.count
     enqueue(tape)
   }
@@ -127,6 +130,7 @@ final class FanOut {
   /// - Returns: whether the tape is done for now.
   private func runLap(of tape: Tape) -> Bool {
     var quota = limits.quota
+    if !watches.isEmpty { sendFirst(of: tape) }
     while quota > 0 {
       guard let place = tape.next() else {
         finish(tape)
@@ -135,6 +139,16 @@ final class FanOut {
       if visit(place, of: tape) { quota -= 1 }
     }
     return false
+  }
+
+  /// Sends what stands on the tape to one seat, where a measured frame is among it that nobody was sent yet.
+  private func sendFirst(of tape: Tape) {
+    guard watches.awaitsFirst(tape) else { return }
+    while let place = tape.next() {
+      guard visit(place, of: tape) else { continue }
+      submit()
+      return watches.sentFirst(of: tape)
+    }
   }
 
   private func finish(_ tape: Tape) {
@@ -150,6 +164,7 @@ final class FanOut {
   private func endLap(_ tape: Tape) {
     backlogBytes -= tape.endLap()
     tape.isQueued = false
+    if !watches.isEmpty { watches.lapEnded(tape) }
     if tape.isDirty { enqueue(tape) }
   }
 

@@ -39,6 +39,8 @@ import Wire
   }
 
   let lane: Lane
+  /// What is counted of the channel's namespace; nil: nothing is.
+  let tally: DeliveryTally?
   private(set) var seats: ContiguousArray<Seat> = []
   /// The sessions on the seats, place by place; each keeps its outlet alive.
   private(set) var sessions: ContiguousArray<SessionDriver> = []
@@ -63,6 +65,8 @@ import Wire
   var newest: UInt64 = 0
   /// Publications may be left out: the numbers of those on the tape have gaps.
   var isFiltered = false
+  /// Where the tape ended when somebody looked at its rate last.
+  private var lookedAt: UInt64 = 0
   /// When so many bytes stand on the tape, it is worth looking whether the slowest subscriber has moved on.
   private var trimThreshold = Tape.smallestTrim
   /// The newest frame of each key, on a conflated tape.
@@ -77,8 +81,9 @@ import Wire
 
   private static let smallestTrim = 65_536
 
-  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory) {
+  init(lane: Lane, conflationLimitBytes: Int, directory: OutletDirectory, tally: DeliveryTally? = nil) {
     self.lane = lane
+    self.tally = tally
     self.directory = directory
     kept = directory.kept
     conflated = ConflationTable(limitBytes: conflationLimitBytes)
@@ -140,6 +145,12 @@ import Wire
   }
 
   // MARK: Bytes
+
+  /// Bytes that were appended since this was asked last.
+  func takeNewBytes() -> UInt64 {
+    defer { lookedAt = end }
+    return end - lookedAt
+  }
 
   /// - Parameter key: what the frame replaces, for those who lag on a conflated tape.
   func append(_ frame: [UInt8], key: ConflationKey) {

@@ -13,6 +13,8 @@ enum Handover: Sendable {
   indirect case filteredFrames(ChannelName, EncodedFrames, of: Publication)
   /// Frames for those subscribers only that asked for joins and leaves. Indirect, so that publications stay small.
   indirect case presenceFrames(ChannelName, EncodedFrames, of: ClientInfo)
+  /// The frames just before this, on the same channel, are measured.
+  case measured(ChannelName, HopMark)
   case lost(ChannelName)
   /// What a user's subscriptions to a channel may see has changed, or they end.
   case audience(LinkAudience)

@@ -11,8 +11,9 @@ final class Hub {
   }
 
   private var channels: [ChannelName: HubChannel] = [:]
+  private let tallies: DeliveryTallies
   /// Sessions on channels, a session once for each of its channels.
-  private(set) var subscriptions = 0
+  var subscriptions: Int { tallies.subscriptions }
   /// Channels of sessions that wait for their connect result.
   private var held: [UInt64: [ChannelName]] = [:]
   private var carried: [UInt64: [Carried]] = [:]
@@ -27,9 +28,10 @@ final class Hub {
 
   /// - Parameter conflationLimitBytes: kept per channel and format for those who lag in a lane that conflates.
   init(
-    fanOut: FanOut, namespaces: NamespaceTable, filters: ChannelFilters = ChannelFilters(most: .max),
-    conflationLimitBytes: Int = 65_536
+    fanOut: FanOut, namespaces: NamespaceTable, tallies: DeliveryTallies = DeliveryTallies(),
+    filters: ChannelFilters = ChannelFilters(most: .max), conflationLimitBytes: Int = 65_536
   ) {
+    self.tallies = tallies
     self.fanOut = fanOut
     self.filters = filters
     self.namespaces = namespaces
@@ -50,13 +52,14 @@ final class Hub {
       if mutation == .ignoresHolds { isHeld = false }
       if mutation == .forgetsDetaches { leave(session, channel) }
     #endif
-    var entry = channels[channel] ?? HubChannel()
+    var entry = channels[channel] ?? HubChannel(tallies.tally(of: channel))
     let seat = FilteredTapes.Seat(own: FilterKey(filter), audience: audience)
-    let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
+    let tally = entry.tally
+    let tape = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel), tally) }
     tape.sit(session, held: isHeld, positioned: flags.contains(.toldOfLoss))
-    subscriptions += 1
+    tally.subscribed(1)
     if flags.contains(.joinLeave) {
-      let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
+      let presence = entry.presenceTape(session.format, audience) { makeTape(.lowest, nil) }
       presence.sit(session, held: isHeld, positioned: false)
     }
     entry.note(seat, of: session)
@@ -67,8 +70,9 @@ final class Hub {
 
   private func lane(of channel: ChannelName) -> Lane { namespaces.options(for: channel)?.lane ?? .publications }
 
-  private func makeTape(_ lane: Lane) -> Tape {
-    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory)
+  /// - Parameter tally: nil for joins and leaves, which are no publications.
+  private func makeTape(_ lane: Lane, _ tally: DeliveryTally?) -> Tape {
+    Tape(lane: lane, conflationLimitBytes: conflationLimitBytes, directory: fanOut.directory, tally: tally)
   }
 
   func detach(_ session: SessionDriver, from channel: ChannelName) {
@@ -84,7 +88,7 @@ final class Hub {
     channels[channel] = nil
     let seat = entry.seat(of: session)
     let tapes = entry.tapes(of: session)
-    if !tapes.isEmpty { subscriptions -= 1 }
+    if !tapes.isEmpty { entry.tally.subscribed(-1) }
     for tape in tapes { fanOut.leave(session.outlet, tape) }
     if let own = seat.own { filters.remove(own, from: channel) }
     entry.note(FilteredTapes.Seat(), of: session)
@@ -141,12 +145,13 @@ final class Hub {
     let tapes = entry.tapes(of: session)
     entry.note(seat, of: session)
     var pending: [UInt8] = []
+    let tally = entry.tally
     if let tape = tapes.first {
-      let next = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel)) }
+      let next = entry.tape(session.format, seat.filter) { makeTape(lane(of: channel), tally) }
       pending += fanOut.move(session, from: tape, to: next)
     }
     if tapes.count > 1 {
-      let next = entry.presenceTape(session.format, audience) { makeTape(.lowest) }
+      let next = entry.presenceTape(session.format, audience) { makeTape(.lowest, nil) }
       pending += fanOut.move(session, from: tapes[1], to: next)
     }
     entry.vacate(session.format, before)
@@ -191,6 +196,8 @@ final class Hub {
 
   func clientCount(on channel: ChannelName) -> Int { channels[channel]?.sessionCount ?? 0 }
 
+  func publicationTapes(of channel: ChannelName) -> [Tape] { channels[channel]?.publicationTapes ?? [] }
+
   /// How many tapes the channel has here.
   func tapeCount(on channel: ChannelName) -> Int { channels[channel]?.tapeCount ?? 0 }
 
@@ -207,6 +214,13 @@ final class Hub {
       tape.newest = frames.offset
       fanOut.append(frame, key: frames.key, to: tape)
     }
+  }
+
+  /// The frames that were delivered last on the channel are measured. Subscribers with a filter are not: it is not
+  /// known here which of them got the frames.
+  func watch(_ mark: HopMark, on channel: ChannelName) {
+    let tapes = channels[channel].map { entry in WireFormat.allCases.compactMap { entry.tape($0) } } ?? []
+    fanOut.watches.begin(mark, on: tapes)
   }
 
   /// Puts frames on the tapes of subscribers without a filter, and of those whose filter the publication passes. Each

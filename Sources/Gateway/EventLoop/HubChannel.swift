@@ -2,6 +2,8 @@ import Wire
 
 /// A channel's tapes on one event loop: made when somebody first sits on them.
 struct HubChannel {
+  /// What is counted of the channel's namespace.
+  let tally: DeliveryTally
   private var json: Tape?
   private var protobuf: Tape?
   /// Joins and leaves, for those who asked for them.
@@ -9,6 +11,8 @@ struct HubChannel {
   private var protobufPresence: Tape?
   /// Nil where nobody has a filter, as on most channels.
   private(set) var filtered: FilteredTapes?
+
+  init(_ tally: DeliveryTally) { self.tally = tally }
 
   var isEmpty: Bool {
     json == nil && protobuf == nil && jsonPresence == nil && protobufPresence == nil && filtered == nil
@@ -81,6 +85,9 @@ struct HubChannel {
     }
     return [tape, presence].compactMap { $0 }.filter { $0.place(of: session.id) != nil }
   }
+
+  /// The tapes of publications, without those of joins and leaves.
+  var publicationTapes: [Tape] { [json, protobuf].compactMap { $0 } + (filtered?.allTapes ?? []) }
 
   var tapeCount: Int {
     [json, protobuf, jsonPresence, protobufPresence].count { $0 != nil } + (filtered?.tapeCount ?? 0)

@@ -1,6 +1,7 @@
 import Auth
 import Metrics
 import NIOCore
+import Tracing
 import Wire
 import ZeroMQ
 
@@ -15,8 +16,10 @@ final class Shard: SessionHost {
   /// Who is signed in, on all event loops.
   private let census: ClientCensus
   private let refusals: Refusals?
+  private let audit: Audit
   let checkExecutor: (any TaskExecutor)?
   let rules: SessionRules
+  let proxies: ProxyCalls?
   private let uplink: Mailbox<UplinkMessage>
   let hub: Hub
   private let fanOut: FanOut
@@ -30,6 +33,7 @@ final class Shard: SessionHost {
   private(set) var reads: ReadAdmission
   private let costs: ReadCosts
   private let requestTimeout: Int64
+  private let signInRefusals = SignInRefusals()
   private let deferredReads = Counter(label: "fanfare_gateway_reads_deferred_total")
   /// Sessions whose commands are read later because the broker is behind, or the backbone thread.
   private var heldDrivers: [UInt64: SessionDriver] = [:]
@@ -45,7 +49,17 @@ final class Shard: SessionHost {
   var coverage: CoverageSink?
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
+  private var inspections = InspectionWalks()
+  /// What the clients' SDKs call themselves.
+  private var softwareNames = SoftwareNames()
+  /// When the shard was made, in monotonic milliseconds.
+  private let startedAt: Int64
   private var onEmpty: (() -> Void)?
+  /// Which publications are measured, and where; nil: none.
+  var measuring: HopRecorder?
+  var sampler = HopSampler.off
+  /// When the frame at hand was read; nil where nobody wants to know.
+  private var readAt: HopStamp?
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
@@ -69,13 +83,15 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
-    refusals: Refusals? = nil, rules: SessionRules, uplink: Mailbox<UplinkMessage>, windowBytes: Int,
+    refusals: Refusals? = nil, rules: SessionRules, proxies: ProxyCalls? = nil, uplink: Mailbox<UplinkMessage>,
+    windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
-    checkExecutor: (any TaskExecutor)? = nil,
+    checkExecutor: (any TaskExecutor)? = nil, audit: Audit = .none,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
     self.checkExecutor = checkExecutor
+    self.audit = audit
     self.randomness = randomness
     self.egress = egress
     self.reads = ReadAdmission(limits: reads)
@@ -89,14 +105,16 @@ final class Shard: SessionHost {
     self.census = census
     self.refusals = refusals
     self.rules = rules
+    self.proxies = proxies
     self.uplink = uplink
     account = RequestAccount(window: windowBytes)
     self.clock = clock
+    startedAt = clock().monotonic
     self.load = load
     self.fanOut = fanOut
     self.atTurnsEnd = atTurnsEnd
     hub = Hub(
-      fanOut: fanOut, namespaces: rules.namespaces,
+      fanOut: fanOut, namespaces: rules.namespaces, tallies: load.tallies,
       filters: ChannelFilters(most: rules.configuration.maximumFiltersPerChannel))
   }
 
@@ -136,6 +154,13 @@ final class Shard: SessionHost {
     refusals?.note(cause, from: driver.user.isEmpty ? driver.address : "\(driver.address) \(driver.user)")
   }
 
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver) {
+    if let cause { signInRefusals.count(cause) }
+    var fields = ["cause": reason, "address": driver.address]
+    if !user.isEmpty { fields["user"] = user }
+    audit.note(.signInRefused, fields)
+  }
+
   /// The server drains: every client gets its last answers and is told 3001. Calls back when the last session has
   /// ended.
   func shutDown(_ whenEmpty: @escaping () -> Void) {
@@ -153,7 +178,7 @@ final class Shard: SessionHost {
 
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver) {
     let most = costs.most(for: request)
-    if most == nil, !reads.isWaiting(driver.id) || request.endsSubscription {
+    if most == nil, !reads.isWaiting(driver.id) || request.neverWaits {
       return post(request, tag: tag, filter: filter, from: driver)
     }
     var ask = ReadAdmission.Ask(
@@ -224,11 +249,12 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
+    if request.isMeasured, sampler.isDue() { measure(source) }
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
-    if case .unsubscribe = request {
-      // An unsubscribe is always taken: a broker that is never told believes in a subscriber who is gone.
+    if request.neverWaits {
+      // Always taken: a broker that is never told of an unsubscribe believes in a subscriber who is gone.
       cost = 0
     } else if isHolding || account.isOverdrawn {
       pauseInput(of: driver)
@@ -248,6 +274,17 @@ final class Shard: SessionHost {
     }
     quietRequests += 1
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
+  }
+
+  func frameRead() { if sampler.isArmed { readAt = measuring?.now() } }
+
+  /// Says that the request which is posted next is measured. Where the mailbox has no room, it is not.
+  private func measure(_ source: RequestSource) {
+    let isTraced = sampler.choose()
+    guard let measuring else { return }
+    let trace = measuring.begin(at: readAt, isTraced: isTraced)
+    readAt = nil
+    if !uplink.post(.measured(source, trace), cost: 0, wakes: false) { measuring.drop() }
   }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
@@ -302,6 +339,7 @@ final class Shard: SessionHost {
         hub.deliver(frames, of: publication, on: channel)
       case .presenceFrames(let channel, let frames, let member):
         hub.deliverPresence(frames, of: member, on: channel)
+      case .measured(let channel, let mark): hub.watch(mark, on: channel)
       case .audience(let change): changeAudience(change)
       case .lost(let channel): hub.lose(channel)
       case .sessionOrder(let id, let order):
@@ -310,12 +348,7 @@ final class Shard: SessionHost {
       case .revoked(let id, let tokens):
         if !tokens.isEmpty { for driver in Array(sessions.values) { driver.revoke(tokens) } }
         confirm(id)
-      case .survey(let survey):
-        if case .coverage(let query) = survey.survey {
-          survey.add(.coverage(liveCoverage(of: query)))
-        } else {
-          walks.begin(survey, in: hub)
-        }
+      case .survey(let survey): begin(survey)
       case .holdClients(let hold):
         isHolding = hold
         releaseClients()
@@ -342,7 +375,23 @@ final class Shard: SessionHost {
     load.report(backlogBytes: fanOut.backlogBytes)
     egress?.tapesKeep(fanOut.keptBytes)
     if walks.goOn(in: hub) { fanOut.requestTurn() }
+    if inspections.isEmpty { return }
+    let isInspecting = inspections.goOn(
+      in: hub, rules: rules, at: time, software: { softwareNames[$0.software] }, session: { sessions[$0] })
+    if isInspecting { fanOut.requestTurn() }
   }
+
+  private func begin(_ survey: LoopSurvey) {
+    switch survey.survey {
+    case .counts, .channels: walks.begin(survey, in: hub)
+    case .coverage(let query): survey.add(.coverage(liveCoverage(of: query)))
+    case .inspect, .top:
+      inspections.begin(
+        survey, sessions: sessions.keys.sorted(), in: hub, at: time.monotonic, startedAt: startedAt)
+    }
+  }
+
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { softwareNames.number(of: name, version) }
 
   /// The connection took what had waited for it: what waits on tapes goes out now.
   func drained(_ driver: SessionDriver) {
@@ -405,25 +454,10 @@ final class Shard: SessionHost {
 
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
-    load.report(subscriptions: hub.subscriptions)
-  }
-
-  private func changeAudience(_ change: LinkAudience) {
-    let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
-    if change.admission == .admitted {
-      noteRefilter(change)
-      return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
-    }
-    for driver in hub.sessions(on: change.channel) where isMeant(driver) {
-      let isRefused = change.admission == .refused
-      driver.removeSubscription(
-        change.channel, isRefused ? .server : .insufficient, because: isRefused ? .excluded : .lost)
-    }
   }
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) {
     hub.detach(driver, from: channel)
-    load.report(subscriptions: hub.subscriptions)
     egress?.tapesKeep(fanOut.keptBytes)
   }
   func releaseHeld(for driver: SessionDriver) { hub.releaseHeld(for: driver) }
@@ -449,8 +483,14 @@ final class Shard: SessionHost {
 
 extension BrokerRequest {
   /// Whether this is an unsubscribe, which never waits: a broker that is not told believes in a subscriber who is gone.
-  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer.
-  fileprivate var endsSubscription: Bool { if case .unsubscribe = self { true } else { false } }
+  /// Nothing of the same subscription can be waiting, for a session ends no subscription before its answer. What is
+  /// told for webhooks does not wait either: the session may end before a read is answered.
+  fileprivate var neverWaits: Bool {
+    switch self {
+    case .unsubscribe, .report: true
+    default: false
+    }
+  }
 }
 
 extension SessionDriver {

@@ -26,8 +26,7 @@ final class ShardMailbox: Sendable {
 
   /// Bytes handed over and not worked off yet.
   var queuedBytes: UInt64 { load.queuedBytes }
-  /// Subscriptions of the event loop's clients.
-  var subscriptions: Int { load.subscriptionCount }
+  var tallies: DeliveryTallies { load.tallies }
 
   func hand(over batch: [Handover], bytes: Int) {
     waiting.withLock { waiting in
@@ -76,7 +75,8 @@ final class ShardLoad: Sendable {
   /// Bytes on tapes, for subscribers that are still to be visited.
   private let backlog = Atomic<Int>(0)
   private let untold = Atomic<Int>(0)
-  private let subscriptions = Atomic<Int>(0)
+  /// What the event loop counts by namespace, for the metrics.
+  let tallies = DeliveryTallies()
 
   init(uplink: Mailbox<UplinkMessage>) { self.uplink = uplink }
 
@@ -101,11 +101,6 @@ final class ShardLoad: Sendable {
     backlog.store(backlogBytes, ordering: .relaxed)
     tell()
   }
-
-  /// Subscriptions of the event loop's clients, for the metrics.
-  var subscriptionCount: Int { subscriptions.load(ordering: .relaxed) }
-
-  func report(subscriptions count: Int) { subscriptions.store(count, ordering: .relaxed) }
 
   private func tell() {
     guard untold.load(ordering: .relaxed) - backlog.load(ordering: .relaxed) >= Self.worthTelling else { return }

@@ -26,6 +26,7 @@ struct SurveyWalks {
       walks.append(
         Walk(
           survey: survey, pattern: pattern, rest: hub.channelNames[...], found: FirstChannels(limit.channels)))
+    case .inspect, .top: preconditionFailure("InspectionWalks answers inspections")
     }
   }
 

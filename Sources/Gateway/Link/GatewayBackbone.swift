@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import Tracing
 import Wire
 public import ZeroMQ
 
@@ -29,6 +30,8 @@ public enum BackbonePipe {
 /// What event loops post to the backbone.
 enum UplinkMessage: Sendable {
   case request(GatewayRequest)
+  /// The request that this loop posts next is measured. Indirect, so that requests stay small.
+  indirect case measured(RequestSource, HopTrace)
   /// A loop has worked off so much that the broker should hear of it soon.
   case workedOff
   /// A loop has carried an order out.
@@ -144,6 +147,7 @@ final class GatewayBackbone: BackboneParticipant {
     case .request(let request):
       link.submit(request, at: Self.now(), into: &effects)
       perform()
+    case .measured(let source, let trace): link.hops?.post(trace, of: source)
     case .workedOff: break  // The round's tick looks at the account.
     case .obeyed(let id): obeyed(id)
     case .found(let findings, let session):
@@ -168,6 +172,8 @@ final class GatewayBackbone: BackboneParticipant {
       case .publication(let channel, let publication, let audience): encode(publication, on: channel, for: audience)
       case .filteredPublication(let channel, let publication, let audience):
         encode(publication, on: channel, filteredFor: audience)
+      case .measured(let channel, let offset, let trace, let audience):
+        addMark(trace, SpanAttributes(channel, offset: offset), channel, audience)
       case .joined(let channel, let info, let audience):
         addPresence(.join(channel: channel.string, info), channel, info, audience)
       case .left(let channel, let info, let audience):
@@ -204,6 +210,13 @@ final class GatewayBackbone: BackboneParticipant {
     add(.filteredFrames(channel, frames, of: publication), bytes: frames.byteCount, to: audience)
   }
 
+  /// Tells event loops that the frames which they were handed last on the channel are measured.
+  private func addMark(_ trace: HopTrace, _ attributes: SpanAttributes, _ channel: ChannelName, _ audience: Audience) {
+    guard let recorder = link.hops?.recorder else { return }
+    let mark = HopMark(trace, attributes, loops: audience.loops.nonzeroBitCount, recorder: recorder)
+    add(.measured(channel, mark), bytes: 0, to: audience)
+  }
+
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {
     var frames = EncodedFrames(.push(push), for: audience)
     frames.lane = .lowest
@@ -222,8 +235,8 @@ final class GatewayBackbone: BackboneParticipant {
   private func ask(_ survey: LinkSurvey, _ session: UInt64, channels: Int) {
     let (identity, uplink, now) = (identity, uplink, Self.now())
     let asked = LoopSurvey(
-      survey.survey, loops: shards.count, known: { identity.counts(channels: channels, at: now) },
-      coverage: coverage,
+      survey.survey, loops: shards.count, inspector: identity.inspector,
+      known: { identity.counts(channels: channels, at: now) }, coverage: coverage,
       answer: { findings in
         // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
         _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
@@ -289,7 +302,7 @@ final class GatewayBackbone: BackboneParticipant {
   private func report() {
     let counters = link.counters
     metrics.update(from: reported, to: counters)
-    metrics.update(isOpen: link.isOpen, channels: link.channels.count)
+    metrics.update(isOpen: link.isOpen, channels: link.channels.count, pendingBytes: link.pending.bytes)
     gatewayMetrics?.update()
     if counters.sessions > reported.sessions || counters.channelsLost > reported.channelsLost {
       logger.notice(

@@ -12,6 +12,8 @@ extension GatewayLink {
       try checkOrder(of: reply.response, to: subscribe)
     }
     guard let request = pending.remove(reply.id) else { return }
+    if let hops, hops.hasAsked { hops.answered(reply.id) }
+    if case .report = request.request { reportsUnderWay -= 1 }
     switch request.purpose {
     case .session(let source, let format):
       if case .subscribe(let subscribe) = request.request {

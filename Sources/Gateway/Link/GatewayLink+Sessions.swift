@@ -5,6 +5,7 @@ extension GatewayLink {
   func reopen(at now: Int64, into effects: inout [GatewayLinkEffect]) {
     session += 1
     close()
+    hops?.forget()
     for request in pending.all where request.purpose == .resync { _ = pending.remove(request.id) }
     sayHello(at: now, into: &effects)
   }

@@ -79,6 +79,13 @@ public final class GatewayLink {
   var revocations = RevocationTable()
   /// Surveys that some event loop has still to answer.
   var surveysUnderWay = 0
+  /// What is measured; nil: nothing is.
+  var hops: GatewayHops?
+  /// Requests under way that tell of clients for webhooks.
+  var reportsUnderWay = 0
+  /// With more of them, what clients do meanwhile is told to no webhook. A broker that is away for long must not fill
+  /// the gateway's memory.
+  static let mostReports = 50_000
   /// Requests under way of subscribers who want only a part of their channel.
   var filteredUnderWay: Set<UInt64> = []
 
@@ -134,8 +141,15 @@ public final class GatewayLink {
       unsubscribe.keepsInterest = channel.isInUse
       if !channel.isInUse { channels[unsubscribe.channel] = nil }
       body = .unsubscribe(unsubscribe)
+    case .report:
+      guard reportsUnderWay < Self.mostReports else {
+        counters.reportsLost += 1
+        return effects.append(.answer(request.source, .done))
+      }
+      reportsUnderWay += 1
     default: break
     }
+    if let hops, hops.hasPosted { tellTrace(of: request, hops, at: now, into: &effects) }
     add(body, .session(request.source, request.format), at: now, into: &effects)
     if pending.bytes > configuration.uplinkWindowBytes && !isHolding {
       isHolding = true
@@ -236,6 +250,7 @@ public final class GatewayLink {
     case .discard(let discard): effects.append(.discard(discard.pictures))
     case .order(let order): obey(order, into: &effects)
     case .survey(let survey): ask(survey, into: &effects)
+    case .trace(let trace): hops?.announced(trace)
     case .brokerHeartbeat: break
     case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .reset, .unreadable:
       throw MalformedMessage()
@@ -265,6 +280,7 @@ public final class GatewayLink {
     } else {
       effects.append(.publication(name, publication, audience: channel.audience))
     }
+    if let hops, hops.hasComing { noteMeasured(publication.offset, on: name, channel, hops, into: &effects) }
   }
 
   /// From here on the event loops hold what comes against the new filter: they see the change at its place in the
@@ -328,7 +344,7 @@ public final class GatewayLink {
     guard case .session(let source, _) = request.purpose else { return }
     filteredUnderWay.remove(request.id)
     switch request.request {
-    case .unsubscribe: return  // Not given up: it is done by itself when the link is back.
+    case .unsubscribe, .report: return  // Not given up: it is done by itself when the link is back.
     case .subscribe where request.wasSent: pending.abandon(request.id)
     case .subscribe(let subscribe):
       // The broker never heard of it, so nothing has to be undone, and nothing kept: through a long outage, clients try

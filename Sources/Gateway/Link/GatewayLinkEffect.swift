@@ -42,6 +42,8 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   /// A publication on a channel of which some subscribers get only a part: which of them get it, their event loops find
   /// out.
   case filteredPublication(ChannelName, Publication, audience: Audience)
+  /// The publication just before this is measured.
+  indirect case measured(ChannelName, offset: UInt64, HopTrace, audience: Audience)
   case joined(ChannelName, ClientInfo, audience: Audience)
   case left(ChannelName, ClientInfo, audience: Audience)
   /// What a user may see of a channel has changed.
@@ -105,4 +107,6 @@ public struct GatewayLinkCounters: Sendable, Equatable {
   public var deliveries: UInt64 = 0
   /// Requests answered with an error because the broker took too long.
   public var requestsTimedOut: UInt64 = 0
+  /// Events of clients that no webhook hears of, because too many waited for the broker.
+  public var reportsLost: UInt64 = 0
 }

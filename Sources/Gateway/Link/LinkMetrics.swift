@@ -9,10 +9,14 @@ struct LinkMetrics {
   private let lost = Counter(label: "fanfare_gateway_channels_lost_total")
   private let deliveries = Counter(label: "fanfare_gateway_deliveries_total")
   private let timedOut = Counter(label: "fanfare_gateway_requests_timed_out_total")
+  private let reportsLost = Counter(label: "fanfare_gateway_webhook_events_lost_total")
   private let up = Gauge(label: "fanfare_gateway_link_up")
+  private let pending = Gauge(label: "fanfare_gateway_requests_pending_bytes")
   private let channels = Gauge(label: "fanfare_gateway_channels")
 
-  func update(isOpen: Bool, channels: Int) {
+  /// - Parameter pendingBytes: requests without an answer.
+  func update(isOpen: Bool, channels: Int, pendingBytes: Int) {
+    pending.record(pendingBytes)
     up.record(isOpen ? 1 : 0)
     self.channels.record(channels)
   }
@@ -25,5 +29,6 @@ struct LinkMetrics {
     lost.increment(by: new.channelsLost - old.channelsLost)
     deliveries.increment(by: new.deliveries - old.deliveries)
     timedOut.increment(by: new.requestsTimedOut - old.requestsTimedOut)
+    reportsLost.increment(by: new.reportsLost - old.reportsLost)
   }
 }

@@ -13,6 +13,8 @@ final class LoopSurvey: Sendable {
     case counts(subscriptions: Int)
     case channels(FirstChannels)
     case coverage([LiveCoverage])
+    /// For an inspection, and for `top`.
+    case inspected(LoopInspection)
   }
 
   let survey: Survey
@@ -22,6 +24,8 @@ final class LoopSurvey: Sendable {
   private let known: @Sendable () -> GatewayCounts
   /// Where intervals of subscriptions are looked up; nil: none are kept.
   private let coverage: CoverageSink?
+  /// Nil where a test needs none.
+  private let inspector: Inspector?
   private let parts = Mutex<[Part]>([])
   private let runElsewhere: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let answer: @Sendable (Findings) -> Void
@@ -30,7 +34,8 @@ final class LoopSurvey: Sendable {
   ///   - runElsewhere: runs its argument, on a thread that delivers no messages.
   ///   - answer: called once, when so many event loops have told what they found, where `runElsewhere` runs.
   init(
-    _ survey: Survey, loops: Int, known: @escaping @Sendable () -> GatewayCounts, coverage: CoverageSink? = nil,
+    _ survey: Survey, loops: Int, inspector: Inspector? = nil, known: @escaping @Sendable () -> GatewayCounts,
+    coverage: CoverageSink? = nil,
     runElsewhere: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { work in Task.detached { work() } },
     answer: @escaping @Sendable (Findings) -> Void
   ) {
@@ -38,6 +43,7 @@ final class LoopSurvey: Sendable {
     self.loops = loops
     self.known = known
     self.coverage = coverage
+    self.inspector = inspector
     self.runElsewhere = runElsewhere
     self.answer = answer
   }
@@ -50,7 +56,7 @@ final class LoopSurvey: Sendable {
     }
     guard let all else { return }
     if case .coverage(let query) = survey { return find(query, all) }
-    runElsewhere { [self] in answer(Self.findings(all, of: survey, known())) }
+    runElsewhere { [self] in answer(Self.findings(all, of: survey, known(), inspector)) }
   }
 
   /// Asks the file when all event loops have told: what they recorded before stands in it then.
@@ -64,7 +70,9 @@ final class LoopSurvey: Sendable {
   }
 
   /// What all event loops found together.
-  static func findings(_ parts: [Part], of survey: Survey, _ known: GatewayCounts) -> Findings {
+  static func findings(
+    _ parts: [Part], of survey: Survey, _ known: GatewayCounts, _ inspector: Inspector? = nil
+  ) -> Findings {
     switch survey {
     case .coverage: return .coverage(CoverageFindings(isKept: false))  // See ``find(_:_:)``.
     case .counts:
@@ -76,7 +84,18 @@ final class LoopSurvey: Sendable {
       for case .channels(let found) in parts { sum.add(found.counts) }
       sum.cut(to: limit)
       return .channels(sum)
+    case .inspect(let request):
+      return .inspected(inspector?.findings(inspection(parts), of: request, known) ?? Array("{}".utf8))
+    case .top: return .top(inspection(parts).top)
     }
+  }
+}
+
+extension LoopSurvey {
+  fileprivate static func inspection(_ parts: [Part]) -> LoopInspection {
+    var sum = LoopInspection()
+    for case .inspected(let found) in parts { sum.add(found) }
+    return sum
   }
 }
 
@@ -89,6 +108,8 @@ struct GatewayIdentity: Sendable {
   var census = ClientCensus()
   /// When the gateway began, in milliseconds of `MonotonicClock`.
   var startedAt: Int64 = 0
+  /// Answers inspections; nil where a test needs none.
+  var inspector: Inspector?
 
   /// - Parameter channels: that somebody is subscribed to, or about to be.
   func counts(channels: Int, at now: Int64) -> GatewayCounts {

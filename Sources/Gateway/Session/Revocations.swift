@@ -54,10 +54,12 @@ struct RevocationVerifier: TokenVerifier {
 
   private func refusal(_ user: String) -> TokenError {
     refusals.note(.revokedToken, from: user)
-    return .revoked
+    return .revoked(of: user)
   }
 }
 
 extension TokenError {
-  static let revoked = TokenError.invalid(reason: "the token is revoked")
+  static func revoked(of user: String) -> TokenError {
+    .invalid(reason: "the token is revoked, of user \(excerpt(of: user))")
+  }
 }

@@ -19,6 +19,7 @@ extension Session {
       return false
     }
     if isCheckingPlace && command.isForClique { return false }
+    if ties != nil && waitsForBackend(command) { return false }
     return reads.count < Self.maximumReads || !command.isRead
   }
 

@@ -18,6 +18,7 @@ extension Session {
   mutating func call(_ id: UInt32, _ method: String, _ data: [UInt8]) {
     guard let call = GeneralCall(rawValue: method) else {
       guard rules.namespaces.apps.contains(where: { isMethod(method, of: $0) }) else {
+        if goesToBackend(method) { return askToCall(id, method, data) }
         return fail(id, .notAvailable.saying("there is no method \(excerpt(of: method))"))
       }
       if format == .protobuf && !data.isEmpty && !JSONSyntax.isValid(data) {
@@ -32,7 +33,7 @@ extension Session {
     }
   }
 
-  private func isMethod(_ method: String, of app: String) -> Bool {
+  func isMethod(_ method: String, of app: String) -> Bool {
     let method = method.utf8
     return method.starts(with: app.utf8) && method.dropFirst(app.utf8.count).first == UInt8(ascii: ".")
   }
@@ -92,9 +93,10 @@ extension Session {
       guard let given = parameters.data else { throw .badRequest.saying("say by what data to replace it") }
       data = try payload(given, options.dataFormat, from: .json).get()
     }
-    ask(
-      .edit(.init(channel: channel, offset: offset, data: data, editor: memberInfo(nil))),
-      then: .call(id: id, .offset))
+    let request = BrokerRequest.EditRequest(channel: channel, offset: offset, data: data, editor: memberInfo(nil))
+    // New data is looked at as it was when it was published; a removal publishes nothing.
+    if options.publishProxy && !removes { return askToWrite(.edit(id: id, request), options) }
+    ask(.edit(request), then: .call(id: id, .offset))
   }
 
   private mutating func writeMap(_ id: UInt32, _ parameters: CallParameters, removes: Bool) throws(ClientError) {
@@ -110,6 +112,7 @@ extension Session {
     }
     let info = memberInfo(subscriptions[channel]?.grant?.info)
     let request = BrokerRequest.PublishRequest(channel: channel, data: data, info: info, write: write)
+    if options.publishProxy { return askToWrite(.set(id: id, request), options) }
     guard publishesNow(request, options) else { return send(.rpc(id: id, data: Array("{}".utf8))) }
     ask(.publish(request), then: .call(id: id, .offset))
   }
@@ -181,6 +184,7 @@ extension Session {
       let request = BrokerRequest.PublishRequest(
         channel: channel, data: data, info: memberInfo(subscription?.grant?.info),
         idempotencyKey: ask.idempotencyKey.flatMap { $0.isEmpty ? nil : $0 }, write: write)
+      if options.publishProxy { return askToWrite(.publish(id: id, request), options) }
       guard publishesNow(request, options) else { return send(.publish(id: id)) }
       self.ask(.publish(request), then: .publish(id: id))
     } catch {

@@ -81,8 +81,9 @@ extension Session {
     case (.call(let id, let answer), _): called(id, answer, response)
     case (.publish(let id), _), (.history(let id, _), _), (.presence(let id), _), (.presenceStats(let id), _):
       fail(id, response.error)
-    case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _):
-      preconditionFailure("tag \(tag) is a token check's: the driver mixed up its answers")
+    case (.connect, _), (.subscriptionToken, _), (.placeToken, _), (.refresh, _), (.subRefresh, _),
+      (.backendConnect, _), (.backendWrite, _), (.backendCall, _), (.backendRefresh, _), (.backendSubRefresh, _):
+      preconditionFailure("tag \(tag) is a token check's or the backend's: the driver mixed up its answers")
     }
   }
 
@@ -96,18 +97,7 @@ extension Session {
     }
   }
 
-  func parse(_ name: String) -> Result<(ChannelName, ChannelOptions), ClientError> {
-    do throws(ChannelName.Invalid) {
-      let channel = try ChannelName(name, limit: configuration.maximumChannelNameLength)
-      guard let options = rules.namespaces.options(for: channel) else {
-        let namespace = String(channel.namespace ?? "")
-        return .failure(.unknownChannel.saying("the namespace \(excerpt(of: namespace)) is not configured"))
-      }
-      return .success((channel, options))
-    } catch {
-      return .failure(.badRequest.saying(error.description))
-    }
-  }
+  func parse(_ name: String) -> Result<(ChannelName, ChannelOptions), ClientError> { rules.parse(name) }
 
   func access(to channel: ChannelName, _ options: ChannelOptions) -> ChannelAccess {
     access(to: channel, options, subscriptions[channel])
@@ -118,19 +108,11 @@ extension Session {
     var access = ChannelAccess(
       channel: channel, options: options, user: user, isSubscribed: subscription?.isLive ?? false,
       personalChannelPrefix: rules.personalChannelPrefix)
-    if options.followsChannel { access.subject = subject(of: channel) }
+    if options.followsChannel {
+      let subscriptions = subscriptions
+      access.subject = rules.subject(of: channel, user: user) { subscriptions[$0]?.isLive ?? false }
+    }
     return access
-  }
-
-  /// What the user may do with the channel that this one belongs to. That channel belongs to none itself, so this goes
-  /// no further.
-  private func subject(of channel: ChannelName) -> ChannelAccess.Subject? {
-    guard case .success((let name, let options)) = parse(channel.rest), !options.followsChannel else { return nil }
-    let access = access(to: name, options, subscriptions[name])
-    // Who may subscribe to an app's channel only the broker knows: here, those may who are on it.
-    return .init(
-      isSubscribed: access.isSubscribed,
-      maySubscribeWithoutToken: options.app == nil && access.maySubscribeWithoutToken)
   }
 
   private func historyResult(_ page: HistoryPage, _ binaryData: Bool) -> ClientReply.HistoryResult {

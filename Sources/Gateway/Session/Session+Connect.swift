@@ -18,12 +18,20 @@ struct ConnectAttempt {
 
 extension Session {
   mutating func connect(_ id: UInt32, _ ask: ClientCommand.Connect) {
-    guard !ask.token.isEmpty || configuration.allowAnonymous else { return end(.invalidToken) }
+    let asksBackend = rules.proxies.asks(.connect)
+    guard !ask.token.isEmpty || asksBackend || configuration.allowAnonymous else { return end(.invalidToken) }
     phase = .connecting
     attempt = ConnectAttempt(id: id)
+    if !ask.name.isEmpty { out.append(.introduced(ask.name, version: ask.version)) }
     timers.authenticate = saturatingSum(time.monotonic, configuration.connectTimeoutMilliseconds)
-    if ask.token.isEmpty { return accept(ConnectionClaims(user: ""), recovering: ask.subs) }
-    let tag = remember(.connect(id: id, subs: ask.subs))
+    if ask.token.isEmpty {
+      if asksBackend { return askToConnect(id, ask, nil) }
+      return accept(ConnectionClaims(user: ""), recovering: ask.subs)
+    }
+    // What the client says of itself is for the backend alone.
+    var rest = rules.proxies.asksWithToken ? ask : ClientCommand.Connect()
+    (rest.token, rest.subs) = ("", ask.subs)
+    let tag = remember(.connect(id: id, rest))
     out.append(.checkConnectionToken(tag: tag, ask.token))
   }
 
@@ -38,19 +46,20 @@ extension Session {
 
   mutating func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
     switch pending.removeValue(forKey: tag) {
-    case .connect(let id, let subs): connectTokenChecked(id, subs, result)
+    case .connect(let id, let ask): connectTokenChecked(id, ask, result)
     case .refresh(let id): refreshed(id, result)
     default: break
     }
   }
 
   private mutating func connectTokenChecked(
-    _ id: UInt32, _ subs: [String: ClientCommand.Subscribe], _ result: Result<ConnectionClaims, TokenError>
+    _ id: UInt32, _ ask: ClientCommand.Connect, _ result: Result<ConnectionClaims, TokenError>
   ) {
     switch result {
     case .success(let claims):
       if let expiry = claims.expiresAt, expiry <= time.wall { return refuse(.tokenExpired) }
-      accept(claims, recovering: subs)
+      if rules.proxies.asksWithToken { return askToConnect(id, ask, claims) }
+      accept(claims, recovering: ask.subs)
     case .failure(.expired): refuse(.tokenExpired)
     case .failure(.invalid): end(.invalidToken)
     case .failure(.unavailable): refuse(.internalError)
@@ -59,10 +68,11 @@ extension Session {
 
   /// Asks the broker for all server-side subscriptions at once. A position that the client wants to recover from counts
   /// only for channels that it is granted.
-  private mutating func accept(_ claims: ConnectionClaims, recovering subs: [String: ClientCommand.Subscribe]) {
+  mutating func accept(_ claims: ConnectionClaims, recovering subs: [String: ClientCommand.Subscribe]) {
     user = claims.user
     connectionInfo = claims.info
     token = claims.token
+    if rules.proxies.passesMeta, let meta = claims.meta { tied().meta = meta }
     attempt?.expiresAt = claims.expiresAt
     var grants = claims.subscriptions.sorted { $0.key < $1.key }
     if let prefix = rules.personalChannelPrefix, !user.isEmpty {
@@ -122,22 +132,24 @@ extension Session {
     result.ping = UInt32(clamping: configuration.pingIntervalMilliseconds / 1000)
     result.pong = true
     result.subs = attempt.subs
-    if let expiry = attempt.expiresAt {
+    // Where the server asks the backend itself, the client has nothing to refresh.
+    if let expiry = attempt.expiresAt, !rules.proxies.asks(.refresh) {
       result.expires = true
       result.ttl = secondsLeft(until: expiry, at: time)
     }
+    if let ties { swap(&result.data, &ties.connectData) }
     send(.connect(id: attempt.id, result))
     if !subscriptions.isEmpty { out.append(.releaseHeld) }
     timers.authenticate = .max
     timers.ping = saturatingSum(time.monotonic, timers.firstPingDelay)
-    timers.expiresAt = attempt.expiresAt ?? .max
-    scheduleExpiry()
+    setExpiry(attempt.expiresAt)
+    reportConnected()
     for command in attempt.held where phase == .live { receivedLive(command) }
   }
 
   /// Answers the connect with an error. Held commands stay unanswered: an SDK takes the failed connect as the answer to
   /// all of them, while errors of their own would end its subscriptions for good.
-  private mutating func refuse(_ error: ClientError) {
+  mutating func refuse(_ error: ClientError) {
     guard let attempt else { return }
     self.attempt = nil
     phase = .refused

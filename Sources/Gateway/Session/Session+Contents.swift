@@ -17,6 +17,7 @@ extension Session {
       }
       let info = memberInfo(subscription?.grant?.info)
       let request = BrokerRequest.PublishRequest(channel: channel, data: data, info: info, idempotencyKey: key)
+      if options.publishProxy { return askToWrite(.publish(id: id, request), options) }
       guard publishesNow(request, options) else { return send(.publish(id: id)) }
       self.ask(.publish(request), then: .publish(id: id))
     }
@@ -45,9 +46,7 @@ extension Session {
 
   mutating func history(_ id: UInt32, _ ask: ClientCommand.History) {
     guard let (channel, options) = resolve(id, ask.channel) else { return }
-    guard options.keepsHistory else {
-      return fail(id, .notAvailable.saying("history is off for this channel's namespace"))
-    }
+    if let refusal = rules.unavailable(.history, options) { return fail(id, refusal) }
     guard access(to: channel, options).mayReadHistory else { return fail(id, .permissionDenied) }
     let most = configuration.maximumHistoryLimit
     let limit = ask.limit < 0 ? most : min(UInt32(clamping: ask.limit), most)
@@ -61,9 +60,7 @@ extension Session {
   /// Presence and its statistics go by the same rules: numbers tell of people too.
   mutating func presence(_ id: UInt32, _ name: String, _ operation: PendingOperation) {
     guard let (channel, options) = resolve(id, name) else { return }
-    guard options.presence else {
-      return fail(id, .notAvailable.saying("presence is off for this channel's namespace"))
-    }
+    if let refusal = rules.unavailable(.presence, options) { return fail(id, refusal) }
     guard access(to: channel, options).maySeePresence else { return fail(id, .permissionDenied) }
     if case .presenceStats = operation {
       ask(.presenceStats(channel, viewer: options.app == nil ? nil : user), then: operation)

@@ -7,12 +7,14 @@ extension Session {
   /// - Parameter code: nil where the transport is gone already.
   mutating func end(_ code: DisconnectCode?) {
     guard phase != .closed else { return }
+    let wasLive = phase == .live
     phase = .closed
     let holdsFrames = attempt?.subs.isEmpty == false
     attempt = nil
     waiting = []
     publishPaced(endingWith: code)
     releaseEverything(code)
+    if wasLive { reportDisconnected(code) }
     if holdsFrames { out.append(.discardHeld) }
     if let code { out.append(.close(code)) }
   }

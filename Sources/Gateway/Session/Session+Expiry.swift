@@ -18,8 +18,7 @@ extension Session {
       guard claims.user.hasSameBytes(as: user) else { return end(.invalidToken) }
       if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
       token = claims.token
-      timers.expiresAt = claims.expiresAt ?? .max
-      scheduleExpiry()
+      setExpiry(claims.expiresAt)
       var reply = ClientReply.RefreshResult()
       reply.client = identity.client
       reply.version = configuration.version
@@ -64,11 +63,18 @@ extension Session {
         return end(.invalidToken)
       }
       if let expiry = claims.expiresAt, expiry <= time.wall { return fail(id, .tokenExpired) }
-      guard isRefreshable(channel) else { return fail(id, .notSubscribed) }
+      guard isRefreshable(channel), case .success((_, let options)) = parse(channel.string) else {
+        return fail(id, .notSubscribed)
+      }
       subscriptions[channel]?.expiresAt = claims.expiresAt ?? .max
       let info = subscriptions[channel]?.grant?.info
-      subscriptions[channel]?.grant = SessionSubscription.Grant(info: info, token: claims.token)
-      if let expiry = claims.expiresAt { subscriptionExpires(at: expiry) }
+      let isRefreshedHere = options.subRefreshProxy && claims.expiresAt != nil
+      subscriptions[channel]?.grant = SessionSubscription.Grant(
+        info: info, token: claims.token, isNeeded: isRefreshedHere)
+      if let expiry = claims.expiresAt {
+        if isRefreshedHere { planRefresh(of: channel, at: expiry) }
+        subscriptionExpires(at: expiry)
+      }
       let ttl = claims.expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.subRefresh(id: id, expires: ttl != nil, ttl: ttl ?? 0))
     }
@@ -85,6 +91,13 @@ extension Session {
     scheduleExpiry()
   }
 
+  /// The connection expires then; nil: never.
+  mutating func setExpiry(_ expiresAt: Int64?) {
+    timers.expiresAt = expiresAt ?? .max
+    if rules.proxies.asks(.refresh) { planRefresh() }
+    scheduleExpiry()
+  }
+
   /// Sets the deadline by the distance on the wall clock. Each deadline looks at that clock again, pings among them, so
   /// a clock that is set does no harm for longer than a ping interval.
   mutating func scheduleExpiry() {
@@ -93,28 +106,34 @@ extension Session {
       timers.expiry = .max
       return
     }
-    let due = saturatingSum(earliest, configuration.expiryGraceSeconds)
+    let end = saturatingSum(earliest, configuration.expiryGraceSeconds)
+    let due = min(end, ties?.nextRefreshAt ?? .max)
     let (left, overflow) = due.subtractingReportingOverflow(time.wall)
     // A thousand years are as good as never, and their milliseconds fit.
     let seconds = overflow ? Int64.max : max(left, 0)
     timers.expiry = seconds > 32_000_000_000 ? .max : saturatingSum(time.monotonic, seconds * 1000)
   }
 
-  /// Ends what is past its expiry and the grace after it.
+  /// Ends what is past its expiry and the grace after it. Before that, the backend is asked where it decides.
   mutating func endExpired() {
     if isOver(timers.expiresAt) { return end(.expired) }
+    if ties != nil { askForRefreshes() }
     guard isOver(timers.subscriptionsExpireAt) else { return scheduleExpiry() }
     timers.subscriptionsExpireAt = .max
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
       if isOver(subscription.expiresAt) {
-        paced.forget(channel)
-        remove(channel, subscription, telling: .permissionDenied, because: .expired)
-        send(.push(.unsubscribe(channel: channel.string, .expired)))
+        endExpired(channel, subscription)
       } else {
         timers.subscriptionsExpireAt = min(timers.subscriptionsExpireAt, subscription.expiresAt)
       }
     }
     scheduleExpiry()
+  }
+
+  mutating func endExpired(_ channel: ChannelName, _ subscription: SessionSubscription) {
+    paced.forget(channel)
+    remove(channel, subscription, telling: .permissionDenied, because: .expired)
+    send(.push(.unsubscribe(channel: channel.string, .expired)))
   }
 
   private func isOver(_ expiry: Int64) -> Bool {

@@ -33,6 +33,9 @@ extension Session {
 
   mutating func enter(_ account: UserAccount) { counted().account = account }
 
+  /// Whether the connection counts for its user.
+  var hasAccount: Bool { rates?.account != nil }
+
   /// Gives up the user's account, because the connection is over and counts for its user no more.
   mutating func leaveAccount() -> UserAccount? {
     defer { rates?.account = nil }

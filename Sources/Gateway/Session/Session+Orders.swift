@@ -49,6 +49,7 @@ extension Session {
     }
     out.append(.attach(order.channel, order.hubFlags, HubFilters(audience: answer.audience)))
     noteCoverage(of: order, answer)
+    reportSubscribed(to: order.channel)
   }
 
   /// Ends the connection, or moves its expiry and tells the client: the newest word counts, a token's or a service's.
@@ -65,8 +66,9 @@ extension Session {
     // The connect result will say it.
     case .connecting: attempt?.expiresAt = expiresAt
     case .live:
-      timers.expiresAt = expiresAt ?? .max
-      scheduleExpiry()
+      setExpiry(expiresAt)
+      // Where the server asks the backend itself, the client has nothing to refresh.
+      if rules.proxies.asks(.refresh) { return }
       let ttl = expiresAt.map { secondsLeft(until: $0, at: time) }
       send(.push(.refresh(expires: ttl != nil, ttl: ttl ?? 0)))
     case .awaitingConnect, .refused, .closed: break

@@ -28,7 +28,9 @@ extension Session {
       out.append(.checkSubscriptionToken(tag: tag, ask.token))
       return
     }
-    guard access(to: channel, options).maySubscribeWithoutToken else {
+    let access = access(to: channel, options)
+    if access.isDecidedByBackend { return askToSubscribe(command, channel) }
+    guard access.maySubscribeWithoutToken else {
       noteRefusal(of: channel, .permissionDenied)
       return fail(id, .permissionDenied)
     }
@@ -73,7 +75,7 @@ extension Session {
   }
 
   /// Sends an allowed subscription to the broker, but spares it one that could only be rejected.
-  private mutating func order(_ order: SubscribeOrder) {
+  mutating func order(_ order: SubscribeOrder) {
     if order.map == nil && order.rejectsUnrecovered && order.since == nil {
       return fail(order.id, .unrecoverablePosition)
     }
@@ -119,7 +121,11 @@ extension Session {
     send(.subscribe(id: order.id, order.result(answer, at: time)))
     out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
     noteCoverage(of: order, answer)
-    if let expiry = order.expiresAt { subscriptionExpires(at: expiry) }
+    if let expiry = order.expiresAt {
+      if order.isRefreshedHere { planRefresh(of: order.channel, at: expiry) }
+      subscriptionExpires(at: expiry)
+    }
+    reportSubscribed(to: order.channel)
   }
 
   /// Unsubscribing from what one is not subscribed to succeeds: the client has what it wanted. A server-side

@@ -1,3 +1,4 @@
+import Auth
 import DequeModule
 public import Wire
 
@@ -56,6 +57,8 @@ public struct Session: ~Copyable {
   /// Identity of the newest token that the client is here by; nil: there is none.
   var token: TokenIdentity?
   var attempt: ConnectAttempt?
+  /// What the connection has to do with the backend; nil: nothing, or nothing yet.
+  var ties: BackendTies?
   var subscriptions: [ChannelName: SessionSubscription] = [:]
   var pending = PendingOperations()
   /// Tags of requests under way whose answers may be large.
@@ -137,6 +140,7 @@ public struct Session: ~Copyable {
     case .connectionTokenChecked(let tag, let result): connectionTokenChecked(tag, result)
     case .subscriptionTokenChecked(let tag, let result): subscriptionTokenChecked(tag, result)
     case .placeTokenChecked(let tag, let result): placeTokenChecked(tag, result)
+    case .backendAnswered(let tag, let answer): backendAnswered(tag, answer)
     case .channelLost(let channel): channelLost(channel)
     case .inputHeld(let holds): isInputHeld = holds
     case .outputFull(let full):
@@ -175,9 +179,12 @@ public struct Session: ~Copyable {
   mutating func fail(_ id: UInt32, _ error: ClientError) { out.append(.send(.error(id: id, error))) }
 }
 
-/// What a session does when an answer comes, to a request or from a token check.
+/// What a session does when an answer comes: to a request, from a token check or of the backend.
 enum PendingOperation {
-  indirect case connect(id: UInt32, subs: [String: ClientCommand.Subscribe])
+  indirect case connect(id: UInt32, ClientCommand.Connect)
+  /// The claims of the token, where there is one that was found valid.
+  indirect case backendConnect(id: UInt32, subs: [String: ClientCommand.Subscribe], ConnectionClaims?)
+  /// The token is checked, or the backend is asked.
   indirect case subscriptionToken(QueuedSubscribe, ChannelName)
   indirect case subscribe(SubscribeOrder)
   /// A subscribe that nobody waits for; `member` as it was given.
@@ -190,6 +197,10 @@ enum PendingOperation {
   case placeToken(id: UInt32, [UInt8])
   case refresh(id: UInt32)
   indirect case subRefresh(id: UInt32, ChannelName)
+  indirect case backendWrite(ProxiedWrite)
+  case backendCall(id: UInt32)
+  case backendRefresh
+  indirect case backendSubRefresh(ChannelName)
 }
 
 extension DisconnectCode {

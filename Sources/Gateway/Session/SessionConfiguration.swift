@@ -51,6 +51,8 @@ public struct SessionConfiguration: Sendable {
   public var personalChannelNamespace: String?
   /// Whether intervals of subscriptions are kept, so that somebody can ask later what was delivered to whom.
   public var keepsCoverage = false
+  /// What of clients is told to the broker, because some webhook wants it.
+  public var reports = ClientEventInterest()
   /// Sent in the connect result: name and version of the server.
   public var version = "Fanfare"
   /// Sent in the connect result: this gateway among several.
@@ -91,12 +93,15 @@ public struct SessionConfiguration: Sendable {
 public final class SessionRules: Sendable {
   public let configuration: SessionConfiguration
   public let namespaces: NamespaceTable
+  /// What is put to the backend.
+  let proxies: ProxyRules
   /// How the name of every personal channel begins; nil where there are none.
   let personalChannelPrefix: String?
 
-  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable) {
+  public init(_ configuration: SessionConfiguration, namespaces: NamespaceTable, proxies: ProxyRules = ProxyRules()) {
     self.configuration = configuration
     self.namespaces = namespaces
+    self.proxies = proxies
     personalChannelPrefix = configuration.personalChannelNamespace.map { $0.isEmpty ? "#" : "\($0):#" }
   }
 }

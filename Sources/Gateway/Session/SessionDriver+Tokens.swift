@@ -59,16 +59,32 @@ extension SessionDriver {
 
   /// A client with a valid token may still be one connection too many of its user's.
   private func connectionTokenChecked(_ tag: UInt64, _ result: Result<ConnectionClaims, TokenError>) {
+    if session.phase == .connecting { noteRefusal(result) }
     if session.phase == .connecting, case .success(let claims) = result, !claims.user.isEmpty {
       switch host.openAccount(of: claims.user) {
       case .none: break
       case .opened(let account): session.enter(account)
       case .full:
         host.note(.userConnections, from: self)
+        host.signInRefused(nil, "as many connections as client.max_connections_per_user", user: claims.user, self)
         return disconnect(.connectionLimit)
       }
     }
     feed(.connectionTokenChecked(tag: tag, result))
+  }
+
+  /// Notes why a client is not let in.
+  private func noteRefusal(_ result: Result<ConnectionClaims, TokenError>) {
+    switch result {
+    case .failure(.expired): host.signInRefused(.expiredToken, "the token has expired", user: "", self)
+    case .failure(.invalid(let reason)): host.signInRefused(.invalidToken, reason, user: "", self)
+    case .failure(.unavailable(let reason)):
+      host.signInRefused(.keysUnavailable, "no keys to check it with: \(reason)", user: "", self)
+    case .success(let claims):
+      if let end = claims.expiresAt, end <= host.time.wall {
+        host.signInRefused(.expiredToken, "the token has expired", user: claims.user, self)
+      }
+    }
   }
 
   /// Looks at revocations once more: of what was revoked since the check, this event loop has heard already, and is not
@@ -76,19 +92,25 @@ extension SessionDriver {
   private func unlessRevoked(
     _ result: Result<ConnectionClaims, TokenError>
   ) -> Result<ConnectionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 
   private func unlessRevoked(
     _ result: Result<SubscriptionClaims, TokenError>
   ) -> Result<SubscriptionClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 
   private func unlessRevoked(_ result: Result<PlaceClaims, TokenError>) -> Result<PlaceClaims, TokenError> {
-    if case .success(let claims) = result, host.revocations.refuses(claims) { return .failure(.revoked) }
+    if case .success(let claims) = result, host.revocations.refuses(claims) {
+      return .failure(.revoked(of: claims.user))
+    }
     return result
   }
 

@@ -28,6 +28,10 @@ final class SessionDriver: ConnectionDelegate {
   var checks: TokenChecks
   /// The transport and the host have been told that the client signed in.
   private(set) var isSignedIn = false
+  /// What the client's SDK calls itself, by the host's numbers; 0: nothing.
+  private(set) var software: UInt16 = 0
+  /// Seconds since 1970 at which the connection was opened.
+  let openedAt: Int64
   private var isPaused = false
   /// The connection is gone.
   private(set) var isGone = false
@@ -45,6 +49,7 @@ final class SessionDriver: ConnectionDelegate {
   ) {
     self.transport = transport
     self.host = host
+    openedAt = host.time.wall
     checks = TokenChecks(most: rules.configuration.maximumTokenChecks)
     session = Session(
       rules: rules, identity: identity, format: transport.format,
@@ -72,6 +77,7 @@ final class SessionDriver: ConnectionDelegate {
   /// One whole message. Its replies are sent at ``readCompleted()`` at the latest.
   func received(_ message: ByteBuffer) {
     isInReadBurst = true
+    host.frameRead()
     session.read(bytes: message.readableBytes)
     // Taken out while it is walked through, so that what happens meanwhile cannot change it.
     var commands: [ClientCommand] = []
@@ -266,6 +272,8 @@ final class SessionDriver: ConnectionDelegate {
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
+      // A token that was checked and refused is noted where the answer of the check comes in.
+      if code == .invalidToken, checks.running == 0 { host.signInRefused(.invalidToken, "no token", user: "", self) }
       if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):
@@ -273,7 +281,9 @@ final class SessionDriver: ConnectionDelegate {
     case .checkConnectionToken(let tag, let token): begin(.connection(tag: tag, token: token))
     case .checkSubscriptionToken(let tag, let token): begin(.subscription(tag: tag, token: token))
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
+    case .askBackend(let tag, let question): askBackend(tag, question)
     case .note(let cause): host.note(cause, from: self)
+    case .introduced(let name, let version): software = host.softwareNumber(of: name, version)
     case .attach(let channel, let flags, let filters):
       flush()
       host.attach(self, to: channel, flags, filters)

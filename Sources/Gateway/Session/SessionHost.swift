@@ -16,6 +16,8 @@ protocol SessionTransport: Outlet {
   var progress: PeerProgress? { get }
   /// The client's IP address, without a port.
   var remoteAddress: String { get }
+  /// What was kept of the client's request for the backend.
+  var forwardedHeaders: [BackendHeader] { get }
   /// Milliseconds for which the client's connection token is not to be checked yet; nil: too many wait already.
   func signInDelay() -> Int64?
   /// The client has said who it is, and was let in.
@@ -26,6 +28,7 @@ protocol SessionTransport: Outlet {
 
 extension SessionTransport {
   var remoteAddress: String { "" }
+  var forwardedHeaders: [BackendHeader] { [] }
   func signInDelay() -> Int64? { 0 }
   func signedIn() {}
   var closedBy: DisconnectCode? { nil }
@@ -43,6 +46,8 @@ protocol SessionHost: AnyObject {
   var revocations: Revocations { get }
   /// Where tokens are checked; nil: on the threads that all tasks share.
   var checkExecutor: (any TaskExecutor)? { get }
+  /// The way to the backend; nil: there is none.
+  var proxies: ProxyCalls? { get }
   /// Now.
   var time: SessionTime { get }
   /// Calls ``SessionDriver/brokerAnswered(tag:_:)`` exactly once for each request, also after the transport is closed
@@ -50,6 +55,8 @@ protocol SessionHost: AnyObject {
   ///
   /// - Parameter filter: of a subscribe: what the client wants of the channel; nil: everything.
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver)
+  /// A whole message of a client has come, whose commands follow.
+  func frameRead()
   /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
@@ -71,8 +78,16 @@ protocol SessionHost: AnyObject {
   func closeAccount(_ account: UserAccount)
   /// The client has said who it is, and was let in. ``closed(_:)`` comes once after it.
   func signedIn(_ driver: SessionDriver)
+  /// A number for what a client's SDK calls itself; 0: none.
+  func softwareNumber(of name: String, _ version: String) -> UInt16
   /// The client was refused something, or is read later.
   func note(_ cause: RefusalCause, from driver: SessionDriver)
+  /// The client was not let in.
+  ///
+  /// - Parameters:
+  ///   - cause: nil: a limit, which is noted as such besides.
+  ///   - user: empty: it is not known who it is.
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver)
   /// The connection's own queue has gone out: what waits on tapes may follow.
   func drained(_ driver: SessionDriver)
   /// The connection has taken most of the answers that it got: it may have more.
@@ -95,9 +110,13 @@ enum AccountOpening {
 extension SessionHost {
   var otherVerifier: any TokenVerifier { verifier }
   var checkExecutor: (any TaskExecutor)? { nil }
+  var proxies: ProxyCalls? { nil }
   func openAccount(of user: String) -> AccountOpening { .none }
   func closeAccount(_ account: UserAccount) {}
+  func frameRead() {}
   func signedIn(_ driver: SessionDriver) {}
+  func softwareNumber(of name: String, _ version: String) -> UInt16 { 0 }
+  func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
   func covers(_ driver: SessionDriver, _ channel: ChannelName, _ start: CoverageStart) {}
   func uncovers(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd) {}

@@ -14,6 +14,8 @@ public enum SessionInput: Sendable {
   case connectionTokenChecked(tag: UInt64, Result<ConnectionClaims, TokenError>)
   case subscriptionTokenChecked(tag: UInt64, Result<SubscriptionClaims, TokenError>)
   case placeTokenChecked(tag: UInt64, Result<PlaceClaims, TokenError>)
+  /// The answer to ``SessionAction/askBackend(tag:_:)``: exactly one for each.
+  case backendAnswered(tag: UInt64, ProxyAnswer)
   /// The gateway no longer knows where it is in a channel: publications may be missing.
   case channelLost(ChannelName)
   /// The gateway stops reading from the client, because the broker is behind; or reads again. Meanwhile the client is
@@ -56,6 +58,8 @@ public enum SessionAction: Sendable, Equatable {
   case checkConnectionToken(tag: UInt64, String)
   case checkSubscriptionToken(tag: UInt64, String)
   case checkPlaceToken(tag: UInt64, String)
+  /// Answered with exactly one ``SessionInput/backendAnswered(tag:_:)``.
+  case askBackend(tag: UInt64, ProxyQuestion)
   /// From now on the hub writes the channel's frames to this connection.
   case attach(ChannelName, HubFlags, HubFilters = .init())
   /// From now on the hub writes nothing of the channel to this connection. Frames of it that are still held are
@@ -73,6 +77,8 @@ public enum SessionAction: Sendable, Equatable {
   case discardHeld
   /// The client was refused something, or is read later: for the log and the metrics.
   case note(RefusalCause)
+  /// The client has said what its SDK is, and in which version.
+  case introduced(String, version: String)
 }
 
 /// Which part of a channel a connection gets.

@@ -4,7 +4,7 @@ import Wire
 /// What a session keeps of one channel.
 struct SessionSubscription {
   enum Phase {
-    /// The client's subscription token is being checked.
+    /// The client's subscription token is being checked, or the backend is asked.
     /// Can transition to: subscribing, gone.
     case checkingToken(tag: UInt64)
     /// The broker was asked.
@@ -40,15 +40,21 @@ struct SessionSubscription {
   /// What the client wants to see of the channel; nil: everything.
   var filter: TagFilter?
 
-  /// What a token said of a subscription. A class, so that a subscription without it pays one pointer.
+  /// What a token or the backend said of a subscription. A class, so that a subscription without it pays one pointer.
   final class Grant {
     /// Raw JSON, the subscriber's `chan_info`.
     let info: [UInt8]?
     /// Identity of the newest subscription token that the subscription is held by; nil: it needed none.
     let token: TokenIdentity?
+    /// When the backend is asked whether the subscription goes on, in seconds since 1970; `Int64.max`: not any more, or
+    /// it is being asked.
+    var refreshAt = Int64.max
+    /// Under which tag it was asked last.
+    var refreshTag: UInt64 = 0
 
-    init?(info: [UInt8]?, token: TokenIdentity?) {
-      if info == nil && token == nil { return nil }
+    /// - Parameter isNeeded: there is something to say of the subscription even where neither is given.
+    init?(info: [UInt8]?, token: TokenIdentity?, isNeeded: Bool = false) {
+      if info == nil && token == nil && !isNeeded { return nil }
       self.info = info
       self.token = token
     }
@@ -116,6 +122,8 @@ struct SubscribeOrder {
   /// What of a map is read along with the subscribe; nil: the channel is taken as a stream.
   var map: MapRead?
   var isApps: Bool
+  /// The server asks the backend before the subscription expires, and the client has nothing to refresh.
+  var isRefreshedHere: Bool
 
   /// A grant's overrides go before the namespace's options. Overrides cannot make a channel keep what it does not.
   init(
@@ -140,6 +148,7 @@ struct SubscribeOrder {
     toldOfLoss = hasNoGaps || options.kind == .map
     filter = ask.filter
     isApps = options.app != nil
+    isRefreshedHere = options.subRefreshProxy && maker == .client && expiresAt != nil
     map = holdsMap ? MapRead(ask) : nil
     let joinLeave = grant.joinLeave ?? options.joinLeave
     sendsMember = joinLeave || (grant.presence ?? options.presence)
@@ -167,7 +176,8 @@ struct SubscribeOrder {
     if toldOfLoss { traits.insert(.toldOfLoss) }
     if sendsMember { traits.insert(.member) }
     return SessionSubscription(
-      phase: phase, traits: traits, grant: SessionSubscription.Grant(info: grant.info, token: token),
+      phase: phase, traits: traits,
+      grant: SessionSubscription.Grant(info: grant.info, token: token, isNeeded: isRefreshedHere),
       expiresAt: expiresAt ?? Int64.max, filter: filter)
   }
 
@@ -196,7 +206,7 @@ struct SubscribeOrder {
       if !asksToRecover { (result.wasRecovering, result.recovered) = (false, false) }
       result.state = answer.entries.filter { passes($0, answer.audience) }
     }
-    if let expiresAt {
+    if let expiresAt, !isRefreshedHere {
       result.expires = true
       result.ttl = secondsLeft(until: expiresAt, at: time)
     }

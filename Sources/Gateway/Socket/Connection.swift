@@ -24,6 +24,8 @@ final class Connection: Outlet, SessionTransport {
   let format: WireFormat
   /// The client's IP address, without a port: what a trusted proxy says, or the other end of the socket.
   var remoteAddress: String { slot.address?.description ?? "" }
+  /// What was kept of the client's request for the backend.
+  let forwardedHeaders: [BackendHeader]
 
   /// Why we closed it; nil while it is open and where the peer ended it.
   private(set) var closeCode: DisconnectCode?
@@ -59,8 +61,9 @@ final class Connection: Outlet, SessionTransport {
 
   init(
     id: UInt64, loopIndex: Int, format: WireFormat, channel: any Channel, descriptor: Int32, tls: TLSHandler?,
-    listener: ListenerContext, slot: ConnectionSlot
+    listener: ListenerContext, slot: ConnectionSlot, forwardedHeaders: [BackendHeader] = []
   ) {
+    self.forwardedHeaders = forwardedHeaders
     self.eventLoop = channel.eventLoop
     self.loopIndex = loopIndex
     self.format = format

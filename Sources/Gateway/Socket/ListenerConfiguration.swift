@@ -53,6 +53,8 @@ public struct ListenerConfiguration: Sendable {
   /// The budget of bytes that wait, where something beside connections counts in it too; nil: the listener makes its
   /// own.
   var egress: EgressBudget?
+  /// Headers of upgrade requests that are kept for the backend, in lower case.
+  var forwardedHeaders: [String] = []
   /// Nil: there are no pictures here.
   public var pictures: PictureService?
 

@@ -20,6 +20,8 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
   private let decoder: ByteToMessageHandler<HTTPRequestDecoder>
   private var timeout: Scheduled<Void>?
   private var upgrade: RequestDecision.Upgrade?
+  /// What is kept of the request for the backend.
+  private var forwardedHeaders: [BackendHeader] = []
   private var isAnswered = false
 
   init(
@@ -110,7 +112,10 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
       maximumPictureBytes: listener.configuration.pictures?.configuration.maximumBytes)
     switch decision {
     case .reply(let reply): answer(reply, withBody: head.method != .HEAD, context: context)
-    case .upgrade(let upgrade): self.upgrade = upgrade
+    case .upgrade(let upgrade):
+      self.upgrade = upgrade
+      let names = listener.configuration.forwardedHeaders
+      if !names.isEmpty { forwardedHeaders = ForwardedHeaders.chosen(names, from: head.headers) }
     case .pictures(let request): passOn(request, context: context)
     }
   }
@@ -165,7 +170,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.counters.countUpgraded()
     let connection = Connection(
       id: listener.nextConnectionID(), loopIndex: loopIndex, format: upgrade.format, channel: context.channel,
-      descriptor: descriptor, tls: tls, listener: listener, slot: slot)
+      descriptor: descriptor, tls: tls, listener: listener, slot: slot, forwardedHeaders: forwardedHeaders)
     let operations = context.pipeline.syncOperations
     do {
       try operations.addHandler(connection)

@@ -35,6 +35,9 @@ final class DataFolder {
   /// Size of the database file in bytes; 0 where there is none.
   var databaseSize: Int { files.size(of: Self.databaseName) }
 
+  /// Size in bytes of what was committed and is not in the database file yet.
+  var walSize: Int { files.size(of: Self.databaseName + "-wal") }
+
   /// Writes the mark, and returns when no power cut can take it back.
   func syncMark(_ sequence: UInt64) throws(StartError) {
     do {

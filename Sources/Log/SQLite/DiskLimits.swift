@@ -31,7 +31,7 @@ public struct DiskLimits: Sendable, Equatable {
     return left + free * pageSize < minimumFreeBytes ? .full("less than data.minimum_free_bytes is left") : nil
   }
 
-  private static func freeBytes(of folder: String) -> Int? {
+  static func freeBytes(of folder: String) -> Int? {
     var status = statvfs()
     guard unsafe statvfs(folder, &status) == 0 else { return nil }
     let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
@@ -40,6 +40,14 @@ public struct DiskLimits: Sendable, Equatable {
 }
 
 extension LogWriter {
+  /// Tells the metrics now and then how large the log's files are.
+  func watchFiles() {
+    guard nextFileCheck <= .now() else { return }
+    nextFileCheck = .now() + .seconds(1)
+    metrics.note(
+      databaseBytes: folder.databaseSize, walBytes: folder.walSize, freeBytes: DiskLimits.freeBytes(of: folderPath))
+  }
+
   /// Looks now and then whether there is room, and tells the inbox, which refuses entries that need some.
   func watchRoom() {
     guard !diskLimits.isOff, nextRoomCheck <= .now() else { return }

@@ -7,6 +7,10 @@ struct LogMetrics {
   private let commits = Timer(label: "fanfare_log_commit_seconds")
   private let entries = Recorder(label: "fanfare_log_commit_entries")
   private let bytes = Counter(label: "fanfare_log_written_bytes_total")
+  private let commitBytes = Recorder(label: "fanfare_log_commit_bytes")
+  private let database = Gauge(label: "fanfare_log_file_bytes", dimensions: [("file", "database")])
+  private let wal = Gauge(label: "fanfare_log_file_bytes", dimensions: [("file", "wal")])
+  private let free = Gauge(label: "fanfare_log_disk_free_bytes")
   private let failures = Counter(label: "fanfare_log_commits_failed_total")
   private let disk = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "disk")])
   private let room = Gauge(label: "fanfare_log_refusing", dimensions: [("cause", "room")])
@@ -20,7 +24,16 @@ struct LogMetrics {
   func committed(_ entries: ArraySlice<QueuedEntry>, since begun: DispatchTime) {
     commits.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - begun.uptimeNanoseconds)
     self.entries.record(entries.count)
-    bytes.increment(by: entries.reduce(0) { $0 + $1.cost })
+    let size = entries.reduce(0) { $0 + $1.cost }
+    bytes.increment(by: size)
+    commitBytes.record(size)
+  }
+
+  /// - Parameter freeBytes: of the file system; nil: it does not say.
+  func note(databaseBytes: Int, walBytes: Int, freeBytes: Int?) {
+    database.record(databaseBytes)
+    wal.record(walBytes)
+    if let freeBytes { free.record(freeBytes) }
   }
 
   /// A transaction was rolled back.

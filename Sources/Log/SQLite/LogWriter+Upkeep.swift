@@ -113,7 +113,7 @@ extension LogWriter {
   private static func emptyWAL(_ db: Database) throws -> Bool {
     // Publications do not wait until a reader is through.
     db.setBusyTimeout(milliseconds: 0)
-    defer { db.setBusyTimeout(milliseconds: Schema.busyTimeoutMilliseconds) }
+    defer { db.setBusyTimeout(milliseconds: Database.standardBusyTimeoutMilliseconds) }
     do {
       try db.checkpointAndTruncate()
       return true

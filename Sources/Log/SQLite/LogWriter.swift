@@ -19,7 +19,7 @@ final class LogWriter: @unchecked Sendable {
   static let entriesPerTrial = 64
 
   let inbox: WriterInbox
-  private let folder: DataFolder
+  let folder: DataFolder
   let logger: Logger
   private let onCompletion: @Sendable ([LogCompletion]) -> Void
   private let ended = DispatchSemaphore(value: 0)
@@ -54,6 +54,7 @@ final class LogWriter: @unchecked Sendable {
   /// What the entries of the round did to accounts, to be told with their outcomes.
   private var quotaNews = QuotaNews()
   var nextRoomCheck = DispatchTime.now()
+  var nextFileCheck = DispatchTime.now()
   var folderPath: String { folder.path }
 
   init(
@@ -99,6 +100,7 @@ final class LogWriter: @unchecked Sendable {
       let isClosed = inbox.waitForWork(into: &work, retry: retry)
       round(work)
       watchRoom()
+      watchFiles()
       work.removeAll(keepingCapacity: true)
       if isClosed { return finish() }
     }

@@ -141,16 +141,13 @@ enum Schema {
     return "((" + terms.joined(separator: " + ") + " + length(\(name)) * 7) % 4096)"
   }
 
-  /// How long a connection waits for another one's lock.
-  static let busyTimeoutMilliseconds: Int32 = 5000
-
   /// Opens the one connection that writes and checkpoints.
   ///
   /// Checkpoints each 16 MiB: whoever waits for a commit waits for the checkpoint before it, and with SQLite's 4 MiB a
   /// busy log made twelve a second, of much the same pages, which doubled the time to an answer. A burst may leave 64
   /// MiB.
   static func writer(at path: String) throws -> DatabaseConnection {
-    let connection = try DatabaseConnection(path: path, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+    let connection = try DatabaseConnection(path: path)
     try connection.inDatabase { db in
       try db.execute(
         """
@@ -174,6 +171,6 @@ enum Schema {
 
   /// Opens a connection for a reader's thread, beside the writer's.
   static func reader(at path: String) throws -> DatabaseConnection {
-    try DatabaseConnection(path: path, isReadOnly: true, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+    try DatabaseConnection(path: path, isReadOnly: true)
   }
 }

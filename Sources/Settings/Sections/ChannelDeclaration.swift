@@ -32,6 +32,7 @@ struct ChannelDeclaration {
     self.path = path
     keep(&declare)
     allow(&declare)
+    ask(&declare)
     form(&declare)
     // A map's options mean nothing on a stream, and are not taken over there.
     let stream = options
@@ -47,6 +48,9 @@ struct ChannelDeclaration {
     guard let place = places[field] else { preconditionFailure("no key of a namespace is read into this field") }
     return place
   }
+
+  /// Where each option was given.
+  var allPlaces: [SettingPlace] { Array(places.values) }
 
   private mutating func set<Value>(
     _ field: WritableKeyPath<ChannelOptions, Value>, _ declared: (Value) -> Setting<Value>
@@ -113,6 +117,25 @@ struct ChannelDeclaration {
     set(\.allowUserLimitedChannels) {
       declare.flag(
         "allow_user_limited_channels", $0, "Allow names such as room#42,43, which only those users may subscribe to.")
+    }
+  }
+
+  private mutating func ask(_ declare: inout SettingDeclarations) {
+    set(\.subscribeProxy) {
+      declare.flag(
+        "subscribe_proxy_enabled", $0,
+        "The backend says who may subscribe without a subscription token (proxies.subscribe), instead of allow_subscribe_for_client and its like."
+      )
+    }
+    set(\.publishProxy) {
+      declare.flag(
+        "publish_proxy_enabled", $0,
+        "The backend says what those who may publish do publish (proxies.publish).")
+    }
+    set(\.subRefreshProxy) {
+      declare.flag(
+        "sub_refresh_proxy_enabled", $0,
+        "The server asks the backend whether a subscription that expires goes on (proxies.sub_refresh).")
     }
   }
 

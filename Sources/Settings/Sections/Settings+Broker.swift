@@ -52,6 +52,7 @@ extension Settings {
     @Setting public var linkWindowBytes: Int
     @Setting public var gatewayTimeout: Duration
     @Setting public var pendingBytes: Int
+    @Setting public var vacatedAfter: Duration
     public internal(set) var services: Services
     public let keeping: Keeping
 
@@ -69,6 +70,10 @@ extension Settings {
       _pendingBytes = declare.bytes(
         "pending_bytes", mebibytes(64), in: mebibytes(1)...mebibytes(4096),
         "Bytes that wait for the disk before requests are read later instead.")
+      _vacatedAfter = declare.duration(
+        "vacated_after", .seconds(5), in: .zero ... .minutes(10),
+        "Time without a subscriber after which a channel is told of to webhooks as vacated; whoever comes back sooner was never away."
+      )
       services = declare.section("services", Services.init)
       keeping = Keeping(&declare)
     }

@@ -29,7 +29,8 @@ extension BrokerRequest {
     case .readMap(let read): read.answer
     case .presence(_, _, let answer): answer
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
-      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
+      .once, .report, .webhooks:
       nil
     }
   }
@@ -48,7 +49,8 @@ extension BrokerRequest {
       return .readMap(read)
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
-      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
+      .once, .report, .webhooks:
       return self
     }
   }

@@ -17,6 +17,14 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case info
   /// Asks whether a publication reached a user, and why not. The gateways are asked (``Survey``).
   case why(WhyRequest)
+  /// Asks what the broker and the gateways know of something (``Survey``).
+  case inspect(InspectRequest)
+  /// Asks on which channels and clients most goes on (``Survey``).
+  ///
+  /// - visible: the channels that may be named; nil: all.
+  case top(visible: [NamePattern]?)
+  /// A request that is done once, however often it is repeated within five minutes.
+  case once(OnceKey, BrokerRequest)
   case edit(EditRequest)
   case readMap(MapRequest)
   case receipt(ReceiptRequest)
@@ -30,6 +38,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   /// Says when other people's connections expire, on every gateway.
   case refresh(SessionTarget, ConnectionExpiry)
   case revoke(RevokeRequest)
+  /// A gateway tells of something that a webhook wants to hear of.
+  case report(ClientEvent)
+  case webhooks(WebhookRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -61,12 +72,17 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     public var data: [UInt8]?
     /// The client that edits, which must be the author; nil for a service, which need not be.
     public var editor: ClientInfo?
+    /// As a publication's: the same edit with the same key is made once, over restarts too.
+    public var idempotencyKey: String?
 
-    public init(channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?) {
+    public init(
+      channel: ChannelName, offset: UInt64, data: [UInt8]?, editor: ClientInfo?, idempotencyKey: String? = nil
+    ) {
       self.channel = channel
       self.offset = offset
       self.data = data
       self.editor = editor
+      self.idempotencyKey = idempotencyKey
     }
   }
 
@@ -233,7 +249,9 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
     case .why(let r): r.channel
-    case .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke: nil
+    case .inspect(let r): r.channel
+    case .once(_, let request): request.channel
+    case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks: nil
     }
   }
 }
@@ -242,10 +260,12 @@ extension BrokerRequest {
   /// Whether the broker remembers that the request was done, because doing it twice would change something twice.
   public var isRemembered: Bool {
     switch self {
-    case .publish, .edit, .receipt, .call: true
+    case .publish, .edit, .receipt, .call, .report: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .why, .readMap, .unread:
+      .info, .why, .readMap, .unread, .inspect, .top, .webhooks:
       false
+    // The broker remembers these by their keys.
+    case .once: false
     // Doing one of these twice changes nothing more.
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: false
     }

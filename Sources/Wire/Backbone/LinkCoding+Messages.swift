@@ -26,6 +26,7 @@ extension LinkBody {
     case .discard(let discard): discard.bytes
     case .order(let order): order.bytes
     case .survey(let survey): survey.bytes
+    case .trace(let trace): trace.bytes
     case .resynced, .goodbye, .brokerHeartbeat, .reset, .unreadable: []
     }
   }
@@ -46,6 +47,7 @@ extension LinkBody {
     case .discard: self = .discard(try LinkDiscard(bytes: bytes))
     case .order: self = .order(try LinkOrder(bytes: bytes))
     case .survey: self = .survey(try LinkSurvey(bytes: bytes))
+    case .trace: self = .trace(try LinkTrace(bytes: bytes))
     case .resynced: self = .resynced
     case .goodbye: self = .goodbye
     case .brokerHeartbeat: self = .brokerHeartbeat

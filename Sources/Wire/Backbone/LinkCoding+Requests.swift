@@ -4,6 +4,11 @@ private enum RequestKind: UInt8 {
   case publish = 1
   case subscribe, unsubscribe, history, historyRemove, presence, presenceStats, channels, edit, readMap, receipt
   case unread, call, disconnect, endSubscriptions, revoke, beginSubscriptions, refresh, channelCounts, info
+  case inspect = 70
+  case top = 71
+  case once = 72
+  case report = 40
+  case webhooks = 41
   case why = 60
 }
 
@@ -73,7 +78,9 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why: writeRare(request, to: &sink)
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
+      .why:
+      writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
   }
@@ -86,6 +93,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(edit.offset)
       sink.write(optional: edit.data)
       sink.write(optional: edit.editor)
+      sink.write(optionalText: edit.idempotencyKey)
     case .readMap(let read):
       sink.write(byte: RequestKind.readMap.rawValue)
       sink.write(read.channel)
@@ -111,6 +119,23 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.channelCounts.rawValue)
       sink.write(pattern)
     case .info: sink.write(byte: RequestKind.info.rawValue)
+    case .inspect(let inspect):
+      sink.write(byte: RequestKind.inspect.rawValue)
+      sink.write(inspect)
+    case .top(let visible):
+      sink.write(byte: RequestKind.top.rawValue)
+      sink.write(visible: visible)
+    case .once(let key, let request):
+      sink.write(byte: RequestKind.once.rawValue)
+      sink.write(key.owner)
+      sink.write(key.key)
+      write(request, to: &sink)
+    case .report(let event):
+      sink.write(byte: RequestKind.report.rawValue)
+      sink.write(event)
+    case .webhooks(let webhooks):
+      sink.write(byte: RequestKind.webhooks.rawValue)
+      sink.write(webhooks)
     case .why(let why):
       sink.write(byte: RequestKind.why.rawValue)
       sink.write(why)
@@ -167,8 +192,14 @@ extension LinkRequest: ByteEncodable {
     self.init(id: id, oldestPending: oldestPending, isRetry: isRetry, isResync: isResync, request: request)
   }
 
-  private static func readRequest(from reader: inout ByteReader) throws(MalformedMessage) -> BrokerRequest {
-    guard let kind = RequestKind(rawValue: try reader.readByte()) else { throw MalformedMessage() }
+  /// - Parameter isInner: the request is one that is done once: another such in it would say nothing, and many of them in
+  ///   each other would take all of the stack.
+  private static func readRequest(
+    from reader: inout ByteReader, isInner: Bool = false
+  ) throws(MalformedMessage) -> BrokerRequest {
+    guard let kind = RequestKind(rawValue: try reader.readByte()), kind != .once || !isInner else {
+      throw MalformedMessage()
+    }
     switch kind {
     case .publish:
       return .publish(
@@ -200,7 +231,8 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .why:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
+      .why:
       return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
@@ -215,7 +247,7 @@ extension LinkRequest: ByteEncodable {
       return .edit(
         .init(
           channel: try reader.readChannel(), offset: try reader.readNumber(), data: try reader.readOptionalBytes(),
-          editor: try reader.readOptionalInfo()))
+          editor: try reader.readOptionalInfo(), idempotencyKey: try reader.readOptionalString()))
     case .readMap:
       return .readMap(
         .init(
@@ -234,6 +266,13 @@ extension LinkRequest: ByteEncodable {
     case .call: return .call(try BrokerRequest.CallRequest(from: &reader))
     case .channelCounts: return .channelCounts(try reader.readPattern())
     case .info: return .info
+    case .inspect: return .inspect(try reader.readInspectRequest())
+    case .top: return .top(visible: try reader.readVisible())
+    case .once:
+      let key = OnceKey(owner: try reader.readString(), key: try reader.readString())
+      return .once(key, try readRequest(from: &reader, isInner: true))
+    case .report: return .report(try reader.readClientEvent())
+    case .webhooks: return .webhooks(try reader.readWebhookRequest())
     case .why: return .why(try reader.readWhyRequest())
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:

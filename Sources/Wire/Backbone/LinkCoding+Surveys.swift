@@ -3,6 +3,8 @@
 private enum SurveyKind: UInt8 {
   case counts = 1
   case channels
+  case inspect = 70
+  case top = 71
   case coverage = 60
 }
 
@@ -17,6 +19,10 @@ extension LinkSurvey {
       sink.write(pattern)
       sink.write(UInt64(limit.channels))
       sink.write(UInt64(limit.bytes))
+    case .inspect(let request):
+      sink.write(byte: SurveyKind.inspect.rawValue)
+      sink.write(request)
+    case .top: sink.write(byte: SurveyKind.top.rawValue)
     case .coverage(let query):
       sink.write(byte: SurveyKind.coverage.rawValue)
       sink.write(query)
@@ -34,6 +40,8 @@ extension LinkSurvey {
     case .channels:
       survey = .channels(
         try reader.readPattern(), ChannelLimit(channels: try reader.readLimit(), bytes: try reader.readLimit()))
+    case .inspect: survey = .inspect(try reader.readInspectRequest())
+    case .top: survey = .top
     case .coverage: survey = .coverage(try reader.readCoverageQuery())
     }
     try reader.requireEnd()
@@ -52,6 +60,12 @@ extension LinkFindings {
     case .channels(let counts):
       sink.write(byte: SurveyKind.channels.rawValue)
       sink.write(counts)
+    case .inspected(let bytes):
+      sink.write(byte: SurveyKind.inspect.rawValue)
+      sink.write(bytes)
+    case .top(let top):
+      sink.write(byte: SurveyKind.top.rawValue)
+      sink.write(top)
     case .coverage(let found):
       sink.write(byte: SurveyKind.coverage.rawValue)
       sink.write(found)
@@ -67,6 +81,8 @@ extension LinkFindings {
     switch kind {
     case .counts: findings = .counts(try reader.readGatewayCounts())
     case .channels: findings = .channels(try reader.readChannelCounts())
+    case .inspect: findings = .inspected(try reader.readInspected())
+    case .top: findings = .top(try reader.readTopFindings())
     case .coverage: findings = .coverage(try reader.readCoverageFindings())
     }
     try reader.requireEnd()
@@ -75,7 +91,10 @@ extension LinkFindings {
 }
 
 extension ByteSink {
-  mutating func write(_ pattern: ChannelPattern) { write(pattern.text) }
+  mutating func write(_ pattern: ChannelPattern) {
+    write(flag: pattern.isBeginning)
+    write(pattern.text)
+  }
 
   mutating func write(_ counts: ChannelCounts) {
     write(flag: counts.hasMore)
@@ -112,7 +131,11 @@ extension ByteSink {
 
 extension ByteReader {
   mutating func readPattern() throws(MalformedMessage) -> ChannelPattern {
-    guard let pattern = ChannelPattern(try readString()) else { throw MalformedMessage() }
+    let isBeginning = try readFlag()
+    let text = try readString()
+    guard let pattern = isBeginning ? ChannelPattern(beginning: text) : ChannelPattern(text) else {
+      throw MalformedMessage()
+    }
     return pattern
   }
 

@@ -34,6 +34,7 @@ extension LinkBody {
     case .order(let order): Self.baseCost + order.order.cost
     case .survey(let survey): Self.baseCost + survey.survey.cost
     case .findings(let findings): Self.baseCost + findings.findings.cost
+    case .trace: Self.baseCost + 64
     case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .welcome, .brokerHeartbeat, .reset, .unreadable:
       Self.baseCost
     }
@@ -71,6 +72,8 @@ extension BrokerRequest {
     case .publish(let publish):
       if let info = publish.info { cost += info.cost }
       for (key, value) in publish.tags { cost += 64 + key.utf8.count + value.utf8.count }
+    case .inspect(let request): cost += request.cost
+    case .once(let key, let request): cost += key.cost + request.cost
     case .unread(_, let channels): cost += channels.reduce(0) { $0 + 32 + $1.string.utf8.count }
     default: break
     }
@@ -84,6 +87,8 @@ extension BrokerRequest {
     case .edit(let edit): edit.data?.count ?? 0
     case .call(let call): call.command.payloadBytes
     case .beginSubscriptions(_, let subscription): subscription.payloadBytes
+    case .once(_, let request): request.payloadBytes
+    case .report(let event): event.payloadBytes
     default: 0
     }
   }

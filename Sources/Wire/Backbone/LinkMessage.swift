@@ -27,6 +27,8 @@ public struct LinkHeader: Sendable, Equatable {
     case discard = 25
     case order = 26
     case survey = 27
+    // From either.
+    case trace = 50
   }
 
   public static let length = 17
@@ -102,6 +104,8 @@ public enum LinkBody: Sendable, Equatable {
   case discard(LinkDiscard)
   indirect case order(LinkOrder)
   indirect case survey(LinkSurvey)
+  // From either.
+  indirect case trace(LinkTrace)
   /// A message of this kind came whose body could not be read.
   case unreadable(LinkHeader.Kind)
 
@@ -125,6 +129,7 @@ public enum LinkBody: Sendable, Equatable {
     case .discard: .discard
     case .order: .order
     case .survey: .survey
+    case .trace: .trace
     case .unreadable(let kind): kind
     }
   }

@@ -7,6 +7,10 @@ public enum Survey: Sendable, Equatable {
   case counts
   /// How many clients are on each channel that fits the pattern.
   case channels(ChannelPattern, ChannelLimit)
+  /// What each gateway knows of one channel, user or client, or why somebody may do something or not.
+  case inspect(InspectRequest)
+  /// The channels and clients of each gateway on which most goes on.
+  case top
   /// What each gateway knows of a user's subscriptions to a channel.
   indirect case coverage(CoverageQuery)
 }
@@ -15,6 +19,9 @@ public enum Survey: Sendable, Equatable {
 public enum Findings: Sendable, Equatable {
   case counts(GatewayCounts)
   case channels(ChannelCounts)
+  /// JSON, an object (decision 0048).
+  case inspected([UInt8])
+  case top(TopFindings)
   indirect case coverage(CoverageFindings)
 }
 
@@ -119,7 +126,8 @@ extension Survey {
   /// What a survey takes in memory, roughly and in bytes.
   var cost: Int {
     switch self {
-    case .counts, .channels: 64 + ChannelPattern.maximumLength
+    case .counts, .channels, .top: 64 + ChannelPattern.maximumLength
+    case .inspect(let request): request.cost
     case .coverage(let query): 128 + query.user.utf8.count + query.channel.string.utf8.count
     }
   }
@@ -131,6 +139,8 @@ extension Findings {
     switch self {
     case .counts(let counts): counts.cost
     case .channels(let counts): counts.cost
+    case .inspected(let bytes): 64 + bytes.count
+    case .top(let top): top.cost
     case .coverage(let findings): findings.cost
     }
   }

@@ -75,7 +75,7 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// Writes a JSON value as it came, under a key that a peer chose.
+  /// As ``write(_:raw:)``, under a key that is escaped.
   public mutating func write(named key: String, raw value: [UInt8]) {
     separate(nil)
     quote(key)
@@ -114,6 +114,13 @@ public struct JSONWriter {
     let start = bytes.count
     bytes.append(contentsOf: value)
     for index in start..<bytes.count where bytes[index] == 0x0A || bytes[index] == 0x0D { bytes[index] = 0x20 }
+    needsComma = true
+  }
+
+  /// Writes a JSON value as it came, as an element of a list.
+  public mutating func write(rawElement value: [UInt8]) {
+    separate(nil)
+    bytes.append(contentsOf: value)
     needsComma = true
   }
 

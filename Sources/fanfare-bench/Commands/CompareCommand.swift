@@ -38,11 +38,15 @@ struct CompareCommand: ParsableCommand {
   @Flag(help: "Show each turn's figure.")
   var turns = false
 
-  @Option(help: "Compare despite other settings, or despite another machine: settings, machine; may be given twice.")
+  @Option(
+    help: """
+      Compare despite other settings, another machine, or times despite kernel stamps in one result alone: settings, \
+      machine, stamps; may be given more than once.
+      """)
   var despite: [Despite] = []
 
   enum Despite: String, ExpressibleByArgument {
-    case settings, machine
+    case settings, machine, stamps
   }
 
   func validate() throws {
@@ -73,7 +77,7 @@ struct CompareCommand: ParsableCommand {
     }
     return try Comparison(
       before, after, peers: peers.map(Self.list), figures: figures.map(Self.list), isAbsolute: absolute,
-      margin: margin / 100)
+      ignoresStamps: despite.contains(.stamps), margin: margin / 100)
   }
 
   private static func list(_ text: String) -> [String] {

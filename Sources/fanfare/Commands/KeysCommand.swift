@@ -33,8 +33,8 @@ struct KeysCommand: AsyncParsableCommand {
 
         Methods are those of the server API. Of the groups, read is presence, presence_stats, history, channels, info, \
         map_get and map_list; write is publish, broadcast, edit, delete, history_remove, map_set and map_remove; \
-        control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; all is all of \
-        them.
+        control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; inspect is \
+        inspect_channel, inspect_user, inspect_client, explain and top; all is all of them.
         """)
 
     @OptionGroup var options: SettingsOptions
@@ -44,7 +44,10 @@ struct KeysCommand: AsyncParsableCommand {
 
     @Option(
       name: .long,
-      help: "What it may do: methods, or the groups read, write, control, all; with commas, or given more than once.")
+      help: """
+        What it may do: methods, or the groups read, write, control, inspect, webhooks, all; with commas, or given more \
+        than once.
+        """)
     var allow: [String]
 
     @Option(

@@ -23,12 +23,12 @@ enum AdminSetup {
   ///   - metrics: what all parts of the process count.
   static func server(
     for settings: Settings, desk: ServiceDesk?, gateway: GatewayServer?, metrics: PrometheusRegistry,
-    logger: Logger
+    audit: Audit, logger: Logger
   ) throws -> AdminServer? {
     let admin = settings.admin
     guard admin.enabled else { return nil }
     let routes = AdminRoutes(
-      api: try desk.map { try api(for: settings, desk: $0, logger: logger) },
+      api: try desk.map { try api(for: settings, desk: $0, audit: audit, logger: logger) },
       metrics: { AdminAnswer(PrometheusRegistry.contentType, metrics.render()) },
       obstacles: { await obstacles(desk: desk, gateway: gateway) }, logger: logger)
     return AdminServer(
@@ -43,16 +43,20 @@ enum AdminSetup {
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }
 
-  private static func api(for settings: Settings, desk: ServiceDesk, logger: Logger) throws -> ServerAPI {
+  private static func api(
+    for settings: Settings, desk: ServiceDesk, audit: Audit, logger: Logger
+  ) throws -> ServerAPI {
     let file: APIKeyFile
     do throws(APIKeyFault) {
       file = try APIKeyFile(
         folder: settings.data.directory, configured: settings.admin.api.key,
-        now: { Int64(MonotonicClock.now() / 1_000_000_000) }, logger: logger)
+        now: { Int64(MonotonicClock.now() / 1_000_000_000) }, logger: logger, audit: audit)
     } catch {
       throw Complaint("\(error)")
     }
-    return ServerAPI(desk: desk, maximumCommands: settings.admin.api.maxCommands, logger: logger) { file.key(for: $0) }
+    return ServerAPI(
+      desk: desk, maximumCommands: settings.admin.api.maxCommands, logger: logger, audit: audit
+    ) { file.key(for: $0) }
   }
 
   /// Why the server cannot serve clients now; empty: it can.

@@ -14,7 +14,7 @@ enum BrokerSetup {
   /// Makes the broker. Call this on the backbone thread.
   static func loop(
     for settings: Settings, endpoints: BrokerEndpoints, pipe: MemoryPipe?, desk: ServiceDesk?, context: Context,
-    loop: BackboneLoop, clock: ClockKeeper, logger: Logger
+    loop: BackboneLoop, clock: ClockKeeper, tracing: TracingSetup, audit: Audit, logger: Logger
   ) throws -> BrokerBackbone {
     // Completions are bounded by what may wait for the log, which the broker counts; a full mailbox would lose some.
     let completions = Mailbox<[LogCompletion]>(capacity: .max)
@@ -36,8 +36,10 @@ enum BrokerSetup {
       metaTTLMilliseconds: min(settings.broker.keeping.historyMetaTTL.milliseconds, 3_600_000),
       quotaNamespaces: AppSetup.namespaces(for: settings).namespacesWithQuota)
     let core = BrokerCore(configuration: configuration(for: settings), memory: memory, disk: disk)
+    tracing.apply(to: core)
     var turn = Turn(at: clock.brokerTime())
     core.openRevocations(in: &turn)
+    core.openWebhooks(in: &turn)
     if settings.clique.enabled { core.install(AppSetup.clique(settings), in: &turn) }
     // The vault's thread posts one resumption at a time.
     let resumptions = Mailbox<AppResumption>(capacity: .max)
@@ -46,7 +48,8 @@ enum BrokerSetup {
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index(of: disk, for: settings, clock: clock, logger: logger),
-      clock: { clock.brokerTime() }, logger: logger)
+      poster: WebhookSetup.poster(settings) { clock.seconds() },
+      clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
       broker.everyMinute = { now in vault.prepareSoon(at: now) }
@@ -107,6 +110,8 @@ enum BrokerSetup {
       userMemoryBytes: keeping.user.memoryBytes,
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
+    configuration.webhooks = WebhookSetup.configurations(settings)
+    configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
     configuration.maximumPageBytes = max(
       configuration.maximumPageBytes, client.historyMaxBytes, client.recoveryMaxBytes)

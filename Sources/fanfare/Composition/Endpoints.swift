@@ -26,9 +26,14 @@ struct Endpoints {
   }
 
   /// Where the server that has this data folder takes in clients; nil where none runs.
-  static func websocket(in folder: String) -> String? {
+  static func websocket(in folder: String) -> String? { read("websocket", in: folder) }
+
+  /// Where the server that has this data folder has its port for backends and operators; nil where none runs.
+  static func admin(in folder: String) -> String? { read("admin", in: folder) }
+
+  private static func read(_ name: String, in folder: String) -> String? {
     guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
-    return (try? JSONValue(parsing: Array(data)))?.object?["websocket"]?.string
+    return (try? JSONValue(parsing: Array(data)))?.object?[name]?.string
   }
 
   static func remove(from folder: String) {

@@ -16,6 +16,9 @@ enum GatewaySetup {
       clientReadWindowBytes: settings.client.readWindowBytes, readWindowBytes: gateway.readWindowBytes,
       maximumSubscribersPerChannel: gateway.maximumSubscribersPerChannel, usesIOURing: gateway.ioUring)
     configuration.pictures = AppSetup.pictures(settings)
+    configuration.proxies = try ProxySetup.configuration(for: settings)
+    let origins = settings.channelOrigins
+    configuration.settingOrigin = { origins.origin(of: $0) }
     return configuration
   }
 
@@ -97,6 +100,7 @@ enum GatewaySetup {
       allowAnonymous: client.allowAnonymousConnectWithoutToken)
     session.personalChannelNamespace =
       client.userPersonalChannel.enabled ? client.userPersonalChannel.namespace : nil
+    session.reports = WebhookSetup.clientEvents(settings)
     session.version = version
     return session
   }

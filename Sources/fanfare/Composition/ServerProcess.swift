@@ -29,10 +29,12 @@ struct ServerProcess: Service {
   let role: Role
   let settings: Settings
   let logger: Logger
+  let audit: Audit
 
   static func run(_ role: Role, settings: Settings) async throws {
     let logger = LogOutput.logger(for: settings.log)
-    let process = ServerProcess(role: role, settings: settings, logger: logger)
+    let process = ServerProcess(
+      role: role, settings: settings, logger: logger, audit: AuditSetup.audit(to: logger))
     let group = ServiceGroup(
       configuration: .init(
         services: [process], gracefulShutdownSignals: [.sigterm, .sigint],
@@ -64,19 +66,26 @@ struct ServerProcess: Service {
     if role.hasBroker { try ServicesSetup.prepareFolders(for: settings) }
     // Before anything is made that counts: what is made earlier counts nowhere.
     let metrics = PrometheusRegistry.bootstrap(version: Fanfare.version)
+    let collector = Collector(settings, version: Fanfare.version, logger: logger)
+    defer { collector?.close() }
+    let tracing = TracingSetup(settings, exporter: collector?.exporter)
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
     let coverage = role.hasGateway ? CoverageSetup.store(for: settings, clock: clock, logger: logger) : nil
     // Last of all: what ends with the server is written too.
     defer { coverage?.close() }
-    let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock, coverage: coverage) : nil
+    let server =
+      try await role.hasGateway
+      ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing, coverage: coverage) : nil
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
     let desk = role.hasBroker && settings.admin.enabled ? AdminSetup.desk(for: settings) : nil
-    let admin = try AdminSetup.server(for: settings, desk: desk, gateway: server, metrics: metrics, logger: logger)
+    let admin = try AdminSetup.server(
+      for: settings, desk: desk, gateway: server, metrics: metrics, audit: audit, logger: logger)
     let thread = try startBackbone(
-      context: context, gateway: server, desk: desk, clock: clock, reporting: backbone, failure: failure)
+      context: context, gateway: server, desk: desk, clock: clock, tracing: tracing, reporting: backbone,
+      failure: failure)
     // The log's lock keeps other processes from the data folder by now, so the clock's files in it are this process's own.
     clock.start()
     defer { clock.stop() }
@@ -91,6 +100,7 @@ struct ServerProcess: Service {
       throw error
     }
     try endpoints.write(to: settings.data.directory)
+    audit.note(.settingsLoaded, AuditSetup.fields(of: settings, role: role.rawValue))
     announce(endpoints, madeSecret: secret?.isNew ?? false)
     let reloading = Task { await reloadCertificatesOnHangup(server) }
     let returning = Task.detached(priority: .background) { [logger] in await MemoryReturn.run(logger: logger) }
@@ -114,23 +124,25 @@ struct ServerProcess: Service {
   // MARK: Parts
 
   private func makeGateway(
-    secret: String?, clock: ClockKeeper, coverage: CoverageStore?
+    secret: String?, clock: ClockKeeper, tracing: TracingSetup, coverage: CoverageStore?
   ) async throws -> GatewayServer {
     let verifier = try TokenSetup.verifier(
       for: settings, secret: secret, logger: logger, now: { clock.seconds() })
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
     configuration.wallClock = { clock.seconds() }
     configuration.coverage = coverage?.sink
+    tracing.apply(to: &configuration)
+    configuration.audit = audit
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)
   }
 
   private func startBackbone(
-    context: Context, gateway: GatewayServer?, desk: ServiceDesk?, clock: ClockKeeper, reporting backbone: Backbone,
-    failure: FailureBox
+    context: Context, gateway: GatewayServer?, desk: ServiceDesk?, clock: ClockKeeper, tracing: TracingSetup,
+    reporting backbone: Backbone, failure: FailureBox
   ) throws -> BackboneThread {
     let settings = settings
     let role = role
-    let logger = logger
+    let (logger, audit) = (logger, audit)
     let curve = try BackboneSetup.curve(for: settings, role: role)
     let serviceKeys = try role.hasBroker ? ServicesSetup.keys(for: settings) : nil
     return try BackboneThread.start(onFailure: { failure.fail($0) }) { loop in
@@ -156,7 +168,7 @@ struct ServerProcess: Service {
           &endpoints, for: settings, keys: serviceKeys, domain: list?.domain(ServicesSetup.domain))
         let broker = try BrokerSetup.loop(
           for: settings, endpoints: endpoints, pipe: pipe, desk: desk, context: context, loop: loop, clock: clock,
-          logger: logger)
+          tracing: tracing, audit: audit, logger: logger)
         backbone.services = broker.serviceEndpoints.map { .init(commands: $0.commands, tap: $0.tap) }
         backbone.address = role == .serve ? nil : broker.backboneEndpoint
         participants.append(broker)

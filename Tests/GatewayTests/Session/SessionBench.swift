@@ -19,7 +19,8 @@ struct SessionBench {
 
   init(
     _ options: ChannelOptions = .open, namespaces: [String: ChannelOptions] = [:], apps: [String] = [],
-    format: WireFormat = .json, configure: (inout SessionConfiguration) -> Void = { _ in }
+    format: WireFormat = .json, proxies: ProxyRules = ProxyRules(),
+    configure: (inout SessionConfiguration) -> Void = { _ in }
   ) {
     var configuration = SessionConfiguration()
     configuration.version = "Fanfare 1.2.3"
@@ -29,7 +30,8 @@ struct SessionBench {
     for app in apps { table.add([:], of: app) }
     held = Held(
       Session(
-        rules: SessionRules(configuration, namespaces: table), identity: .init(client: "c1", session: "s1"),
+        rules: SessionRules(configuration, namespaces: table, proxies: proxies),
+        identity: .init(client: "c1", session: "s1"),
         format: format, firstPingDelayMilliseconds: 10_000))
     feed(.opened)
   }
@@ -37,10 +39,10 @@ struct SessionBench {
   /// A session that is connected, with the user's id or anonymous.
   static func live(
     _ options: ChannelOptions = .open, user: String = "u", namespaces: [String: ChannelOptions] = [:],
-    apps: [String] = [], format: WireFormat = .json, expiresAt: Int64? = nil,
+    apps: [String] = [], format: WireFormat = .json, expiresAt: Int64? = nil, proxies: ProxyRules = ProxyRules(),
     configure: (inout SessionConfiguration) -> Void = { _ in }
   ) -> SessionBench {
-    var bench = SessionBench(options, namespaces: namespaces, apps: apps, format: format) {
+    var bench = SessionBench(options, namespaces: namespaces, apps: apps, format: format, proxies: proxies) {
       $0.allowAnonymous = true
       configure(&$0)
     }

@@ -339,6 +339,9 @@ final class RecordingTransport: Outlet, SessionTransport {
   var isPaused = false
   var onFrame: () -> Void = {}
   var progress: PeerProgress?
+  var forwardedHeaders: [BackendHeader] = []
+  /// Milliseconds for which a sign-in waits; nil: too many wait.
+  var signInWait: Int64? = 0
 
   init(eventLoop: any EventLoop) {
     self.eventLoop = eventLoop
@@ -350,6 +353,7 @@ final class RecordingTransport: Outlet, SessionTransport {
     onFrame()
   }
   func close(_ code: DisconnectCode) { closedWith = code }
+  func signInDelay() -> Int64? { signInWait }
   func pauseReading() { isPaused = true }
   func resumeReading() { isPaused = false }
 }
@@ -357,6 +361,7 @@ final class RecordingTransport: Outlet, SessionTransport {
 final class RecordingHost: SessionHost {
   var verifier: any TokenVerifier = FixedVerifier(user: "") { didSet { otherVerifier = verifier } }
   var otherVerifier: any TokenVerifier = FixedVerifier(user: "")
+  var proxies: ProxyCalls?
   /// Whom it lets in; nil: nobody counts.
   var accounts: UserAccounts?
   var notes: [RefusalCause] = []

@@ -316,6 +316,7 @@ struct SessionWalk {
       default: checks.append((tag, name ?? "a"))
       }
     case .checkPlaceToken(let tag, _): checks.append((tag, nil))
+    case .askBackend: broken = "the backend was asked though there is none"
     case .attach(let channel, let flags, _):
       seen.insert(flags.contains(.held) ? "attach held" : "attach")
       if flags.contains(.held) { holds = true }

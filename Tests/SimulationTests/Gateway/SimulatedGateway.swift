@@ -62,7 +62,7 @@ final class SimulatedGateway {
         }
         perform { $0.submit(request, at: now, into: &$1) }
       case .mark(let loop): loops[loop].add(.requestsTaken, bytes: 0, share: 0)
-      case .workedOff, .obeyed, .found: break
+      case .workedOff, .obeyed, .found, .measured: break
       }
     }
     return !messages.isEmpty
@@ -103,7 +103,7 @@ final class SimulatedGateway {
     case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
     case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
     case .holdClients(let holds): for loop in loops { loop.add(.holdClients(holds), bytes: 0, share: 0) }
-    case .discard, .sessionOrder, .revoked, .survey: break
+    case .discard, .sessionOrder, .revoked, .survey, .measured: break
     }
   }
 

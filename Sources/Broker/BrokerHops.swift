@@ -1,0 +1,134 @@
+public import Tracing
+import Wire
+
+/// What the broker knows of requests that are measured. Belongs to the broker's turn.
+///
+/// States of a request:
+/// - taken: a gateway has said that it is measured, or it is a service's and was chosen. Can transition to: logged,
+///   answered, forgotten.
+/// - logged: the log has its publication. Can transition to: landed, forgotten.
+/// - landed: gateways are told that the publication is measured, which comes next on their links. What else the request
+///   does is not measured.
+/// - answered: no publication came of it.
+///
+/// A request that comes to nothing within ``HopRecorder/patience`` is forgotten, and so is the oldest of more than
+/// ``HopRecorder/mostUnderWay``.
+public final class BrokerHops {
+  private struct Key: Hashable {
+    /// Nil: the request is a service's.
+    let gateway: UInt64?
+    let request: UInt64
+
+    init?(_ requester: Requester) {
+      switch requester {
+      case .gateway(let gateway, let request): (self.gateway, self.request) = (gateway, request)
+      case .service(let tag): (gateway, request) = (nil, tag.number)
+      case .broker: return nil
+      }
+    }
+  }
+
+  private struct UnderWay {
+    var trace: HopTrace
+    /// Of a service's request: what the span for the whole is called, and its parent.
+    var name: String?
+    var parent: UInt64?
+    var isLogged = false
+  }
+
+  private let recorder: HopRecorder
+  private var sampler: HopSampler
+  private var underWay: [Key: UnderWay] = [:]
+
+  /// - Parameter services: chooses among services' publications.
+  public init(_ recorder: HopRecorder, services: HopSampler) {
+    self.recorder = recorder
+    sampler = services
+  }
+
+  /// Whether nothing is measured now: all that the broker asks for what is not.
+  var isIdle: Bool { underWay.isEmpty }
+
+  // MARK: In
+
+  /// A gateway says that the request which it sends next is measured.
+  func expect(_ message: LinkTrace, from gateway: UInt64) {
+    guard case .request(let id) = message.subject, let key = Key(.gateway(gateway, request: id)) else { return }
+    var trace = message.trace
+    recorder.end(.linkIn, of: &trace, at: recorder.now())
+    add(UnderWay(trace: trace), key)
+  }
+
+  /// A service's request comes in.
+  ///
+  /// - Parameter context: what the HTTP request said; nil: the publication's tag counts.
+  func take(_ request: BrokerRequest, _ tag: ServiceTag, under context: TraceContext?) {
+    guard case .publish(let publish) = request else { return }
+    var (parent, isChosen, isTraced) = (context, false, false)
+    if sampler.isDue() { (isChosen, isTraced) = (true, sampler.choose()) }
+    if recorder.isTracing {
+      if parent == nil, !publish.tags.isEmpty, let text = publish.tags[TraceContext.headerName] {
+        parent = TraceContext(traceparent: text)
+      }
+      if parent?.isSampled == true { (isChosen, isTraced) = (true, true) }
+    }
+    guard isChosen, let key = Key(.service(tag)) else { return }
+    let trace = recorder.begin(under: parent, isTraced: isTraced)
+    add(UnderWay(trace: trace, name: "publish", parent: parent?.span), key)
+  }
+
+  private func add(_ request: UnderWay, _ key: Key) {
+    if underWay.count >= HopRecorder.mostUnderWay {
+      recorder.drop()
+      guard let oldest = underWay.min(by: { $0.value.trace.last.nanoseconds < $1.value.trace.last.nanoseconds })
+      else { return }
+      underWay[oldest.key] = nil
+    }
+    underWay[key] = request
+  }
+
+  // MARK: On the way
+
+  /// The log was given an entry of a request.
+  func logged(_ owner: PendingAppend.Owner, on channel: ChannelName, _ offset: UInt64) {
+    guard let key = Self.key(of: owner), var request = underWay[key], !request.isLogged else { return }
+    recorder.end(.broker, of: &request.trace, at: recorder.now(), SpanAttributes(channel, offset: offset))
+    request.isLogged = true
+    underWay[key] = request
+  }
+
+  /// A publication that is to be delivered is where its namespace wants it kept.
+  ///
+  /// - Returns: what gateways are told; nil: it is not measured.
+  func landed(_ owner: PendingAppend.Owner, on channel: ChannelName, _ offset: UInt64) -> LinkTrace? {
+    guard let key = Self.key(of: owner), var request = underWay.removeValue(forKey: key) else { return nil }
+    let (now, attributes) = (recorder.now(), SpanAttributes(channel, offset: offset))
+    recorder.end(.log, of: &request.trace, at: now, attributes)
+    if let name = request.name { recorder.answered(name, request.trace, parent: request.parent, at: now, attributes) }
+    return LinkTrace(.publication(channel, offset: offset), request.trace)
+  }
+
+  /// A request is answered of which no publication has come: its time in the broker ends here.
+  func answered(_ requester: Requester) {
+    guard let key = Key(requester), var request = underWay.removeValue(forKey: key), !request.isLogged else { return }
+    recorder.end(.broker, of: &request.trace, at: recorder.now())
+    if let name = request.name {
+      recorder.answered(name, request.trace, parent: request.parent, at: request.trace.last)
+    }
+  }
+
+  /// Forgets what has come to nothing for too long.
+  func forgetOld() {
+    let now = recorder.now()
+    let old = underWay.filter { now.nanoseconds >= $0.value.trace.last.nanoseconds + HopRecorder.patience }
+    for key in old.keys { underWay[key] = nil }
+  }
+
+  private static func key(of owner: PendingAppend.Owner) -> Key? {
+    switch owner {
+    case .requester(let requester): Key(requester)
+    case .decision(let decision): Key(decision.requester)
+    case .revocation, .outbox, .delivery, .occupancy: nil
+    }
+  }
+}

@@ -1,0 +1,52 @@
+public import Wire
+
+/// What happened in a stretch of time, as a part of a trace.
+public struct Span: Sendable, Equatable {
+  /// As OpenTelemetry numbers them.
+  public enum Kind: Int, Sendable {
+    case inside = 1
+    case server = 2
+  }
+
+  /// The trace, and this span's own id.
+  public var context: TraceContext
+  /// Nil: the trace begins with this span.
+  public var parent: UInt64?
+  public var name: String
+  public var kind: Kind
+  /// Nanoseconds of `CLOCK_MONOTONIC`, of this machine.
+  public var start: UInt64
+  public var end: UInt64
+  public var attributes: SpanAttributes
+
+  public init(
+    _ context: TraceContext, parent: UInt64?, name: String, kind: Kind, from start: UInt64, to end: UInt64,
+    _ attributes: SpanAttributes = .none
+  ) {
+    self.context = context
+    self.parent = parent
+    self.name = name
+    self.kind = kind
+    self.start = start
+    self.end = end
+    self.attributes = attributes
+  }
+}
+
+/// What a span says beside its times. Names of channels and users are not among it: a collector is no place for them.
+public struct SpanAttributes: Sendable, Equatable {
+  /// Of the channel; nil: not known, empty: the channel has none.
+  public var namespace: String?
+  public var offset: UInt64?
+
+  public static let none = SpanAttributes()
+
+  public init(namespace: String? = nil, offset: UInt64? = nil) {
+    self.namespace = namespace
+    self.offset = offset
+  }
+
+  public init(_ channel: ChannelName, offset: UInt64? = nil) {
+    self.init(namespace: channel.namespace.map { String($0) } ?? "", offset: offset)
+  }
+}

@@ -1,0 +1,95 @@
+import HTTPClient
+import Logging
+import Settings
+import Synchronization
+import Tracing
+import ZeroMQ
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The collector that traces are sent to: an HTTP client of its own, and a task that sends what waits every two
+/// seconds.
+final class Collector: Sendable {
+  let exporter: SpanExporter
+  private let client: HTTPClient
+  private let flushing: Task<Void, Never>
+
+  /// Nil where the settings name none.
+  init?(_ settings: Settings, version: String, logger: Logger) {
+    let tracing = settings.tracing
+    if tracing.endpoint.isEmpty { return nil }
+    let client = HTTPClient(
+      HTTPClient.Limits(
+        connections: 1, connectionsPerHost: 1, waiting: 4, replyBytes: 64 << 10,
+        allowsPrivateAddresses: tracing.allowPrivateAddresses, certificateAuthorities: nil),
+      name: "fanfare-traces", userAgent: "Fanfare/\(version)")
+    var headers = [(name: "content-type", value: "application/json")]
+    headers += tracing.headers.compactMap { Settings.Tracing.header($0) }
+    let call = HTTPCall(
+      method: "POST", url: tracing.endpoint, headers: headers, body: [],
+      timeoutMilliseconds: Int(tracing.timeout.milliseconds))
+    var limits = SpanExporter.Limits()
+    limits.waiting = tracing.maxWaitingSpans
+    let trouble = Trouble(logger)
+    let encoder = SpanEncoder(
+      service: "fanfare", version: version, instance: String(getpid()), epoch: Self.epoch())
+    let exporter = SpanExporter(encoder, limits: limits) { body, done in
+      var call = call
+      call.body = body
+      client.send(call) { result in done(trouble.note(result)) }
+    }
+    self.client = client
+    self.exporter = exporter
+    flushing = Task.detached(priority: .background) {
+      while !Task.isCancelled {
+        exporter.flush()
+        try? await Task.sleep(for: .seconds(2))
+      }
+    }
+  }
+
+  /// Sends no more. What is under way is dropped.
+  func close() {
+    flushing.cancel()
+    exporter.close()
+    client.close()
+  }
+
+  /// Nanoseconds between the beginning of `CLOCK_MONOTONIC` and 1970.
+  private static func epoch() -> UInt64 {
+    var wall = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    let now = UInt64(clamping: wall.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: wall.tv_nsec)
+    return now &- MonotonicClock.now()
+  }
+}
+
+/// Tells an operator once that the collector takes nothing, and once that it does again.
+private final class Trouble: Sendable {
+  private let isIn = Mutex(false)
+  private let logger: Logger
+
+  init(_ logger: Logger) { self.logger = logger }
+
+  /// - Returns: whether the collector took what it was sent.
+  func note(_ result: Result<HTTPReply, HTTPCallError>) -> Bool {
+    let fault: String?
+    switch result {
+    case .success(let reply) where (200..<300).contains(reply.status): fault = nil
+    case .success(let reply): fault = "it answers with status \(reply.status)"
+    case .failure(let error): fault = "\(error)"
+    }
+    let changed = isIn.withLock { isIn in
+      defer { isIn = fault != nil }
+      return isIn != (fault != nil)
+    }
+    if changed, let fault {
+      logger.warning("the collector of tracing.endpoint takes no spans, which are dropped: \(fault)")
+    } else if changed {
+      logger.notice("the collector of tracing.endpoint takes spans again")
+    }
+    return fault == nil
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Gateway
+import Settings
+
+/// The proxies to the backend, from the settings.
+enum ProxySetup {
+  /// - Returns: nil where the backend is asked nothing.
+  static func configuration(for settings: Settings) throws -> ProxyConfiguration? {
+    let proxies = settings.proxies
+    var endpoints: [ProxyKind: ProxyEndpoint] = [:]
+    for (kind, proxy) in [
+      (ProxyKind.connect, proxies.connect), (.refresh, proxies.refresh), (.subscribe, proxies.subscribe),
+      (.publish, proxies.publish), (.subRefresh, proxies.subRefresh), (.rpc, proxies.rpc),
+    ] where proxy.isOn { endpoints[kind] = endpoint(proxy) }
+    guard !endpoints.isEmpty else { return nil }
+    let authorities = proxies.certificateAuthorities
+    if !authorities.isEmpty, !FileManager.default.isReadableFile(atPath: authorities) {
+      throw Complaint("proxies.certificate_authorities: the file \(authorities) cannot be read; check its path")
+    }
+    return ProxyConfiguration(
+      endpoints: endpoints, connections: proxies.maxConnections, replyBytes: proxies.maxReplyBytes,
+      allowsPrivateAddresses: proxies.allowPrivateAddresses,
+      certificateAuthorities: authorities.isEmpty ? nil : authorities, callsPerClient: proxies.maxCallsPerClient)
+  }
+
+  private static func endpoint(_ proxy: Settings.Proxies.Proxy) -> ProxyEndpoint {
+    let headers = proxy.staticHTTPHeaders.compactMap(Settings.Proxies.header)
+    return ProxyEndpoint(
+      url: proxy.endpoint, timeoutMilliseconds: Int(clamping: proxy.timeout.milliseconds),
+      forwardedHeaders: proxy.httpHeaders.map { $0.lowercased() },
+      staticHeaders: headers.map { BackendHeader(name: $0.name, value: $0.value) },
+      onFailure: proxy.onFailure?.wrappedValue == .token ? .token : .refuse, maximumCalls: proxy.maxCalls,
+      breaker: .init(failures: proxy.breakerFailures, openMilliseconds: proxy.breakerOpenTime.milliseconds),
+      usesBase64: proxy.binaryEncoding, includesMeta: proxy.includeConnectionMeta,
+      asksWithToken: proxy.withToken?.wrappedValue ?? false)
+  }
+}

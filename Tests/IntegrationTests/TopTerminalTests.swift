@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The live view on a terminal, which is a pseudo-terminal here.
+@Suite("fanfare top on a terminal", .ownThread)
+struct TopTerminalTests {
+  /// Both ends of a pseudo-terminal.
+  private final class PseudoTerminal {
+    let path: String
+    private let master: Int32
+    private let slave: Int32
+    private(set) var shown = ""
+
+    init() throws {
+      master = posix_openpt(O_RDWR | O_NOCTTY)
+      guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0 else { throw Failure("no pseudo-terminal") }
+      var name = [CChar](repeating: 0, count: 128)
+      guard ptsname_r(master, &name, name.count) == 0 else { throw Failure("a pseudo-terminal has no name") }
+      path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      // Held open, so that its mode stays when the program has ended.
+      slave = open(path, O_RDWR | O_NOCTTY)
+      guard slave >= 0 else { throw Failure("\(path) cannot be opened") }
+      var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
+      ioctl(slave, UInt(TIOCSWINSZ), &size)
+      _ = fcntl(master, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit {
+      close(slave)
+      close(master)
+    }
+
+    /// Whether keys are given line by line and shown, as on any terminal.
+    var isAsBefore: Bool {
+      var mode = termios()
+      tcgetattr(slave, &mode)
+      return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    func press(_ key: String) { _ = Array(key.utf8).withUnsafeBytes { write(master, $0.baseAddress, $0.count) } }
+
+    /// All that was shown until now.
+    func look() -> String {
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = read(master, &buffer, buffer.count)
+        guard count > 0 else { return shown }
+        shown += String(decoding: buffer.prefix(count), as: UTF8.self)
+      }
+    }
+  }
+
+  private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+
+  @Test("The view is live, and the terminal is as before when q or a signal has ended it", arguments: ["q", "SIGTERM"])
+  func restored(_ end: String) async throws {
+    try await Deployment.with(.serve) { deployment in
+      let terminal = try PseudoTerminal()
+      let file = URL(fileURLWithPath: terminal.path)
+      let data = deployment.directory.appendingPathComponent("broker").path
+      let top = try ChildProcess(
+        ServerProcess.executable(),
+        ["top", "--interval", "1", "--set", "data.directory=\(data)", "--endpoint", deployment.commands],
+        environment: ChildProcess.fanfareEnvironment, input: file, output: file,
+        errors: deployment.directory.appendingPathComponent("top.err"))
+      #expect(await eventually { terminal.look().contains("PER SECOND") })
+      #expect(terminal.shown.hasPrefix("\u{1B}[?1049h") && !terminal.isAsBefore)
+      if end == "q" { terminal.press("q") } else { kill(top.identifier, SIGTERM) }
+      #expect(await eventually { !top.isRunning })
+      #expect(terminal.isAsBefore)
+      #expect(terminal.look().contains(Self.leave), "\(terminal.shown.suffix(200).debugDescription)")
+      if end == "q" { #expect(top.status == 0) }
+    }
+  }
+}
