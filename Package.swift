@@ -20,8 +20,11 @@ let library: [SwiftSetting] = base + [.strictMemorySafety()]
 let hot: [SwiftSetting] =
   library + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 // Tests of optimised code are not optimised themselves: that takes longer than it saves, and what they hold has to live to
-// the end of its scope.
-let tests: [SwiftSetting] = base + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+// the end of its scope. They also go without debug information there, which is a tenth to a quarter of what the compiler
+// does for them: a failed test is told by its own line, and a build for debugging has all of it. It is the frontend that is
+// told, because SwiftPM's own `-g` comes after a target's flags.
+let tests: [SwiftSetting] =
+  base + [.unsafeFlags(["-Onone", "-Xfrontend", "-gnone"], .when(configuration: .release))]
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioConcurrency: Target.Dependency = .product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -93,7 +96,7 @@ let package = Package(
       swiftSettings: hot),
     // What hops a publication has, how long they take, and spans of them for a collector.
     .target(
-      name: "Tracing",
+      name: "Telemetry",
       dependencies: ["Wire", metrics, .product(name: "CoreMetrics", package: "swift-metrics")], swiftSettings: library),
     .target(
       name: "Settings",
@@ -132,12 +135,13 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Tracing", deque, logging, metrics],
+      name: "Broker",
+      dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Telemetry", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
       dependencies: [
-        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Tracing", deque, nioCore,
+        "Wire", "ZeroMQ", "Auth", "Cryptography", "TLS", "HTTPClient", "CLinuxIO", "Telemetry", deque, nioCore,
         nioConcurrency, nioPosix, nioHTTP1, logging, metrics,
       ],
       swiftSettings: hot),
@@ -166,7 +170,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "Webhooks", "TLS", "CLinuxIO", "Metering", "Tracing", "Console", "Coverage", "HTTPClient",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "Coverage", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -183,7 +187,8 @@ let package = Package(
       swiftSettings: hot),
     // The counted micro-benchmarks, on the server's own modules.
     .target(
-      name: "MicroBench", dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "ZeroMQ", "CLinuxIO"],
+      name: "MicroBench",
+      dependencies: ["Apps", "Wire", "Log", "Broker", "Gateway", "Telemetry", "ZeroMQ", "CLinuxIO"],
       swiftSettings: hot),
     .executableTarget(
       name: "fanfare-bench",
@@ -201,7 +206,7 @@ let package = Package(
       dependencies: ["Metering", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics")],
       swiftSettings: tests),
     .testTarget(
-      name: "TracingTests", dependencies: ["Tracing", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
+      name: "TelemetryTests", dependencies: ["Telemetry", "Metering", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ", "TestSupport"], swiftSettings: tests),
     .testTarget(
       name: "TLSTests", dependencies: ["TLS", "COpenSSL", "TestSupport", nioPosix, nioEmbedded], swiftSettings: tests),
@@ -213,7 +218,7 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Wire"], swiftSettings: tests),
     .testTarget(
-      name: "AuthTests", dependencies: ["Auth", "Cryptography", "Wire", logging],
+      name: "AuthTests", dependencies: ["Auth", "Cryptography", "Wire", "TestSupport", logging],
       swiftSettings: tests),
     .testTarget(
       name: "LogTests",
@@ -227,13 +232,14 @@ let package = Package(
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
     .testTarget(
-      name: "CoverageTests", dependencies: ["Coverage", "SQLite", "Wire", "TestSupport", logging], swiftSettings: tests),
+      name: "CoverageTests", dependencies: ["Coverage", "SQLite", "Wire", "TestSupport", logging],
+      swiftSettings: tests),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "Apps", "Broker", "Log", "Metering", "Tracing", "Wire", "ZeroMQ", "TestSupport", logging,
+        "Apps", "Broker", "Log", "Metering", "Telemetry", "Wire", "ZeroMQ", "TestSupport", logging,
       ],
       swiftSettings: tests),
     .testTarget(
@@ -242,7 +248,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Tracing", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),
@@ -258,7 +264,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Coverage", "Gateway", "Log", "Wire", "ZeroMQ", "TestSupport", "CFaultyVFS",
+        "Apps", "Auth", "Broker", "Client", "Coverage", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
+        "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],
       swiftSettings: tests),

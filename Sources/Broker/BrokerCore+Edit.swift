@@ -32,16 +32,8 @@ extension BrokerCore {
     }
     let kept = try self.kept(by: request.editor, on: state, for: requester, in: &turn)
     let digest = request.idempotencyKey == nil ? 0 : Self.digest(of: request)
-    if let key = request.idempotencyKey.map(IdentifierKey.init) {
-      let held = state.idempotency[key]
-      switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
-      case .publish: try channels.checkKeys(request.editor?.user, in: state)
-      case .conflict: return answer(requester, .failed(.idempotencyConflict), after: held?.ticket, in: &turn)
-      case .alreadyPublished(let offset):
-        tally.counters.duplicatesAvoided += 1
-        let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
-        return answer(requester, response, after: held?.ticket, in: &turn)
-      }
+    if let key = request.idempotencyKey, try isUsed(key, for: digest, of: request, in: state, requester, &turn) {
+      return
     }
     let original = try changeable(request.offset, in: state, in: &turn)
     if let editor = request.editor {
@@ -75,6 +67,27 @@ extension BrokerCore {
         key: $0, offset: offset, digest: digest, expires: turn.time.wall + configuration.idempotencyWindow)
     }
     try append(notice, record, edit: plan.edit, over: original, of: state, for: requester, kept: kept, in: &turn)
+  }
+
+  /// Answers an edit whose key was used before.
+  ///
+  /// - Returns: false where the key is new.
+  private func isUsed(
+    _ key: String, for digest: UInt64, of request: BrokerRequest.EditRequest, in state: BrokerChannel,
+    _ requester: Requester, _ turn: inout Turn
+  ) throws(ClientError) -> Bool {
+    let held = state.idempotency[IdentifierKey(key)]
+    switch decideIdempotency(held?.record, digest: digest, now: turn.time.wall) {
+    case .publish:
+      try channels.checkKeys(request.editor?.user, in: state)
+      return false
+    case .conflict: answer(requester, .failed(.idempotencyConflict), after: held?.ticket, in: &turn)
+    case .alreadyPublished(let offset):
+      tally.counters.duplicatesAvoided += 1
+      let response = BrokerResponse.published(StreamPosition(epoch: state.sequencer.top.epoch, offset: offset))
+      answer(requester, response, after: held?.ticket, in: &turn)
+    }
+    return true
   }
 
   /// Tells an edit from another of the same channel, and from a publication, by which its key may have been used.

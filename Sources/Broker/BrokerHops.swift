@@ -1,4 +1,4 @@
-public import Tracing
+public import Telemetry
 import Wire
 
 /// What the broker knows of requests that are measured. Belongs to the broker's turn.

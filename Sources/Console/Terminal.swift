@@ -41,7 +41,7 @@ public final class Terminal: Sendable {
       unsafe keys[Int(VTIME)] = 0
     }
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
-    write(enter)
+    put(enter)
     return Terminal()
   }
 
@@ -52,7 +52,7 @@ public final class Terminal: Sendable {
     let (width, height) = Self.size
     let lines = TopScreen(width: width, height: height).lines(frame)
     // Home, each line with its rest cleared, then everything below.
-    Self.write("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+    Self.put("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
   }
 
   /// Whether q was pressed, or standard input ended.
@@ -71,7 +71,7 @@ public final class Terminal: Sendable {
 
   private static func reset() {
     guard isRaw.exchange(false, ordering: .sequentiallyConsistent) else { return }
-    leave.withUTF8Buffer { bytes in _ = unsafe Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
+    leave.withUTF8Buffer { bytes in _ = unsafe write(STDOUT_FILENO, bytes.baseAddress, bytes.count) }
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &former)
   }
 
@@ -83,10 +83,10 @@ public final class Terminal: Sendable {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  private static func write(_ text: String) {
+  private static func put(_ text: String) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      let count = unsafe rest.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)

@@ -147,14 +147,20 @@ public struct TopFrame: Sendable, Equatable {
   private static func buckets(of snapshot: TopSnapshot) -> [String: [Double: Double]] {
     var found: [String: [Double: Double]] = [:]
     for page in snapshot.pages {
-      for sample in page.samples
-      where sample.name.hasPrefix("fanfare_publication_") && sample.name.hasSuffix("_seconds_bucket") {
-        guard let hop = sample["hop"], let text = sample["le"] else { continue }
+      for sample in page.samples {
+        guard let hop = hop(of: sample), let text = sample["le"] else { continue }
         guard let bound = text == "+Inf" ? Double.infinity : Double(text) else { continue }
         found[hop, default: [:]][bound, default: 0] += sample.value
       }
     }
     return found
+  }
+
+  /// The hop whose times a bucket counts; nil: the sample is none. A commit is told of beside the hops, whose time it is.
+  private static func hop(of sample: MetricsPage.Sample) -> String? {
+    if sample.name == "fanfare_log_commit_seconds_bucket" { return "(commit)" }
+    guard sample.name.hasPrefix("fanfare_publication_"), sample.name.hasSuffix("_seconds_bucket") else { return nil }
+    return sample["hop"]
   }
 
   private static func channels(_ before: TopSnapshot?, _ now: TopSnapshot, _ elapsed: Double?) -> [Channel] {

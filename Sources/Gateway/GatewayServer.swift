@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import TLS
-public import Tracing
+public import Telemetry
 public import Wire
 public import ZeroMQ
 
@@ -127,15 +127,12 @@ public final class GatewayServer: Sendable {
         let fanOut = FanOut(limits: .init(queueBytes: queueLimit), ring: usesIOURing ? SendRing() : nil)
         let shard = Shard(
           loopIndex: index, verifier: gate.connects, otherVerifier: gate.others, revocations: revocations,
-          accounts: accounts, census: census, refusals: refusals, rules: rules, proxies: proxies, uplink: uplink,
-          windowBytes: configuration.uplinkWindowBytes,
+          accounts: accounts, census: census, refusals: refusals, audit: configuration.audit, rules: rules,
+          proxies: proxies, uplink: uplink, windowBytes: configuration.uplinkWindowBytes,
           reads: .init(
             connection: configuration.clientReadWindowBytes, loop: configuration.readWindowBytes / count),
           requestTimeout: configuration.requestTimeout, load: loads[index], fanOut: fanOut, egress: egress[index],
-          audit: configuration.audit, clock: Self.clock(configuration.wallClock),
-          atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
-        shard.measuring = configuration.measuring
-        shard.sampler = configuration.sampler
+          clock: Self.clock(configuration.wallClock), atTurnsEnd: { eventLoop.assumeIsolated().execute($0) })
         let turn = EventLoopPass(on: eventLoop) { [weak shard] in shard?.runSlice() }
         fanOut.requestTurn = { turn.arm() }
         fanOut.isOtherWorkWaiting = { loads[index].isHandoverWaiting || turn.isOtherWorkWaiting }
@@ -182,9 +179,11 @@ public final class GatewayServer: Sendable {
   /// what a turn that it has run brings it, and the records of subscriptions.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
+    let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
       try await mailbox.eventLoop.submit { [coverage = configuration.coverage] in
         shard.value.inbox = mailbox
+        shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
         shard.value.coverage = coverage
       }.get()
     }
@@ -213,7 +212,7 @@ public final class GatewayServer: Sendable {
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     let link = GatewayLink(configuration: linkConfiguration)
-    link.hops = configuration.measuring.map { GatewayHops($0) }
+    if let measuring = configuration.measuring { link.measure(with: measuring) }
     return try GatewayBackbone(
       link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,

@@ -33,9 +33,11 @@ enum SettingTable {
   /// The names of keys and sections that may stand directly in a section, in alphabetical order.
   static func children(of section: String) -> [String] {
     let prefix = section.isEmpty ? "" : section + "."
-    var names = Set(
-      keys.map(\.name).filter { $0.hasPrefix(prefix) }
-        .compactMap { $0.dropFirst(prefix.count).split(separator: ".").first.map(String.init) })
+    var names: Set<String> = []
+    for key in keys where key.name.hasPrefix(prefix) {
+      let rest: Substring = key.name.dropFirst(prefix.count)
+      if let child = rest.split(separator: ".").first { names.insert(String(child)) }
+    }
     if section == ChannelSection.name { names.insert(ChannelSection.namespaces) }
     if section.isEmpty { names.insert(Settings.Webhook.section) }
     return names.sorted()

@@ -14,8 +14,8 @@ public struct Message: ~Copyable {
     _ = unsafe zmq_msg_init(&raw)
   }
 
-  /// `count` bytes of unspecified content; fill them with `withMutableBytes`.
-  public init(count: Int) throws(ZeroMQError) {
+  /// `count` bytes of unspecified content, for an initializer that fills them.
+  private init(count: Int) throws(ZeroMQError) {
     guard unsafe zmq_msg_init_size(&raw, max(0, count)) == 0 else {
       // The failed call leaves no message, and deinit must have one to close.
       let error = ZeroMQError.last(.allocate)
@@ -71,16 +71,6 @@ public struct Message: ~Copyable {
       let start = unsafe zmq_msg_data(UnsafeMutablePointer(mutating: message))
       return try body(unsafe UnsafeRawBufferPointer(start: start, count: zmq_msg_size(message)).bytes)
     }
-  }
-
-  /// Lends the payload for writing. Not after `share()`: the shares would see it.
-  public mutating func withMutableBytes<Result, Failure: Error>(
-    _ body: (inout MutableRawSpan) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let start = unsafe zmq_msg_data(&raw)
-    let buffer = unsafe UnsafeMutableRawBufferPointer(start: start, count: zmq_msg_size(&raw))
-    var bytes = unsafe buffer.mutableBytes
-    return try body(&bytes)
   }
 
   /// The payload as an array of its own.

@@ -3,6 +3,7 @@ import Cryptography
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 /// A clock that a test moves.
@@ -100,12 +101,9 @@ struct SetKey: Sendable {
   static func document(_ keys: SetKey...) -> String { #"{"keys":[\#(keys.map(\.json).joined(separator: ","))]}"# }
 }
 
-/// A folder that is gone when the test is.
+/// Calls `body` with the path of a new folder, which is removed afterwards.
 func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> R {
-  let path = NSTemporaryDirectory() + "fanfare-auth-" + UUID().uuidString
-  try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  defer { try? FileManager.default.removeItem(atPath: path) }
-  return try await body(path)
+  try await withTemporaryDirectory { try await body($0.path) }
 }
 
 /// The reason of a refusal, or what happened instead.

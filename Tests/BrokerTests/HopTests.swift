@@ -2,7 +2,7 @@ import Log
 import Metering
 import Synchronization
 import Testing
-import Tracing
+import Telemetry
 import Wire
 
 @testable import Broker

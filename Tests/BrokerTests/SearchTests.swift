@@ -165,7 +165,7 @@ struct SearchLoopTests {
 
   @Test("a search is answered by the index, and refused where there is none", arguments: [true, false])
   func answered(hasIndex: Bool) throws {
-    let folder = TemporaryDataFolder()
+    let folder = try TemporaryFolder()
     let context = try Context()
     let (thread, address) = try start(in: folder.path, context: context, hasIndex: hasIndex)
     defer { thread.stop() }
@@ -218,11 +218,4 @@ struct SearchLoopTests {
     configuration.gatewayTimeout = 600_000
     return configuration
   }
-}
-
-/// A folder that goes with the value that made it.
-private final class TemporaryDataFolder {
-  let path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-broker-" + UUID().uuidString).path
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

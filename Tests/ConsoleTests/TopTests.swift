@@ -66,6 +66,12 @@ struct TopTests {
     #expect(latency.hop == "broker" && latency.count == 100)
     #expect(abs(latency.median - 0.001 * 50 / 90) < 1e-9)
     #expect(abs(latency.p99 - 0.0091) < 1e-9)
+    let commits = MetricsPage(
+      """
+      fanfare_log_commit_seconds_bucket{le="0.01"} 4
+      fanfare_log_commit_seconds_bucket{le="+Inf"} 4
+      """)
+    #expect(TopFrame(nil, TopSnapshot(at: 0, pages: [commits])).latencies.map(\.hop) == ["(commit)"])
     #expect(HistogramWindow([(0.1, 0), (.infinity, 0)]).quantile(0.5) == nil)
     #expect(HistogramWindow([(0.1, 0), (.infinity, 5)]).quantile(0.5) == 0.1)
   }

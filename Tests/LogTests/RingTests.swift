@@ -17,7 +17,9 @@ import Testing
       case 4..<6:
         ring.prepend(step)
         array.insert(step, at: 0)
-      case 6..<8: #expect(ring.popFirst() == (array.isEmpty ? nil : array.removeFirst()))
+      case 6..<8:
+        let first: Int? = array.isEmpty ? nil : array.removeFirst()
+        #expect(ring.popFirst() == first)
       case 8: #expect(ring.popLast() == array.popLast())
       default:
         #expect(ring.count == array.count)

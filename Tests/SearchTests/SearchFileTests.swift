@@ -132,7 +132,7 @@ struct SearchFileTests {
 
   @Test("a log that cannot be read fails the search alone: what is indexed stays")
   func unreadableLog() throws {
-    let folder = try SearchFolder()
+    let folder = try TemporaryFolder()
     let log = ScriptedLog([Publication(offset: 1, time: 1, data: Array(#"{"text":"park"}"#.utf8))])
     let index = try MessageIndex(folder: folder.path, log: log, options: .init(userLimit: 8), logger: quiet)
     defer { index.close() }

@@ -9,7 +9,7 @@ import Wire
 
 /// A log on disk, a clock, and an index of its messages.
 final class SearchScene {
-  private let folder: SearchFolder
+  private let folder: TemporaryFolder
   var path: String { folder.path }
   let clock = TestClock()
   private(set) var store: SQLiteStore
@@ -24,7 +24,7 @@ final class SearchScene {
     let clock = clock
     options.now = { clock.now }
     change(&options)
-    folder = try SearchFolder()
+    folder = try TemporaryFolder()
     store = try Self.store(in: folder.path, clock: clock, completed)
     index = try MessageIndex(
       folder: folder.path, log: store.scan(), options: options, logger: quiet)
@@ -141,15 +141,6 @@ final class SearchScene {
       (try? Data(contentsOf: URL(fileURLWithPath: indexPath + suffix)))?.range(of: Data(text.utf8)) != nil
     }
   }
-}
-
-/// A folder that goes with the value that made it.
-final class SearchFolder {
-  let path = FileManager.default.temporaryDirectory.appendingPathComponent("fanfare-search-" + UUID().uuidString).path
-
-  init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 /// A log of one channel without a disk, which fails when it is told to.

@@ -5,17 +5,21 @@ import Testing
 /// The settings that are declared, with a value of each that is not its default. They come from the table of
 /// declarations, so that a setting is tested from the moment it is declared.
 private enum Declared {
-  /// The namespace whose options are tested beside those of channels without one.
-  static let namespace = "n"
+  /// The name under which a namespace and a webhook are tested, whose keys are there only once a file has them.
+  private static let name = "n"
+  private static let lists: [[String]] = [
+    [ChannelSection.name, ChannelSection.namespaces, name], [Settings.Webhook.section, name],
+  ]
 
-  static let keys: [SettingKey] = SettingTable.keys + SettingTable.namespaceKeys(namespace)
+  static let keys: [SettingKey] =
+    SettingTable.keys + SettingTable.namespaceKeys(name) + SettingTable.webhookKeys(name)
   static let names: [String] = keys.map(\.name)
   static let byName: [String: SettingKey] = Dictionary(uniqueKeysWithValues: keys.map { ($0.name, $0) })
 
   /// Texts of which each key that takes text takes one: its own rule says which. A new rule may need another.
   private static let texts: [String] = [
     "other", "127.0.0.2", "10.0.0.0/8", "ipc://data/other.ipc", "https://example.com/keys.json",
-    "http://127.0.0.1:8080/path", String(repeating: "k", count: 40),
+    "http://127.0.0.1:8080/path", "publication", String(repeating: "k", count: 40),
   ]
 
   /// Values of the right kind that are not the default.
@@ -44,20 +48,20 @@ private enum Declared {
 
   /// A file that sets this key alone.
   static func file(_ key: SettingKey, _ json: String) -> String {
-    let list = [ChannelSection.name, ChannelSection.namespaces, namespace]
-    if Array(key.path.prefix(list.count)) == list {
-      return file(namespaceWith: ", \"\(key.path[list.count])\": \(json)")
-    }
-    return key.path.reversed().reduce(json) { inner, name in "{\"\(name)\": \(inner)}" }
+    guard let list = list(of: key) else { return nested(key.path[...], json) }
+    return nested(list.dropLast(), "[{\"name\": \"\(name)\", \"\(key.path[list.count])\": \(json)}]")
   }
 
-  /// A file that sets nothing, and has the namespace where the key is an option of it.
+  /// A file that sets nothing, and has the namespace or the webhook where the key is an option of it.
   static func file(without key: SettingKey) -> String {
-    key.path.contains(namespace) ? file(namespaceWith: "") : "{}"
+    guard let list = list(of: key) else { return "{}" }
+    return nested(list.dropLast(), "[{\"name\": \"\(name)\"}]")
   }
 
-  private static func file(namespaceWith options: String) -> String {
-    "{\"channel\": {\"namespaces\": [{\"name\": \"\(namespace)\"\(options)}]}}"
+  private static func list(of key: SettingKey) -> [String]? { lists.first { key.path.starts(with: $0) } }
+
+  private static func nested(_ path: ArraySlice<String>, _ json: String) -> String {
+    path.reversed().reduce(json) { inner, name in "{\"\(name)\": \(inner)}" }
   }
 
   /// Reads settings as ``Settings/load(json:name:environment:overrides:)`` does, but judges no combinations: most keys
@@ -66,10 +70,11 @@ private enum Declared {
     _ file: String, _ overrides: [String: String] = [:]
   ) -> (settings: Settings, problems: [SettingsError.Problem]) {
     let layer = SettingsFile.layer(Array(file.utf8), file: "f.json")
-    let namespaces = layer.namespaces.map(\.name)
-    let layers = [SettingsOverrides.flags(overrides, namespaces: namespaces), layer]
+    let (namespaces, webhooks) = (layer.namespaces.map(\.name), layer.webhooks.map(\.name))
+    let flags = SettingsOverrides.flags(overrides, namespaces: namespaces, webhooks: webhooks)
+    let layers = [flags, layer]
     var declare = SettingDeclarations(reading: layers)
-    let settings = Settings(&declare, namespaces: namespaces)
+    let settings = Settings(&declare, namespaces: namespaces, webhooks: webhooks)
     return (settings, layers.flatMap(\.problems) + declare.problems)
   }
 
@@ -176,7 +181,7 @@ struct EverySettingTests {
         let setting = try #require(arrived(in: settings)[name])
         #expect(setting.value == value || setting.value == nil)
       }
-      #expect(fromFile.settings != Declared.read("{}").settings)
+      #expect(fromFile.settings != Declared.read(Declared.file(without: key)).settings)
     }
   }
 

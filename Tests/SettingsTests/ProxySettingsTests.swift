@@ -1,6 +1,7 @@
 import Foundation
 import Settings
 import Testing
+import Wire
 
 @Suite("Settings of proxies")
 struct ProxySettingsTests {

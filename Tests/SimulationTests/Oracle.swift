@@ -237,6 +237,8 @@ struct Coverage {
   var lagged = 0
   /// Subscribers who lagged and were sent only the newest publication of each key.
   var conflated = 0
+  /// Publications that event loops were told are measured.
+  var measured = 0
 
   mutating func add(_ other: Coverage) {
     acknowledged += other.acknowledged
@@ -264,6 +266,7 @@ struct Coverage {
     granted += other.granted
     slow += other.slow
     late += other.late
+    measured += other.measured
     cuts += other.cuts
     readsWaited += other.readsWaited
     readLater += other.readLater

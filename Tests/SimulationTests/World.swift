@@ -1,4 +1,5 @@
 import TestSupport
+import Telemetry
 import Wire
 
 @testable import Broker
@@ -44,6 +45,8 @@ final class World {
   /// The fault that is put into each broker; nil: none.
   let mutation: Mutation?
   private let gatewayMutation: GatewayMutation?
+  /// Measures every publication, under each third seed: what is measured must change nothing.
+  private let recorder: HopRecorder?
   var gateways: [SimulatedGateway] = []
   var clients: [SimulatedClient] = []
   var violations: [String] = []
@@ -77,6 +80,9 @@ final class World {
     carriesBytes = seed.isMultiple(of: 2)
     let namespaces = Self.namespaces(historySize: [2, 5, 40][Int.random(in: 0..<3, using: &random)])
     disk = Self.newDisk.copied()
+    let clock = clock
+    recorder =
+      seed.isMultiple(of: 3) ? HopRecorder(host: 1, clock: { UInt64(clock.now) * 1_000_000 }) : nil
     self.namespaces = namespaces
     rules = Self.rules(namespaces, keepsCoverage: why != nil)
     startBroker()
@@ -130,6 +136,7 @@ final class World {
     let memory = MemoryStore(randomness: SeededRandom(seed: random.next()))
     let disk = RecordingStore(log.store) { [record] in $0.forEach(record.note) }
     broker = BrokerCore(configuration: configuration, memory: memory, disk: disk)
+    broker?.hops = recorder.map { BrokerHops($0, services: .off) }
     // Broadcasts are dropped at the end only: see ``heal()``.
     if mutation != .dropsBroadcasts { broker?.mutation = mutation }
   }
@@ -208,6 +215,7 @@ final class World {
       configuration: configuration, rules: rules, limits: .init(), clock: clock, random: &random)
     for loop in gateway.loops { loop.shard.mutation = gatewayMutation }
     if let why { for loop in gateway.loops { loop.shard.coverage = why.sink(of: index) } }
+    if let recorder { gateway.measure(with: recorder) }
     gateway.carry = { [unowned self] in carried($0) }
     return gateway
   }
@@ -224,6 +232,7 @@ final class World {
   /// Adds what a gateway has counted to the coverage.
   func note(_ gateway: SimulatedGateway) {
     coverage.gaps += gateway.link.counters.gaps
+    coverage.measured += gateway.measured
     coverage.resets += gateway.link.counters.resets
     coverage.refilled += gateway.link.counters.channelsRefilled
     for loop in gateway.loops { coverage.conflated += loop.fanOut.conflations }

@@ -7,6 +7,8 @@ public final class HookReceiver: Sendable {
   public struct Request: Sendable {
     public var headers: [String: String]
     public var body: [UInt8]
+    /// It was answered with 200.
+    public var isTaken = false
 
     /// The events of the body.
     public var events: [[String: Any]] {
@@ -68,6 +70,8 @@ public final class HookReceiver: Sendable {
   public var requests: [Request] { state.withLock { $0.requests } }
   /// All events of all requests, in the order in which they came.
   public var events: [[String: Any]] { requests.flatMap(\.events) }
+  /// Of them, those of the requests that were answered with 200.
+  public var takenEvents: [[String: Any]] { requests.filter(\.isTaken).flatMap(\.events) }
 
   public func answers(_ answer: @escaping @Sendable (Int) -> Answer) { state.withLock { $0.answer = answer } }
 
@@ -114,8 +118,11 @@ public final class HookReceiver: Sendable {
     var waiting: [UInt8] = []
     while let request = read(client, &waiting) {
       let answer = state.withLock { state in
+        let answer = state.answer(state.requests.count)
+        var request = request
+        if case .status(200, _) = answer { request.isTaken = true }
         state.requests.append(request)
-        return state.answer(state.requests.count - 1)
+        return answer
       }
       switch answer {
       case .status(let status, let headers):

@@ -161,18 +161,6 @@ private func end(_ server: ServerProcess, after error: (any Error)?) async throw
     description: "fanfare ended with status \(status) instead of 0: \(server.errorOutput)\(cause)")
 }
 
-/// Calls `body` with a new directory, which is removed afterwards.
-public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-  // The name is short, because an ipc:// path of more than 107 bytes cannot be bound.
-  let name = "fanfare-\(UUID().uuidString.prefix(8))"
-  let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
-  // The mode is the one that a server requires of its data folder.
-  try FileManager.default.createDirectory(
-    at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-  defer { try? FileManager.default.removeItem(at: directory) }
-  return try await body(directory)
-}
-
 /// Waits until the condition holds, and blocks the caller's thread: for tests that have a thread of their own.
 ///
 /// - Returns: false where it does not hold by the deadline.

@@ -1,5 +1,6 @@
 import Apps
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Vault
@@ -12,10 +13,8 @@ struct FileKeyVaultTests {
 
   /// A folder that is removed afterwards.
   private func inFolder(_ body: (String) throws -> Void) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try body(folder)
+    let folder = try TemporaryFolder()
+    try withExtendedLifetime(folder) { try body(folder.path) }
   }
 
   private func contents(_ folder: String, _ name: String) throws -> [UInt8] {
@@ -112,9 +111,9 @@ struct FileKeyVaultTests {
 
   @Test("a key that is asked for and not there is made on the vault's thread, and somebody is told")
   func asked() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let directory = try TemporaryFolder()
+    defer { withExtendedLifetime(directory) {} }
+    let folder = directory.path
     let (told, tell) = AsyncStream.makeStream(of: KeyVaultError?.self)
     let vault = try FileKeyVault(folder: folder) { tell.yield($0) }
     var news = told.makeAsyncIterator()
@@ -226,9 +225,9 @@ struct FileKeyVaultTests {
 
   @Test("many threads at once make one key for an hour")
   func threads() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vault-" + UUID().uuidString).path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let directory = try TemporaryFolder()
+    defer { withExtendedLifetime(directory) {} }
+    let folder = directory.path
     let vault = try FileKeyVault(folder: folder)
     try await withThrowingTaskGroup(of: SealedKey.self) { group in
       for index in 0..<200 {

@@ -27,15 +27,6 @@ import ZeroMQ
     #expect(share.copyBytes() == [UInt8](repeating: 9, count: 10_000))
   }
 
-  @Test("A message can be filled in place")
-  func fills() throws {
-    var message = try Message(count: 3)
-    message.withMutableBytes { bytes in
-      for index in 0..<3 { bytes.storeBytes(of: UInt8(index), toByteOffset: index, as: UInt8.self) }
-    }
-    #expect(message.copyBytes() == [0, 1, 2])
-  }
-
   private func address(_ message: borrowing Message) -> UInt {
     message.withBytes { bytes in bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
   }

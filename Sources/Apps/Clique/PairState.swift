@@ -57,9 +57,6 @@ public enum PairState: Sendable, Hashable, Codable {
 
   public enum Event: String, Sendable, Hashable, CaseIterable {
     case message, accept, decline, block, unblock, disconnect, requestTimeout, cooldownOver
-
-    /// Whether time causes the event, and nobody acts.
-    public var isTimer: Bool { self == .requestTimeout || self == .cooldownOver }
   }
 
   /// What an event means beside the change of state.

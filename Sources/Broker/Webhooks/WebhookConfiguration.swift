@@ -43,6 +43,13 @@ public struct WebhookPost: Sendable, Equatable {
   public var body: [UInt8]
   /// Given back with the answer. It is another for each request of the process.
   public var number: UInt64
+
+  public init(webhook: String, id: String, body: [UInt8], number: UInt64) {
+    self.webhook = webhook
+    self.id = id
+    self.body = body
+    self.number = number
+  }
 }
 
 /// What became of a ``WebhookPost``.

@@ -1,5 +1,5 @@
 import Synchronization
-import Tracing
+import Telemetry
 import Wire
 
 /// A measured publication on its way to this gateway's event loops, each of which says when it stands on a tape, and

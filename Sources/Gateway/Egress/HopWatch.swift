@@ -1,4 +1,4 @@
-import Tracing
+import Telemetry
 import Wire
 
 /// Measured frames that stand on an event loop's tapes, until they have gone out. Bound to its event loop.

@@ -1,7 +1,6 @@
 import Auth
 import Metrics
 import NIOCore
-import Tracing
 import Wire
 import ZeroMQ
 
@@ -55,11 +54,8 @@ final class Shard: SessionHost {
   /// When the shard was made, in monotonic milliseconds.
   private let startedAt: Int64
   private var onEmpty: (() -> Void)?
-  /// Which publications are measured, and where; nil: none.
-  var measuring: HopRecorder?
-  var sampler = HopSampler.off
-  /// When the frame at hand was read; nil where nobody wants to know.
-  private var readAt: HopStamp?
+  /// Which publications are measured.
+  var hops = ShardHops()
   /// Requests posted since the backbone thread was last woken.
   private var quietRequests = 0
   private var willWake = false
@@ -83,10 +79,11 @@ final class Shard: SessionHost {
   init(
     loopIndex: Int, verifier: any TokenVerifier, otherVerifier: (any TokenVerifier)? = nil,
     revocations: Revocations = Revocations(), accounts: UserAccounts? = nil, census: ClientCensus = ClientCensus(),
-    refusals: Refusals? = nil, rules: SessionRules, proxies: ProxyCalls? = nil, uplink: Mailbox<UplinkMessage>,
+    refusals: Refusals? = nil, audit: Audit = .none, rules: SessionRules, proxies: ProxyCalls? = nil,
+    uplink: Mailbox<UplinkMessage>,
     windowBytes: Int,
     reads: ReadAdmission.Limits, requestTimeout: Int64, load: ShardLoad, fanOut: FanOut, egress: EgressShare? = nil,
-    checkExecutor: (any TaskExecutor)? = nil, audit: Audit = .none,
+    checkExecutor: (any TaskExecutor)? = nil,
     randomness: any RandomNumberGenerator = SystemRandomNumberGenerator(),
     clock: @escaping @Sendable () -> SessionTime, atTurnsEnd: @escaping (@escaping () -> Void) -> Void
   ) {
@@ -249,7 +246,10 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
-    if request.isMeasured, sampler.isDue() { measure(source) }
+    if request.isMeasured, hops.isDue(), let trace = hops.begin() {
+      // Refused only where the backbone thread has ended: then it is not measured.
+      _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
+    }
     let message = UplinkMessage.request(
       GatewayRequest(source: source, format: driver.format, request: request, isFiltered: filter != nil))
     var cost = 256 + request.payloadBytes
@@ -276,16 +276,7 @@ final class Shard: SessionHost {
     if quietRequests >= Self.mostQuietRequests { wakeBackbone() }
   }
 
-  func frameRead() { if sampler.isArmed { readAt = measuring?.now() } }
-
-  /// Says that the request which is posted next is measured. Where the mailbox has no room, it is not.
-  private func measure(_ source: RequestSource) {
-    let isTraced = sampler.choose()
-    guard let measuring else { return }
-    let trace = measuring.begin(at: readAt, isTraced: isTraced)
-    readAt = nil
-    if !uplink.post(.measured(source, trace), cost: 0, wakes: false) { measuring.drop() }
-  }
+  func frameRead() { hops.frameRead() }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
   /// that is held ends as well.

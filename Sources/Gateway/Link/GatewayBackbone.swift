@@ -1,6 +1,6 @@
 import Logging
 import NIOCore
-import Tracing
+import Telemetry
 import Wire
 public import ZeroMQ
 

@@ -1,5 +1,5 @@
 import DequeModule
-import Tracing
+import Telemetry
 import Wire
 
 /// What the gateway's end of the link knows of publications that are measured. Belongs to the link's turn.

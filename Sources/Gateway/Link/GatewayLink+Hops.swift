@@ -1,8 +1,11 @@
-import Tracing
+public import Telemetry
 import Wire
 
 /// What the link tells of publications that are measured.
 extension GatewayLink {
+  /// Has publications measured that event loops choose, and those that the broker says are. To be called once, first.
+  public func measure(with recorder: HopRecorder) { hops = GatewayHops(recorder) }
+
   /// Tells the broker that the request which is sent next is measured, if it is.
   func tellTrace(
     of request: GatewayRequest, _ hops: GatewayHops, at now: Int64, into effects: inout [GatewayLinkEffect]

@@ -2,7 +2,7 @@ import HTTPClient
 import Logging
 import Settings
 import Synchronization
-import Tracing
+import Telemetry
 import ZeroMQ
 
 #if canImport(Glibc)
@@ -57,12 +57,19 @@ final class Collector: Sendable {
     client.close()
   }
 
-  /// Nanoseconds between the beginning of `CLOCK_MONOTONIC` and 1970.
+  /// Nanoseconds between 1970 and the beginning of `CLOCK_MONOTONIC`. The two clocks are read several times, because
+  /// another process may run between the two: the closest pair counts.
   private static func epoch() -> UInt64 {
-    var wall = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    let now = UInt64(clamping: wall.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: wall.tv_nsec)
-    return now &- MonotonicClock.now()
+    var best: (gap: UInt64, epoch: UInt64) = (.max, 0)
+    for _ in 0..<8 {
+      let before = MonotonicClock.now()
+      var wall = timespec()
+      unsafe clock_gettime(CLOCK_REALTIME, &wall)
+      let gap = MonotonicClock.now() &- before
+      let now = UInt64(clamping: wall.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: wall.tv_nsec)
+      if gap < best.gap { best = (gap, now &- before &- gap / 2) }
+    }
+    return best.epoch
   }
 }
 

@@ -1,7 +1,7 @@
 import Broker
 import Gateway
 import Settings
-import Tracing
+import Telemetry
 import ZeroMQ
 
 /// What is measured of publications and told to a collector, from the settings.

@@ -1,7 +1,7 @@
 import Metering
 import Synchronization
 import Testing
-import Tracing
+import Telemetry
 import Wire
 
 @testable import Gateway

@@ -19,6 +19,33 @@ struct SessionWalkTests {
     }
   }
 
+  @Test("the same holds where a backend decides, which answers late, badly or not as expected", arguments: 0..<20)
+  func backendWalks(block: UInt64) {
+    for index in 0..<100 {
+      let seed = block * 100 + UInt64(index)
+      var walk = SessionWalk(seed: seed, hasBackend: true)
+      walk.run(steps: 120)
+      if let broken = walk.broken {
+        Issue.record("seed \(seed): \(broken)")
+        return
+      }
+    }
+  }
+
+  @Test("those walks reach every kind of question")
+  func backendCoverage() {
+    var seen: Set<String> = []
+    for seed in 0..<500 {
+      var walk = SessionWalk(seed: UInt64(seed), hasBackend: true)
+      walk.run(steps: 120)
+      seen.formUnion(walk.seen)
+    }
+    let expected = Set(ProxyKind.allCases.map { "asks \($0.rawValue)" }).union([
+      "live", "refused", "attach", "waiting", "error 100", "error 401", "close 4500", "close 3005", "unsubscribe 2501",
+    ])
+    #expect(expected.subtracting(seen) == [])
+  }
+
   @Test("the walks reach every state and most of what can happen")
   func coverage() {
     var seen: Set<String> = []
@@ -48,6 +75,9 @@ struct SessionWalk {
   private var attached: Set<ChannelName> = []
   private var holds = false
   private var checks: [(tag: UInt64, channel: String?)] = []
+  private let hasBackend: Bool
+  /// What the backend is asked and has not answered.
+  private var questions: [UInt64] = []
   /// On their way to the broker, and the answers on their way back.
   private var asked: [(tag: UInt64, request: BrokerRequest)] = []
   private var answered: [(tag: UInt64, response: BrokerResponse)] = []
@@ -61,7 +91,9 @@ struct SessionWalk {
 
   private static let names = ["a", "b", "c", "$d", "x:e", "nope:f", "g#u", "g#v", "#u", "", "h"]
 
-  init(seed: UInt64) {
+  /// - Parameter hasBackend: it decides wherever one can.
+  init(seed: UInt64, hasBackend: Bool = false) {
+    self.hasBackend = hasBackend
     random = SplitMix(state: seed)
     var random = random
     var options = ChannelOptions.open
@@ -69,7 +101,14 @@ struct SessionWalk {
     options.forceRecovery = random.chance(3)
     options.joinLeave = random.chance(2)
     options.publishIntervalMilliseconds = random.chance(3) ? 2_000 : 0
-    bench = SessionBench(options, namespaces: ["x": .shut]) {
+    var proxies = ProxyRules()
+    if hasBackend {
+      (options.subscribeProxy, options.publishProxy, options.subRefreshProxy) = (true, true, true)
+      for kind in ProxyKind.allCases { proxies.onFailure[kind] = random.chance(2) ? .token : .refuse }
+      proxies.asksWithToken = random.chance(2)
+      proxies.callsPerClient = random.chance(2) ? 2 : 16
+    }
+    bench = SessionBench(options, namespaces: ["x": .shut], proxies: proxies) {
       $0.maximumChannels = random.chance(3) ? 3 : 128
       $0.maximumPendingCommands = random.chance(4) ? 3 : 256
       $0.allowAnonymous = random.chance(4)
@@ -98,7 +137,8 @@ struct SessionWalk {
 
   /// Everything that is under way arrives.
   private mutating func runUntilQuiet() {
-    while broken == nil && !(asked.isEmpty && answered.isEmpty && checks.isEmpty) {
+    while broken == nil && !(asked.isEmpty && answered.isEmpty && checks.isEmpty && questions.isEmpty) {
+      answerAsBackend()
       serveBroker()
       deliverAnswer()
       finishCheck()
@@ -119,6 +159,7 @@ struct SessionWalk {
   // MARK: What happens
 
   private mutating func step() {
+    if hasBackend && random.chance(4) { answerAsBackend() }
     switch random.below(100) {
     case 0..<40: sendCommand()
     case 40..<60: serveBroker()
@@ -263,6 +304,25 @@ struct SessionWalk {
     }
   }
 
+  private mutating func answerAsBackend() {
+    guard !questions.isEmpty else { return }
+    let tag = questions.remove(at: random.below(questions.count))
+    var result = ProxyResult()
+    result.user = "u"
+    result.expiresAt = random.chance(2) ? bench.wall + Int64(random.below(20)) : nil
+    result.isExpired = random.chance(20)
+    result.data = random.chance(3) ? [0x32] : random.chance(10) ? [0xFF] : nil
+    for name in ["s1", "s2"] where random.chance(2) { result.subscriptions[name] = SubscriptionGrant() }
+    let answer: ProxyAnswer =
+      switch random.below(16) {
+      case 0: .error(ClientError(code: 401, message: "no"))
+      case 1: random.chance(4) ? .disconnect(DisconnectCode(code: 4500, reason: "")) : .result(result)
+      case 2, 3, 4: .failed(random.pick(ProxyFault.allCases))
+      default: .result(result)
+      }
+    feed(.backendAnswered(tag: tag, answer))
+  }
+
   // MARK: What must hold
 
   private mutating func feed(_ input: SessionInput) {
@@ -316,7 +376,10 @@ struct SessionWalk {
       default: checks.append((tag, name ?? "a"))
       }
     case .checkPlaceToken(let tag, _): checks.append((tag, nil))
-    case .askBackend: broken = "the backend was asked though there is none"
+    case .askBackend(let tag, let question):
+      if !hasBackend { broken = "the backend was asked though there is none" }
+      seen.insert("asks \(question.kind.rawValue)")
+      questions.append(tag)
     case .attach(let channel, let flags, _):
       seen.insert(flags.contains(.held) ? "attach held" : "attach")
       if flags.contains(.held) { holds = true }

@@ -1,3 +1,4 @@
+import Telemetry
 import Wire
 
 @testable import Gateway
@@ -22,6 +23,8 @@ final class SimulatedGateway {
   private let uplink: Mailbox<UplinkMessage>
   private var encoder: FrameEncoder
   private var account: HandoverAccount
+  /// Publications that event loops were told are measured.
+  private(set) var measured = 0
 
   init(
     configuration: GatewayLinkConfiguration, rules: SessionRules, limits: SimulatedLoop.Limits, clock: SimulatedClock,
@@ -61,8 +64,9 @@ final class SimulatedGateway {
             channel: publish.channel, payload: publish.data, key: publish.idempotencyKey)
         }
         perform { $0.submit(request, at: now, into: &$1) }
+      case .measured(let source, let trace): link.hops?.post(trace, of: source)
       case .mark(let loop): loops[loop].add(.requestsTaken, bytes: 0, share: 0)
-      case .workedOff, .obeyed, .found, .measured: break
+      case .workedOff, .obeyed, .found: break
       }
     }
     return !messages.isEmpty
@@ -103,8 +107,25 @@ final class SimulatedGateway {
     case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
     case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
     case .holdClients(let holds): for loop in loops { loop.add(.holdClients(holds), bytes: 0, share: 0) }
-    case .discard, .sessionOrder, .revoked, .survey, .measured: break
+    case .measured(let channel, let offset, let trace, let audience): mark(channel, offset, trace, audience)
+    case .discard, .sessionOrder, .revoked, .survey: break
     }
+  }
+
+  /// Has every publication of this gateway's clients measured.
+  func measure(with recorder: HopRecorder) {
+    link.measure(with: recorder)
+    for loop in loops {
+      loop.shard.hops = ShardHops(recorder: recorder, sampler: HopSampler(measureEvery: 1, traceEvery: 0))
+    }
+  }
+
+  private func mark(_ channel: ChannelName, _ offset: UInt64, _ trace: HopTrace, _ audience: Audience) {
+    guard let recorder = link.hops?.recorder else { return }
+    measured += 1
+    let attributes = SpanAttributes(channel, offset: offset)
+    let mark = HopMark(trace, attributes, loops: audience.loops.nonzeroBitCount, recorder: recorder)
+    add(.measured(channel, mark), bytes: 0, to: audience)
   }
 
   private func addPresence(_ push: ClientPush, _ channel: ChannelName, _ info: ClientInfo, _ audience: Audience) {

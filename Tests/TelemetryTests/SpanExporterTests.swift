@@ -2,7 +2,7 @@ import Metering
 import Testing
 import Wire
 
-@testable import Tracing
+@testable import Telemetry
 
 @Suite("Spans on their way to a collector")
 struct SpanExporterTests {

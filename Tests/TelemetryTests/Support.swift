@@ -1,7 +1,7 @@
 import Metering
 import Synchronization
 
-@testable import Tracing
+@testable import Telemetry
 
 /// A clock that a test sets.
 final class HandClock: Sendable {
