@@ -119,6 +119,11 @@ let package = Package(
         "Log", "SQLite", "Wire", logging,
       ],
       swiftSettings: library),
+    // Which offsets of a channel reached whom: intervals in a file of their own, and what follows from them, pure.
+    .target(
+      name: "Coverage", dependencies: ["SQLite", "Wire", logging],
+      // As Auth, for Foundation's Thread beside Glibc.
+      swiftSettings: common + [.strictMemorySafety()]),
     // The rules of the two apps, pure.
     .target(
       name: "Apps", dependencies: ["Cryptography", "Wire"], swiftSettings: hot),
@@ -129,7 +134,8 @@ let package = Package(
       // As Auth, for `stat`.
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
-      name: "Broker", dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Telemetry", deque, logging, metrics],
+      name: "Broker",
+      dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Telemetry", deque, logging, metrics],
       swiftSettings: hot),
     .target(
       name: "Gateway",
@@ -163,7 +169,7 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "HTTPClient",
+        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "Coverage", "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -224,6 +230,9 @@ let package = Package(
       name: "SearchTests",
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
+    .testTarget(
+      name: "CoverageTests", dependencies: ["Coverage", "SQLite", "Wire", "TestSupport", logging],
+      swiftSettings: tests),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
@@ -254,7 +263,7 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Apps", "Auth", "Broker", "Client", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
+        "Apps", "Auth", "Broker", "Client", "Coverage", "Gateway", "Log", "Telemetry", "Wire", "ZeroMQ", "TestSupport",
         "CFaultyVFS",
         "ClientProtobuf", logging, nioCore, nioEmbedded,
       ],

@@ -34,6 +34,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case userDeleteStatus = "user_delete_status"
   case cliquePair = "clique_pair"
   case stateThread = "state_thread"
+  case why
 
   /// Methods that a key is given with one word.
   public enum Group: String, Sendable, CaseIterable {
@@ -60,7 +61,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   /// The group of the method, beside `all`.
   public var group: Group {
     switch self {
-    case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList: .read
+    case .presence, .presenceStats, .history, .channels, .info, .mapGet, .mapList, .why: .read
     case .publish, .broadcast, .edit, .delete, .historyRemove, .mapSet, .mapRemove: .write
     case .subscribe, .unsubscribe, .disconnect, .refresh, .revokeToken, .invalidateUserTokens: .control
     case .inspectChannel, .inspectUser, .inspectClient, .explain, .top: .inspect
@@ -83,7 +84,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   var subject: Subject {
     switch self {
     case .publish, .broadcast, .subscribe, .unsubscribe, .presence, .presenceStats, .history, .historyRemove, .edit,
-      .delete, .mapSet, .mapRemove, .mapGet, .mapList, .inspectChannel, .explain:
+      .delete, .mapSet, .mapRemove, .mapGet, .mapList, .inspectChannel, .explain, .why:
       .channel
     // Answers name only channels that the key may use.
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel

@@ -139,6 +139,7 @@ public final class BrokerCore {
         response = .channels(channels.active(prefix: prefix, limit: Int(configuration.maximumPageSize)))
       case .channelCounts(let pattern): return try countClients(on: pattern, for: requester, in: &turn)
       case .info: return try begin(.counts, for: requester, in: &turn)
+      case .why(let why): return try self.why(why, for: requester, in: &turn)
       case .inspect(let request): return try inspect(request, for: requester, in: &turn)
       case .top(let visible): return try begin(.top, for: requester, visible: visible, in: &turn)
       case .once(let key, let request): return try once(key, request, for: requester, in: &turn)

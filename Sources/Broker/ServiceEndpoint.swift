@@ -97,7 +97,11 @@ final class ServiceEndpoint {
       let rest = Array(frames[(start + 1)...])
       do throws(ClientError) {
         guard received.surplus == 0 else { throw ServiceRequest.wrongFrames }
-        let request = try ServiceRequest.read(rest)
+        var request = try ServiceRequest.read(rest)
+        if case .why(var why) = request {
+          why.mayKnowExclusions = grant.mayKnowExclusions(of: why.channel)
+          request = .why(why)
+        }
         try check(grant, of: received.user, request)
         let visible = grant.isEverything ? nil : grant.read
         let admitted = try admission.admitted(request.asked(by: received.user ?? "", visible: visible))

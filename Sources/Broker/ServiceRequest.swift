@@ -41,6 +41,7 @@ enum ServiceRequest {
     var info: [UInt8]?
     var data: [UInt8]?
     var recoverSince: StreamPosition?
+    var epoch: String?
     var name: String?
     var position: UInt64?
 
@@ -79,6 +80,7 @@ enum ServiceRequest {
         data = try ServiceRequest.json("data", fields)
       }
       recoverSince = try Self.position(fields, "recover_since")
+      epoch = try fields.string("epoch")
       name = try fields.string("name")
       position = try fields.number("position")
     }
@@ -132,6 +134,7 @@ enum ServiceRequest {
     case "call": return try once(parameters, .call(try call(parameters, payload)))
     case "channels": return try channels(parameters)
     case "info": return .info
+    case "why": return .why(try why(parameters))
     case "inspect_channel", "inspect_user", "inspect_client", "explain", "top": return try inspection(method, fields)
     case "disconnect", "subscribe", "unsubscribe", "refresh", "revoke_token", "invalidate_user_tokens":
       return try once(parameters, try order(method, parameters))
@@ -142,7 +145,7 @@ enum ServiceRequest {
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
-          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, "
+          + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, why, "
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
           + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair "
@@ -178,6 +181,12 @@ enum ServiceRequest {
       throw .badRequest.saying("the pattern is longer than \(ChannelPattern.maximumLength) bytes")
     }
     return .channelCounts(pattern)
+  }
+
+  private static func why(_ parameters: Parameters) throws(ClientError) -> WhyRequest {
+    guard let user = parameters.user, !user.isEmpty else { throw .badRequest.saying("why needs the user") }
+    guard let offset = parameters.offset else { throw .badRequest.saying("why needs the offset of the publication") }
+    return WhyRequest(user: user, channel: try channelName(parameters), offset: offset, epoch: parameters.epoch)
   }
 
   private static func webhooks(_ method: String, _ parameters: Parameters) throws(ClientError) -> WebhookRequest {

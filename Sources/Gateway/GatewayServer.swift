@@ -48,6 +48,8 @@ public struct GatewayConfiguration: Sendable {
   public var settingOrigin: @Sendable (_ key: String) -> String = { _ in "" }
   /// Whether sends go through io_uring where the kernel allows it.
   public var usesIOURing: Bool
+  /// Where records of subscriptions go; nil: none are kept.
+  public var coverage: CoverageSink?
   /// Takes note of publications that are measured; nil: none is.
   public var measuring: HopRecorder?
   /// Which publications each event loop has measured.
@@ -162,8 +164,10 @@ public final class GatewayServer: Sendable {
 
   /// What sessions go by, and their way to the backend where there is one.
   private static func rules(_ configuration: GatewayConfiguration, logger: Logger) -> (SessionRules, ProxyCalls?) {
+    var session = configuration.session
+    session.keepsCoverage = configuration.coverage != nil
     let rules = SessionRules(
-      configuration.session, namespaces: configuration.namespaces,
+      session, namespaces: configuration.namespaces,
       proxies: configuration.proxies.map(ProxyRules.init) ?? ProxyRules())
     let proxies = configuration.proxies.map {
       ProxyCalls($0, userAgent: configuration.session.version, logger: logger)
@@ -171,15 +175,16 @@ public final class GatewayServer: Sendable {
     return (rules, proxies)
   }
 
-  /// Begins what needs all parts: watching the certificate files, and mailboxes from which each event loop takes by
-  /// itself what a turn that it has run brings it.
+  /// Begins what needs all parts: watching the certificate files, mailboxes from which each event loop takes by itself
+  /// what a turn that it has run brings it, and the records of subscriptions.
   private func startUp() async throws {
     _ = certificates?.watch(on: eventLoops[0])
     let (measuring, sampler) = (configuration.measuring, configuration.sampler)
     for (mailbox, shard) in zip(mailboxes, shards) {
-      try await mailbox.eventLoop.submit {
+      try await mailbox.eventLoop.submit { [coverage = configuration.coverage] in
         shard.value.inbox = mailbox
         shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
+        shard.value.coverage = coverage
       }.get()
     }
   }
@@ -216,7 +221,7 @@ public final class GatewayServer: Sendable {
       linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } },
       metrics: GatewayMetrics(
         shards: mailboxes, egress: egress, listener: { [listener] in listener.withLockedValue { $0?.counters } }),
-      logger: logger)
+      coverage: configuration.coverage, logger: logger)
   }
 
   /// Whether the link to the broker was open when it was looked at last, some milliseconds ago.

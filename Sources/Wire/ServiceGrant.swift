@@ -36,6 +36,12 @@ public enum AppChannels {
   public static func contains(_ name: String) -> Bool {
     prefixes.contains { name.utf8.starts(with: $0.utf8) }
   }
+
+  /// How the methods of the channel's app begin: `clique.`; nil where no app has the channel.
+  static func app(of name: String) -> String? {
+    guard let prefix = prefixes.first(where: { name.utf8.starts(with: $0.utf8) }) else { return nil }
+    return prefix.hasPrefix("$") ? String(prefix.dropFirst()) : prefix
+  }
 }
 
 /// What a backend service may do at the broker's endpoints.
@@ -87,6 +93,7 @@ public struct ServiceGrant: Sendable, Equatable {
     case .history(let history): return missing(history.channel, read, "read")
     case .presence(let channel, _, _), .presenceStats(let channel, _): return missing(channel, read, "read")
     case .readMap(let map): return missing(map.channel, read, "read")
+    case .why(let why): return missing(why.channel, read, "read")
     // Channels that the service may not read are left out of the answer.
     case .channels, .channelCounts, .info: return read.isEmpty ? "read=*" : nil
     case .inspect(let request):
@@ -105,6 +112,14 @@ public struct ServiceGrant: Sendable, Equatable {
       return privacy.contains { $0.matches(request.grant) } ? nil : "privacy=\(request.grant)"
     case .subscribe, .unsubscribe, .receipt, .unread, .report: return "a gateway's link"
     }
+  }
+
+  /// Whether the service may know why an app keeps a channel from somebody, such as that they are blocked: only one that
+  /// may call all of the app in anybody's name.
+  public func mayKnowExclusions(of channel: ChannelName) -> Bool {
+    if isEverything { return true }
+    guard let app = AppChannels.app(of: channel.string) else { return true }
+    return call.contains { $0.isPrefix && app.utf8.starts(with: $0.text.utf8) }
   }
 
   /// Whether the grant is to read whatever channel there is. What is known of users and clients, their addresses for one,

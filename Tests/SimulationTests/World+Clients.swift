@@ -10,9 +10,11 @@ extension World {
   func connect(_ client: SimulatedClient) {
     client.gateway = Int.random(in: 0..<gateways.count, using: &random)
     let loop = gateways[client.gateway].loops[client.loop]
-    client.connect(
-      through: SimulatedSocket(
-        id: newConnection(), loop: loop, format: client.format, kernelBytes: client.kernelBytes))
+    let socket = SimulatedSocket(
+      id: newConnection(), loop: loop, format: client.format, kernelBytes: client.kernelBytes,
+      remembers: why != nil)
+    why?.opened(socket, of: client)
+    client.connect(through: socket)
   }
 
   /// Lets a client read at most so many bytes, and the server at most so many commands.

@@ -52,6 +52,8 @@ final class World {
   var violations: [String] = []
   var coverage = Coverage()
   var oracle = Oracle()
+  /// Records of subscriptions, and what really went to each socket; nil: nobody asks why in this world.
+  var why: WhyLedger?
   private var nextConnection: UInt64 = 1
   let rules: SessionRules
   private var nextPayload = 0
@@ -69,8 +71,9 @@ final class World {
     return disk
   }()
 
-  init(seed: UInt64, mutation: Mutation? = nil, gatewayMutation: GatewayMutation? = nil) {
+  init(seed: UInt64, mutation: Mutation? = nil, gatewayMutation: GatewayMutation? = nil, why: WhyLedger? = nil) {
     self.seed = seed
+    self.why = why
     self.mutation = mutation
     self.gatewayMutation = gatewayMutation
     random = SeededRandom(seed: seed)
@@ -81,9 +84,9 @@ final class World {
     recorder =
       seed.isMultiple(of: 3) ? HopRecorder(host: 1, clock: { UInt64(clock.now) * 1_000_000 }) : nil
     self.namespaces = namespaces
-    rules = Self.rules(namespaces)
+    rules = Self.rules(namespaces, keepsCoverage: why != nil)
     startBroker()
-    for _ in 0..<2 { gateways.append(newGateway()) }
+    for index in 0..<2 { gateways.append(newGateway(index)) }
     clients = Self.clients
     for client in clients { connect(client) }
   }
@@ -102,8 +105,9 @@ final class World {
     }
   }
 
-  private static func rules(_ namespaces: NamespaceTable) -> SessionRules {
+  private static func rules(_ namespaces: NamespaceTable, keepsCoverage: Bool) -> SessionRules {
     var configuration = SessionConfiguration()
+    configuration.keepsCoverage = keepsCoverage
     configuration.recoveryBytes = 1000
     // Only one client of each channel has a filter, so one is enough if a client that leaves gives its place back.
     configuration.maximumFiltersPerChannel = 1
@@ -200,7 +204,7 @@ final class World {
     }
   }
 
-  private func newGateway() -> SimulatedGateway {
+  private func newGateway(_ index: Int) -> SimulatedGateway {
     nextGateway += 1
     var configuration = GatewayLinkConfiguration(gateway: nextGateway, loops: 2)
     configuration.uplinkWindowBytes = 4096
@@ -210,6 +214,7 @@ final class World {
     let gateway = SimulatedGateway(
       configuration: configuration, rules: rules, limits: .init(), clock: clock, random: &random)
     for loop in gateway.loops { loop.shard.mutation = gatewayMutation }
+    if let why { for loop in gateway.loops { loop.shard.coverage = why.sink(of: index) } }
     if let recorder { gateway.measure(with: recorder) }
     gateway.carry = { [unowned self] in carried($0) }
     return gateway
@@ -219,7 +224,8 @@ final class World {
   func replaceGateway(_ index: Int) {
     for client in clients where client.gateway == index { client.disconnect() }
     note(gateways[index])
-    gateways[index] = newGateway()
+    why?.died(index, at: clock.wall)
+    gateways[index] = newGateway(index)
     for client in clients where client.state == .down { connect(client) }
   }
 
@@ -257,6 +263,7 @@ final class World {
         for target in targets { deliver(LinkMessage(target, body), to: target.gateway) }
       case .tap(let channel, let epoch, let publication):
         if let complaint = oracle.delivered(channel, epoch, publication) { fail(complaint) }
+        why?.published(publication, on: channel, epoch)
       case .answer, .search, .post, .forget: break
       }
     }

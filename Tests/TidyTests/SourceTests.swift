@@ -91,6 +91,7 @@ struct SourceTests {
     "Wire": ["ZeroMQ", "Gateway", "Broker", "Log", "Auth", "Settings"],
     "Log": ["Gateway", "Broker", "Search", "ZeroMQ"],
     "Search": ["Gateway", "Broker", "Apps", "ZeroMQ"],
+    "Coverage": ["Gateway", "Broker", "Log", "ZeroMQ"],
     "Client": ["Gateway", "Broker", "Log", "ZeroMQ"],
   ]
 

@@ -86,6 +86,12 @@ public struct ServerAPI: Sendable {
       }
       request = .channelCounts(pattern)
     }
+    if case .why(var why) = request {
+      // Who may end people's subscriptions may know what an app keeps from them.
+      why.mayKnowExclusions =
+        key.grant.refusal(of: APIMethod.unsubscribe.rawValue, channel: why.channel) == nil
+      request = .why(why)
+    }
     if let missing = key.grant.refusal(of: target.method.rawValue, channel: request.channel) {
       throw .permissionDenied.saying("the key \(key.name) may not do that; it would need \(missing)")
     }

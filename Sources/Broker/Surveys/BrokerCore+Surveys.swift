@@ -23,8 +23,10 @@ extension BrokerCore {
   /// - Parameters:
   ///   - own: what the broker itself knows of an inspection's subject, as JSON.
   ///   - visible: the channels that the answer may name; nil: all.
+  ///   - question: what is asked of a publication, and what the broker knows of it.
   func begin(
-    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil, in turn: inout Turn
+    _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil,
+    question: WhyQuestion? = nil, in turn: inout Turn
   ) throws(ClientError) {
     guard surveys.count < PendingSurveys.limit else {
       throw .tooManyRequests.saying(
@@ -34,7 +36,7 @@ extension BrokerCore {
     let asked = links.sorted.filter { if case .departed = $0.state { false } else { true } }
     let timeout = min(configuration.surveyTimeout, configuration.gatewayTimeout)
     let message = surveys.add(
-      survey, for: requester, own: own, visible: visible, waiting: Set(asked.map(\.gateway)),
+      survey, for: requester, own: own, visible: visible, question: question, waiting: Set(asked.map(\.gateway)),
       deadline: turn.time.monotonic + timeout)
     let open = asked.filter(\.isOpen).map(\.gateway)
     if !open.isEmpty { links.broadcast(.survey(message), to: open, in: &turn) }
@@ -65,6 +67,7 @@ extension BrokerCore {
     let unanswered = UInt32(clamping: ended.waiting.count)
     switch ended.gathered {
     case .channels(let counts, _): return .channelCounts(counts, unanswered: unanswered)
+    case .coverage(let question, let found): return explain(question, found, unanswered: unanswered)
     case .inspected(let found): return .result(Self.inspected(ended.own, found, unanswered: unanswered))
     case .top(let top): return .result(topJSON(top, visible: ended.visible, unanswered: unanswered))
     case .counts(let gateways):

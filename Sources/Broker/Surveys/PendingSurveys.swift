@@ -24,6 +24,7 @@ struct PendingSurveys {
   enum Gathered: Equatable {
     case counts([ServerInfo.Gateway])
     case channels(ChannelCounts, ChannelLimit)
+    case coverage(WhyQuestion?, [CoverageFindings])
     /// What the gateways found, by their numbers, as JSON.
     case inspected([UInt64: [UInt8]])
     case top(TopFindings)
@@ -43,7 +44,7 @@ struct PendingSurveys {
 
   mutating func add(
     _ survey: Survey, for requester: Requester, own: [UInt8] = [], visible: [NamePattern]? = nil,
-    waiting: Set<UInt64>, deadline: Int64
+    question: WhyQuestion? = nil, waiting: Set<UInt64>, deadline: Int64
   ) -> LinkSurvey {
     let id = nextID
     nextID += 1
@@ -51,6 +52,7 @@ struct PendingSurveys {
       switch survey {
       case .counts: .counts([])
       case .channels(_, let limit): .channels(ChannelCounts(), limit)
+      case .coverage: .coverage(question, [])
       case .inspect: .inspected([:])
       case .top: .top(TopFindings())
       }
@@ -111,7 +113,8 @@ extension PendingSurveys.Gathered {
     case (.top(var sum), .top(let top)):
       sum.add(top)
       self = .top(sum)
-    case (.counts, _), (.channels, _), (.inspected, _), (.top, _): return false
+    case (.coverage(let question, let all), .coverage(let found)): self = .coverage(question, all + [found])
+    case (.counts, _), (.channels, _), (.inspected, _), (.top, _), (.coverage, _): return false
     }
     return true
   }

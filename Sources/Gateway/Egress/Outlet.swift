@@ -22,6 +22,10 @@ class Outlet {
   final var laggingBytes = 0
   /// The tapes on which the connection lags.
   final var lags: [Lag] = []
+  /// Where tapes were left, once the connection was closed: what came behind is dropped.
+  final var stops: [TapeStop] = []
+  /// Bytes that the connection had accepted and gave back when it broke: nobody can tell how many of them the peer got.
+  final var brokenBytes = 0
   /// How many seats on tapes the connection has.
   final private(set) var seats = 0
   private unowned var directory: OutletDirectory?

@@ -60,6 +60,11 @@ import Wire
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   private(set) var laggards = 0
+  /// The number of the newest publication on the tape, in its channel; 0: none came since it began, or it is no tape of
+  /// publications.
+  var newest: UInt64 = 0
+  /// Publications may be left out: the numbers of those on the tape have gaps.
+  var isFiltered = false
   /// Where the tape ended when somebody looked at its rate last.
   private var lookedAt: UInt64 = 0
   /// When so many bytes stand on the tape, it is worth looking whether the slowest subscriber has moved on.
@@ -114,6 +119,7 @@ import Wire
   /// Takes the connection's seat away. The last seat takes its place.
   func leave(_ outlet: Outlet) {
     guard let place = places.removeValue(forKey: outlet.id) else { return }
+    if !outlet.stops.isEmpty { outlet.stops.removeAll { $0.tape === self } }
     endLag(at: place, outlet)
     let last = seats.count - 1
     if place < last {
@@ -317,6 +323,7 @@ import Wire
 
   /// Drops what the seat's connection is behind with.
   func skip(_ place: Int, _ outlet: Outlet) {
+    noteStop(at: place, outlet)
     endLag(at: place, outlet)
     advance(place, to: end)
   }

@@ -37,6 +37,8 @@ final class FilteredTapes {
   /// Tapes of joins and leaves, by audience: what the server lets the subscribers see.
   private var presenceTapes: [TagFilter: Tapes] = [:]
   var seats: [UInt64: Seat] = [:]
+  /// The number of the channel's newest publication that came since somebody has a filter, whether any let it through.
+  var newest: UInt64 = 0
 
   var isEmpty: Bool { seats.isEmpty && tapes.isEmpty && presenceTapes.isEmpty }
 
@@ -48,7 +50,10 @@ final class FilteredTapes {
 
   func presenceTape(_ format: WireFormat, _ audience: TagFilter) -> Tape? { presenceTapes[audience]?[format] }
 
-  func add(_ tape: Tape, _ format: WireFormat, _ filter: FilterKey) { tapes[filter, default: Tapes()][format] = tape }
+  func add(_ tape: Tape, _ format: WireFormat, _ filter: FilterKey) {
+    tape.isFiltered = true
+    tapes[filter, default: Tapes()][format] = tape
+  }
 
   func addPresence(_ tape: Tape, _ format: WireFormat, _ audience: TagFilter) {
     presenceTapes[audience, default: Tapes()][format] = tape

@@ -37,6 +37,8 @@ struct EncodedFrames: Sendable {
   var lane = Lane.publications
   /// What the message replaces for those who lag, in the lanes that conflate.
   var key = ConflationKey.channel
+  /// The publication's number in its channel, which the frames leave out where there is no history; 0: it is none.
+  var offset: UInt64 = 0
 
   subscript(format: WireFormat) -> [UInt8]? { format == .json ? json : protobuf }
 

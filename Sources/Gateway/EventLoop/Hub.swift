@@ -177,6 +177,18 @@ final class Hub {
     carried[session.id] = kept
   }
 
+  // MARK: Coverage
+
+  /// How far a session's subscription to a channel is; nil: it has none here.
+  func reach(of session: SessionDriver, on channel: ChannelName) -> CoverageReach? {
+    guard let entry = channels[channel], let tape = entry.tapes(of: session).first,
+      let place = tape.place(of: session.id)
+    else { return nil }
+    let isHeld = held[session.id]?.contains(channel) == true
+    let newest = tape.isFiltered ? entry.filtered?.newest ?? 0 : tape.newest
+    return tape.reach(at: place, session.outlet, session.format, covered: newest, isHeld: isHeld)
+  }
+
   func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
 
   /// The channels that somebody here is on, in any order.
@@ -194,8 +206,14 @@ final class Hub {
   /// Puts frames on the tapes of subscribers without a filter. They go out with the fan-out's next slice.
   func deliver(_ frames: EncodedFrames, on channel: ChannelName) {
     guard let entry = channels[channel] else { return }
-    if let frame = frames.json, let tape = entry.tape(.json) { fanOut.append(frame, key: frames.key, to: tape) }
-    if let frame = frames.protobuf, let tape = entry.tape(.protobuf) { fanOut.append(frame, key: frames.key, to: tape) }
+    if let frame = frames.json, let tape = entry.tape(.json) {
+      tape.newest = frames.offset
+      fanOut.append(frame, key: frames.key, to: tape)
+    }
+    if let frame = frames.protobuf, let tape = entry.tape(.protobuf) {
+      tape.newest = frames.offset
+      fanOut.append(frame, key: frames.key, to: tape)
+    }
   }
 
   /// The frames that were delivered last on the channel are measured. Subscribers with a filter are not: it is not
@@ -212,9 +230,17 @@ final class Hub {
     #if MUTATIONS
       if mutation == .ignoresFilters { return deliverToAll(frames, on: channel) }
     #endif
-    channels[channel]?.filtered?.forEachTapes(passing: publication) { tapes in
-      if let frame = frames.json, let tape = tapes.json { fanOut.append(frame, key: frames.key, to: tape) }
-      if let frame = frames.protobuf, let tape = tapes.protobuf { fanOut.append(frame, key: frames.key, to: tape) }
+    guard let filtered = channels[channel]?.filtered else { return }
+    filtered.newest = frames.offset
+    filtered.forEachTapes(passing: publication) { tapes in
+      if let frame = frames.json, let tape = tapes.json {
+        tape.newest = frames.offset
+        fanOut.append(frame, key: frames.key, to: tape)
+      }
+      if let frame = frames.protobuf, let tape = tapes.protobuf {
+        tape.newest = frames.offset
+        fanOut.append(frame, key: frames.key, to: tape)
+      }
     }
   }
 

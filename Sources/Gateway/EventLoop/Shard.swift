@@ -44,6 +44,8 @@ final class Shard: SessionHost {
   var calls: GatewayCalls?
   /// Sessions whose replies wait for the end of the hand-over.
   private var answered: [SessionDriver] = []
+  /// Where records for the file of intervals go; nil: none is kept.
+  var coverage: CoverageSink?
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var inspections = InspectionWalks()
@@ -373,6 +375,7 @@ final class Shard: SessionHost {
   private func begin(_ survey: LoopSurvey) {
     switch survey.survey {
     case .counts, .channels: walks.begin(survey, in: hub)
+    case .coverage(let query): survey.add(.coverage(liveCoverage(of: query)))
     case .inspect, .top:
       inspections.begin(
         survey, sessions: sessions.keys.sorted(), in: hub, at: time.monotonic, startedAt: startedAt)
@@ -442,16 +445,6 @@ final class Shard: SessionHost {
 
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters) {
     hub.attach(driver, to: channel, flags, filter: filters.own, audience: filters.audience)
-  }
-
-  private func changeAudience(_ change: LinkAudience) {
-    let isMeant: (SessionDriver) -> Bool = { $0.user.hasSameBytes(as: change.user) }
-    if change.admission == .admitted {
-      return hub.refilter(on: change.channel, audience: change.audience, where: isMeant)
-    }
-    for driver in hub.sessions(on: change.channel) where isMeant(driver) {
-      driver.removeSubscription(change.channel, change.admission == .refused ? .server : .insufficient)
-    }
   }
 
   func detach(_ driver: SessionDriver, from channel: ChannelName) {

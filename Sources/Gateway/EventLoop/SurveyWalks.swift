@@ -21,6 +21,7 @@ struct SurveyWalks {
   mutating func begin(_ survey: LoopSurvey, in hub: Hub) {
     switch survey.survey {
     case .counts: survey.add(.counts(subscriptions: hub.subscriptions))
+    case .coverage: break  // ``Shard`` answers it by itself.
     case .channels(let pattern, let limit):
       walks.append(
         Walk(

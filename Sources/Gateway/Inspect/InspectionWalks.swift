@@ -33,7 +33,7 @@ struct InspectionWalks {
   ) {
     var walk = Walk(survey: survey)
     switch survey.survey {
-    case .counts, .channels: preconditionFailure("SurveyWalks answers counts and channels")
+    case .counts, .channels, .coverage: preconditionFailure("others answer counts, channels and coverage")
     case .inspect(let request):
       if case .channel(let channel) = request.subject {
         walk.found.channel = hub.report(on: channel)

@@ -16,6 +16,7 @@ struct FrameEncoder {
     guard let options = namespaces.options(for: channel) else { return nil }
     // The tags that say whom a publication is for have done their work by now, and are not for clients.
     var publication = options.app == nil ? publication : publication.withoutAudienceTags
+    let offset = publication.offset
     // Without history there is nothing to recover, and an SDK that is told an offset would believe that there is.
     if !options.keepsHistory { publication.offset = 0 }
     var key: ConflationKey?
@@ -24,6 +25,7 @@ struct FrameEncoder {
       .publication(channel: channel.string, publication, binaryData: options.dataFormat == .binary))
     var frames = EncodedFrames(push, for: audience)
     frames.lane = options.lane
+    frames.offset = offset
     if let key { frames.key = key }
     if audience.json { encodedAsJSON += 1 }
     if audience.protobuf { encodedAsProtobuf += 1 }

@@ -73,6 +73,7 @@ final class GatewayBackbone: BackboneParticipant {
   private let revocations: Revocations
   private let identity: GatewayIdentity
   private let uplink: Mailbox<UplinkMessage>
+  private let coverage: CoverageSink?
   /// Event loops that have still to carry an order out, by its number.
   private var obeying: [UInt64: Int] = [:]
   private var lastForgotten: UInt64 = 0
@@ -81,12 +82,14 @@ final class GatewayBackbone: BackboneParticipant {
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
     discardPictures: @escaping ([String]) -> Void, linkOpened: @escaping () -> Void,
-    linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, logger: Logger
+    linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, coverage: CoverageSink? = nil,
+    logger: Logger
   ) throws {
     self.link = link
     self.uplink = uplink
     self.identity = identity
     gatewayMetrics = metrics
+    self.coverage = coverage
     self.revocations = revocations
     encoder = FrameEncoder(namespaces: rules.namespaces)
     self.shards = shards
@@ -233,7 +236,7 @@ final class GatewayBackbone: BackboneParticipant {
     let (identity, uplink, now) = (identity, uplink, Self.now())
     let asked = LoopSurvey(
       survey.survey, loops: shards.count, inspector: identity.inspector,
-      known: { identity.counts(channels: channels, at: now) },
+      known: { identity.counts(channels: channels, at: now) }, coverage: coverage,
       answer: { findings in
         // Without cost: the mailbox refuses it only where the backbone thread has ended, and the link with it.
         _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)

@@ -12,6 +12,7 @@ final class LoopSurvey: Sendable {
   enum Part: Sendable {
     case counts(subscriptions: Int)
     case channels(FirstChannels)
+    case coverage([LiveCoverage])
     /// For an inspection, and for `top`.
     case inspected(LoopInspection)
   }
@@ -21,6 +22,8 @@ final class LoopSurvey: Sendable {
   /// What the gateway knows without its event loops. Asked when they all have answered: whoever had signed in on one of
   /// them before it did is counted by then.
   private let known: @Sendable () -> GatewayCounts
+  /// Where intervals of subscriptions are looked up; nil: none are kept.
+  private let coverage: CoverageSink?
   /// Nil where a test needs none.
   private let inspector: Inspector?
   private let parts = Mutex<[Part]>([])
@@ -32,12 +35,14 @@ final class LoopSurvey: Sendable {
   ///   - answer: called once, when so many event loops have told what they found, where `runElsewhere` runs.
   init(
     _ survey: Survey, loops: Int, inspector: Inspector? = nil, known: @escaping @Sendable () -> GatewayCounts,
+    coverage: CoverageSink? = nil,
     runElsewhere: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { work in Task.detached { work() } },
     answer: @escaping @Sendable (Findings) -> Void
   ) {
     self.survey = survey
     self.loops = loops
     self.known = known
+    self.coverage = coverage
     self.inspector = inspector
     self.runElsewhere = runElsewhere
     self.answer = answer
@@ -50,7 +55,18 @@ final class LoopSurvey: Sendable {
       return parts.count == loops ? parts : nil
     }
     guard let all else { return }
+    if case .coverage(let query) = survey { return find(query, all) }
     runElsewhere { [self] in answer(Self.findings(all, of: survey, known(), inspector)) }
+  }
+
+  /// Asks the file when all event loops have told: what they recorded before stands in it then.
+  private func find(_ query: CoverageQuery, _ parts: [Part]) {
+    guard let coverage else {
+      return runElsewhere { [self] in answer(.coverage(CoverageFindings(isKept: false))) }
+    }
+    var live: [LiveCoverage] = []
+    for case .coverage(let found) in parts { live += found }
+    coverage.find(query) { [answer, live] found in answer(.coverage(CoverageFindings(found, live: live))) }
   }
 
   /// What all event loops found together.
@@ -58,6 +74,7 @@ final class LoopSurvey: Sendable {
     _ parts: [Part], of survey: Survey, _ known: GatewayCounts, _ inspector: Inspector? = nil
   ) -> Findings {
     switch survey {
+    case .coverage: return .coverage(CoverageFindings(isKept: false))  // See ``find(_:_:)``.
     case .counts:
       var counts = known
       for case .counts(let subscriptions) in parts { counts.subscriptions += UInt64(subscriptions) }

@@ -110,6 +110,7 @@ extension Session {
     attempt?.subs[order.channel.string] = order.result(answer, at: time)
     let flags = order.hubFlags.union(.held)
     out.append(.attach(order.channel, flags, HubFilters(own: order.filter, audience: answer.audience)))
+    noteCoverage(of: order, answer)
     subscriptionAnswered()
   }
 
@@ -153,7 +154,7 @@ extension Session {
     self.attempt = nil
     phase = .refused
     fail(attempt.id, error)
-    releaseEverything()
+    releaseEverything(nil)
     if !attempt.subs.isEmpty { out.append(.discardHeld) }
   }
 }

@@ -13,7 +13,7 @@ extension Session {
     attempt = nil
     waiting = []
     publishPaced(endingWith: code)
-    releaseEverything()
+    releaseEverything(code)
     if wasLive { reportDisconnected(code) }
     if holdsFrames { out.append(.discardHeld) }
     if let code { out.append(.close(code)) }
@@ -21,8 +21,11 @@ extension Session {
 
   /// Leaves nothing behind: not in the hub, not at the broker. In the order of the names, so that a simulation can be
   /// replayed.
-  mutating func releaseEverything() {
+  ///
+  /// - Parameter code: why the server ends the connection; nil: it does not.
+  mutating func releaseEverything(_ code: DisconnectCode?) {
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) where subscription.isLive {
+      noteEnd(of: channel, code == nil ? .gone : .disconnected, code: UInt32(code?.code ?? 0))
       out.append(.detach(channel))
       unsubscribeAtBroker(channel, member(of: subscription))
     }
@@ -50,7 +53,7 @@ extension Session {
     guard let subscription = subscriptions[channel], subscription.isLive, subscription.traits.contains(.toldOfLoss)
     else { return }
     if subscription.traits.contains(.serverSide) { return end(.insufficientState) }
-    remove(channel, subscription, telling: .internalError)
+    remove(channel, subscription, telling: .internalError, because: .lost)
     send(.push(.unsubscribe(channel: channel.string, .insufficient)))
   }
 
@@ -68,7 +71,11 @@ extension Session {
 
   /// Somebody takes the subscription away. A client that was only about to get it is refused; where the connect itself
   /// is under way, the client has to come back.
-  mutating func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
+  ///
+  /// - Parameter cause: for the file of intervals.
+  mutating func removeSubscription(
+    _ channel: ChannelName, _ code: UnsubscribeCode, because cause: CoverageEnd.Cause = .removed
+  ) {
     guard let subscription = subscriptions[channel] else { return }
     if phase == .connecting { return end(.forceReconnect) }
     // With `insufficient` the client is to come back at once, and a server-side subscription comes back only with a
@@ -77,7 +84,8 @@ extension Session {
     if comesBack, subscription.isServerSide { return end(.insufficientState) }
     let wasLive = subscription.isLive
     paced.forget(channel)
-    remove(channel, subscription, telling: comesBack ? .internalError : .permissionDenied)
+    remove(
+      channel, subscription, telling: comesBack ? .internalError : .permissionDenied, because: cause, code: code.code)
     if wasLive { send(.push(.unsubscribe(channel: channel.string, code))) }
   }
 }

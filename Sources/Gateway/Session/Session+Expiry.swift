@@ -132,7 +132,7 @@ extension Session {
 
   mutating func endExpired(_ channel: ChannelName, _ subscription: SessionSubscription) {
     paced.forget(channel)
-    remove(channel, subscription, telling: .permissionDenied)
+    remove(channel, subscription, telling: .permissionDenied, because: .expired)
     send(.push(.unsubscribe(channel: channel.string, .expired)))
   }
 

@@ -48,6 +48,7 @@ extension Session {
       send(.push(.publication(channel: name, publication, binaryData: result.binaryData)))
     }
     out.append(.attach(order.channel, order.hubFlags, HubFilters(audience: answer.audience)))
+    noteCoverage(of: order, answer)
     reportSubscribed(to: order.channel)
   }
 

@@ -19,6 +19,7 @@ extension Session {
     guard subscriptions.count < configuration.maximumChannels else {
       let most = configuration.maximumChannels
       out.append(.note(.clientChannels))
+      noteRefusal(of: channel, .limitExceeded)
       return fail(id, .limitExceeded.saying("a connection can have at most \(most) subscriptions"))
     }
     if !ask.token.isEmpty {
@@ -29,7 +30,10 @@ extension Session {
     }
     let access = access(to: channel, options)
     if access.isDecidedByBackend { return askToSubscribe(command, channel) }
-    guard access.maySubscribeWithoutToken else { return fail(id, .permissionDenied) }
+    guard access.maySubscribeWithoutToken else {
+      noteRefusal(of: channel, .permissionDenied)
+      return fail(id, .permissionDenied)
+    }
     order(SubscribeOrder(id: id, channel: channel, options: options, ask: ask, grant: .init()))
   }
 
@@ -103,9 +107,11 @@ extension Session {
     }
     guard case .subscribed(let answer) = response else {
       subscriptions[order.channel] = nil
+      noteRefusal(of: order.channel, response.error)
       return fail(order.id, response.error)
     }
     if order.rejectsUnrecovered && !answer.recovered {
+      noteRefusal(of: order.channel, .unrecoverablePosition)
       let member = order.sendsMember ? memberInfo(order.grant.info) : nil
       subscriptions[order.channel] = nil
       unsubscribeAtBroker(order.channel, member)
@@ -114,6 +120,7 @@ extension Session {
     subscriptions[order.channel]?.phase = .live
     send(.subscribe(id: order.id, order.result(answer, at: time)))
     out.append(.attach(order.channel, order.hubFlags, HubFilters(own: order.filter, audience: answer.audience)))
+    noteCoverage(of: order, answer)
     if let expiry = order.expiresAt {
       if order.isRefreshedHere { planRefresh(of: order.channel, at: expiry) }
       subscriptionExpires(at: expiry)
@@ -131,16 +138,24 @@ extension Session {
       if subscription.isServerSide {
         return fail(id, .permissionDenied.saying("the server keeps this subscription; a client cannot end it"))
       }
-      remove(channel, subscription, telling: .endedWhileSubscribing)
+      remove(channel, subscription, telling: .endedWhileSubscribing, because: .unsubscribed)
     }
     send(.unsubscribe(id: id))
   }
 
   /// Ends a subscription in whatever phase it is. A subscribe command that is still unanswered gets `error`.
-  mutating func remove(_ channel: ChannelName, _ subscription: SessionSubscription, telling error: ClientError) {
+  ///
+  /// - Parameters:
+  ///   - cause: for the file of intervals.
+  ///   - code: of the unsubscribe, for the same.
+  mutating func remove(
+    _ channel: ChannelName, _ subscription: SessionSubscription, telling error: ClientError,
+    because cause: CoverageEnd.Cause, code: UInt32 = 0
+  ) {
     switch subscription.phase {
     case .live:
       subscriptions[channel] = nil
+      noteEnd(of: channel, cause, code: code)
       out.append(.detach(channel))
       unsubscribeAtBroker(channel, member(of: subscription))
     case .checkingToken(let tag):

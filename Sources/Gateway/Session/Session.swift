@@ -153,7 +153,7 @@ public struct Session: ~Copyable {
     case .shutdown: end(.shutdown)
     case .kick(let code): end(code)
     case .addSubscription(let subscription): addSubscription(subscription)
-    case .removeSubscription(let channel, let code): removeSubscription(channel, code)
+    case .removeSubscription(let channel, let code, let cause): removeSubscription(channel, code, because: cause)
     case .changeExpiry(let expiry): changeExpiry(expiry)
     case .tokensRevoked(let tokens): tokensRevoked(tokens)
     }

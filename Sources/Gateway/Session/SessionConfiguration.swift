@@ -49,6 +49,8 @@ public struct SessionConfiguration: Sendable {
   /// Where set, each user is subscribed to `#user` in this namespace when connecting; empty: the channels without
   /// namespace.
   public var personalChannelNamespace: String?
+  /// Whether intervals of subscriptions are kept, so that somebody can ask later what was delivered to whom.
+  public var keepsCoverage = false
   /// What of clients is told to the broker, because some webhook wants it.
   public var reports = ClientEventInterest()
   /// Sent in the connect result: name and version of the server.

@@ -198,8 +198,10 @@ final class SessionDriver: ConnectionDelegate {
 
   func addSubscription(_ subscription: OrderedSubscription) { feed(.addSubscription(subscription)) }
 
-  func removeSubscription(_ channel: ChannelName, _ code: UnsubscribeCode) {
-    feed(.removeSubscription(channel, code))
+  func removeSubscription(
+    _ channel: ChannelName, _ code: UnsubscribeCode, because cause: CoverageEnd.Cause = .removed
+  ) {
+    feed(.removeSubscription(channel, code, because: cause))
   }
 
   func changeExpiry(_ expiry: ConnectionExpiry) { feed(.changeExpiry(expiry)) }
@@ -286,6 +288,9 @@ final class SessionDriver: ConnectionDelegate {
       flush()
       host.attach(self, to: channel, flags, filters)
     case .detach(let channel): host.detach(self, from: channel)
+    case .covers(let channel, let start): host.covers(self, channel, start)
+    case .uncovers(let channel, let end): host.uncovers(self, channel, end)
+    case .coverageRefused(let channel, let end): host.coverageRefused(self, channel, end)
     case .releaseHeld:
       flush()
       host.releaseHeld(for: self)

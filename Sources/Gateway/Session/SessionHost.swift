@@ -22,6 +22,8 @@ protocol SessionTransport: Outlet {
   func signInDelay() -> Int64?
   /// The client has said who it is, and was let in.
   func signedIn()
+  /// Why the server closed the connection; nil while it is open and where the peer ended it.
+  var closedBy: DisconnectCode? { get }
 }
 
 extension SessionTransport {
@@ -29,6 +31,7 @@ extension SessionTransport {
   var forwardedHeaders: [BackendHeader] { [] }
   func signInDelay() -> Int64? { 0 }
   func signedIn() {}
+  var closedBy: DisconnectCode? { nil }
 }
 
 /// The event loop's part of the gateway, as its sessions see it: the broker, the hub, the clock.
@@ -60,6 +63,12 @@ protocol SessionHost: AnyObject {
   func attach(_ driver: SessionDriver, to channel: ChannelName, _ flags: HubFlags, _ filters: HubFilters)
   /// From now on, nothing of the channel goes to the driver's connection; frames of it that are held are dropped.
   func detach(_ driver: SessionDriver, from channel: ChannelName)
+  /// The driver's subscription to a channel has begun: for the file of intervals.
+  func covers(_ driver: SessionDriver, _ channel: ChannelName, _ start: CoverageStart)
+  /// It is about to end: the hub still knows how far it is.
+  func uncovers(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd)
+  /// A subscribe of the driver's was refused.
+  func coverageRefused(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd)
   /// Writes what is held for this driver, in order, and holds no more.
   func releaseHeld(for driver: SessionDriver)
   /// Drops what is held for this driver, and holds no more.
@@ -109,6 +118,9 @@ extension SessionHost {
   func softwareNumber(of name: String, _ version: String) -> UInt16 { 0 }
   func signInRefused(_ cause: SignInRefusal?, _ reason: String, user: String, _ driver: SessionDriver) {}
   func note(_ cause: RefusalCause, from driver: SessionDriver) {}
+  func covers(_ driver: SessionDriver, _ channel: ChannelName, _ start: CoverageStart) {}
+  func uncovers(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd) {}
+  func coverageRefused(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd) {}
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
   func closed(_ driver: SessionDriver) {}

@@ -38,7 +38,7 @@ public enum SessionInput: Sendable {
   /// Somebody subscribes the client to a channel through the server API.
   case addSubscription(OrderedSubscription)
   /// Somebody ends a subscription through the server API.
-  case removeSubscription(ChannelName, UnsubscribeCode)
+  case removeSubscription(ChannelName, UnsubscribeCode, because: CoverageEnd.Cause = .removed)
   /// Somebody says through the server API when the connection expires.
   case changeExpiry(ConnectionExpiry)
   /// These tokens count no more, from now on.
@@ -65,6 +65,12 @@ public enum SessionAction: Sendable, Equatable {
   /// From now on the hub writes nothing of the channel to this connection. Frames of it that are still held are
   /// dropped.
   case detach(ChannelName)
+  /// A subscription began: for the file of intervals. Comes behind ``attach(_:_:_:)``, where intervals are kept.
+  indirect case covers(ChannelName, CoverageStart)
+  /// It ends. Comes before ``detach(_:)``.
+  case uncovers(ChannelName, CoverageEnd)
+  /// A subscribe was refused.
+  case coverageRefused(ChannelName, CoverageEnd)
   /// Writes the frames that the hub holds for this connection, in the order in which they came, and holds no more.
   case releaseHeld
   /// Drops the frames that the hub holds for this connection, and holds no more.

@@ -29,6 +29,7 @@ final class Connection: Outlet, SessionTransport {
 
   /// Why we closed it; nil while it is open and where the peer ended it.
   private(set) var closeCode: DisconnectCode?
+  var closedBy: DisconnectCode? { closeCode }
 
   enum Phase: UInt8 {
     /// Can transition to: closing, closed.
@@ -142,6 +143,7 @@ final class Connection: Outlet, SessionTransport {
       if accountedBytes > queuedBytes { account() }
       switch result {
       case .failure:
+        brokenBytes += bytes
         // The channel is about to be inactive, and its descriptor may be closed already: see ``Connection``.
         ended()
       case .success:

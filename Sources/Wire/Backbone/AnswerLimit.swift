@@ -28,9 +28,9 @@ extension BrokerRequest {
     case .subscribe(let subscribe): subscribe.since != nil || subscribe.map != nil ? subscribe.answer : nil
     case .readMap(let read): read.answer
     case .presence(_, _, let answer): answer
-    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top, .once,
-      .report, .webhooks, .user:
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
+      .once, .report, .webhooks, .user:
       nil
     }
   }
@@ -48,9 +48,9 @@ extension BrokerRequest {
       read.answer = limit
       return .readMap(read)
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
-    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .edit, .receipt,
-      .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top, .once,
-      .report, .webhooks, .user:
+    case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
+      .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
+      .once, .report, .webhooks, .user:
       return self
     }
   }

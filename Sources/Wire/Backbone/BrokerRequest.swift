@@ -15,6 +15,8 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case channelCounts(ChannelPattern)
   /// Asks what the server carries. The gateways are asked (``Survey``).
   case info
+  /// Asks whether a publication reached a user, and why not. The gateways are asked (``Survey``).
+  case why(WhyRequest)
   /// Asks what the broker and the gateways know of something (``Survey``).
   case inspect(InspectRequest)
   /// Asks on which channels and clients most goes on (``Survey``).
@@ -247,6 +249,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .receipt(let r): r.channel
     case .beginSubscriptions(_, let s): s.channel
     case .endSubscriptions(_, let c, _): c
+    case .why(let r): r.channel
     case .inspect(let r): r.channel
     case .once(_, let request): request.channel
     case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks,
@@ -262,7 +265,7 @@ extension BrokerRequest {
     switch self {
     case .publish, .edit, .receipt, .call, .report: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .readMap, .unread, .inspect, .top, .webhooks:
+      .info, .why, .readMap, .unread, .inspect, .top, .webhooks:
       false
     // The broker remembers these by their keys.
     case .once: false

@@ -10,6 +10,7 @@ private enum RequestKind: UInt8 {
   case report = 40
   case webhooks = 41
   case user = 80
+  case why = 60
 }
 
 extension LinkRequest: ByteEncodable {
@@ -78,7 +79,8 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks, .user:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
+      .user, .why:
       writeRare(request, to: &sink)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke: writeOrder(request, to: &sink)
     }
@@ -138,6 +140,9 @@ extension LinkRequest: ByteEncodable {
     case .user(let user):
       sink.write(byte: RequestKind.user.rawValue)
       user.write(to: &sink)
+    case .why(let why):
+      sink.write(byte: RequestKind.why.rawValue)
+      sink.write(why)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
@@ -230,7 +235,8 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
-    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks, .user:
+    case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
+      .user, .why:
       return try readRare(kind, from: &reader)
     case .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       return try readOrder(kind, from: &reader)
@@ -272,6 +278,7 @@ extension LinkRequest: ByteEncodable {
     case .report: return .report(try reader.readClientEvent())
     case .webhooks: return .webhooks(try reader.readWebhookRequest())
     case .user: return .user(try UserRequest(from: &reader))
+    case .why: return .why(try reader.readWhyRequest())
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
       .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")

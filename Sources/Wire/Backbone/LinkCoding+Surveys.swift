@@ -5,6 +5,7 @@ private enum SurveyKind: UInt8 {
   case channels
   case inspect = 70
   case top = 71
+  case coverage = 60
 }
 
 extension LinkSurvey {
@@ -22,6 +23,9 @@ extension LinkSurvey {
       sink.write(byte: SurveyKind.inspect.rawValue)
       sink.write(request)
     case .top: sink.write(byte: SurveyKind.top.rawValue)
+    case .coverage(let query):
+      sink.write(byte: SurveyKind.coverage.rawValue)
+      sink.write(query)
     }
     return sink
   }
@@ -38,6 +42,7 @@ extension LinkSurvey {
         try reader.readPattern(), ChannelLimit(channels: try reader.readLimit(), bytes: try reader.readLimit()))
     case .inspect: survey = .inspect(try reader.readInspectRequest())
     case .top: survey = .top
+    case .coverage: survey = .coverage(try reader.readCoverageQuery())
     }
     try reader.requireEnd()
     self.init(id: id, survey)
@@ -61,6 +66,9 @@ extension LinkFindings {
     case .top(let top):
       sink.write(byte: SurveyKind.top.rawValue)
       sink.write(top)
+    case .coverage(let found):
+      sink.write(byte: SurveyKind.coverage.rawValue)
+      sink.write(found)
     }
     return sink
   }
@@ -75,6 +83,7 @@ extension LinkFindings {
     case .channels: findings = .channels(try reader.readChannelCounts())
     case .inspect: findings = .inspected(try reader.readInspected())
     case .top: findings = .top(try reader.readTopFindings())
+    case .coverage: findings = .coverage(try reader.readCoverageFindings())
     }
     try reader.requireEnd()
     self.init(id: id, findings)

@@ -11,6 +11,8 @@ public enum Survey: Sendable, Equatable {
   case inspect(InspectRequest)
   /// The channels and clients of each gateway on which most goes on.
   case top
+  /// What each gateway knows of a user's subscriptions to a channel.
+  indirect case coverage(CoverageQuery)
 }
 
 /// What a gateway found: one case for each of ``Survey``.
@@ -20,6 +22,7 @@ public enum Findings: Sendable, Equatable {
   /// JSON, an object (decision 0048).
   case inspected([UInt8])
   case top(TopFindings)
+  indirect case coverage(CoverageFindings)
 }
 
 /// A survey with its number, which a gateway's answer says back.
@@ -125,6 +128,7 @@ extension Survey {
     switch self {
     case .counts, .channels, .top: 64 + ChannelPattern.maximumLength
     case .inspect(let request): request.cost
+    case .coverage(let query): 128 + query.user.utf8.count + query.channel.string.utf8.count
     }
   }
 }
@@ -137,6 +141,7 @@ extension Findings {
     case .channels(let counts): counts.cost
     case .inspected(let bytes): 64 + bytes.count
     case .top(let top): top.cost
+    case .coverage(let findings): findings.cost
     }
   }
 }

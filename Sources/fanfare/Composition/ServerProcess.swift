@@ -1,6 +1,7 @@
 import Admin
 import Auth
 import Broker
+import Coverage
 import Foundation
 import Gateway
 import Log
@@ -70,7 +71,12 @@ struct ServerProcess: Service {
     let tracing = TracingSetup(settings, exporter: collector?.exporter)
     let clock = ClockSetup.keeper(for: settings, role: role, logger: logger)
     let secret = try role.hasGateway ? TokenSetup.secret(for: settings, logger: logger) : nil
-    let server = try await role.hasGateway ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing) : nil
+    let coverage = role.hasGateway ? CoverageSetup.store(for: settings, clock: clock, logger: logger) : nil
+    // Last of all: what ends with the server is written too.
+    defer { coverage?.close() }
+    let server =
+      try await role.hasGateway
+      ? makeGateway(secret: secret?.value, clock: clock, tracing: tracing, coverage: coverage) : nil
     let context = try Context()
     let failure = FailureBox()
     let backbone = Backbone()
@@ -118,12 +124,13 @@ struct ServerProcess: Service {
   // MARK: Parts
 
   private func makeGateway(
-    secret: String?, clock: ClockKeeper, tracing: TracingSetup
+    secret: String?, clock: ClockKeeper, tracing: TracingSetup, coverage: CoverageStore?
   ) async throws -> GatewayServer {
     let verifier = try TokenSetup.verifier(
       for: settings, secret: secret, logger: logger, now: { clock.seconds() })
     var configuration = try GatewaySetup.configuration(for: settings, version: "Fanfare \(Fanfare.version)")
     configuration.wallClock = { clock.seconds() }
+    configuration.coverage = coverage?.sink
     tracing.apply(to: &configuration)
     configuration.audit = audit
     return try await GatewayServer(configuration, verifier: verifier, logger: logger)

@@ -23,12 +23,19 @@ final class SimulatedSocket: Outlet, SessionTransport {
   private(set) var isClosed = false
   /// Whether the server ever stopped reading here, for the coverage.
   private(set) var wasPaused = false
+  /// All bytes that the server gave to the connection, where a test asks what was sent.
+  private(set) var stream: [UInt8] = []
+  /// So many of them the kernel took.
+  private(set) var writtenBytes = 0
+  private let remembers: Bool
+  private(set) var closedBy: DisconnectCode?
 
   /// Bytes that the client asked for and that may wait here. With more, the server stops reading from the client.
   private static let mostAsked = 600
 
-  init(id: UInt64, loop: SimulatedLoop, format: WireFormat, kernelBytes: Int) {
+  init(id: UInt64, loop: SimulatedLoop, format: WireFormat, kernelBytes: Int, remembers: Bool = false) {
     self.loop = loop
+    self.remembers = remembers
     eventLoop = loop.eventLoop
     self.format = format
     self.kernelBytes = kernelBytes
@@ -46,6 +53,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
 
   func close(_ code: DisconnectCode) {
     guard isOpen else { return }
+    closedBy = code
     ServerFrame.close(code: code.code, reason: code.reason).withUnsafeBytes { enqueue($0, isAsked: false) }
     end()
   }
@@ -61,6 +69,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
 
   private func enqueue(_ bytes: UnsafeRawBufferPointer, isAsked: Bool) {
     queue += bytes
+    if remembers { stream += bytes }
     parts.append((bytes.count, isAsked))
     queued(bytes.count, isAsked: isAsked)
     flush()
@@ -71,6 +80,7 @@ final class SimulatedSocket: Outlet, SessionTransport {
     let taken = min(queue.count, kernelBytes - kernel.count)
     guard taken > 0 else { return }
     kernel += queue[..<taken]
+    writtenBytes += taken
     queue.removeFirst(taken)
     var left = taken
     while left > 0, let part = parts.first {

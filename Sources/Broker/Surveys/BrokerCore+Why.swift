@@ -1,0 +1,54 @@
+import Coverage
+import Log
+import Wire
+
+/// What is asked about a publication, with what the broker knows of it.
+struct WhyQuestion: Equatable {
+  var user: String
+  var facts: PublicationFacts
+  var mayKnowExclusions: Bool
+}
+
+/// Whether a publication reached a user, and why not. The broker knows the publication, the gateways know the user's
+/// subscriptions, as intervals of offsets; what follows from both is worked out by ``Explanation``.
+extension BrokerCore {
+  /// Looks the publication up, then asks every gateway what it knows of the user.
+  ///
+  /// - Throws: errors 102, 107 and 111 with a sentence.
+  func why(_ request: WhyRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
+    guard !request.user.isEmpty else { throw .badRequest.saying("why needs the user") }
+    guard request.offset > 0 else { throw .badRequest.saying("offset is the publication's number, from 1") }
+    let facts = try facts(of: request, in: &turn)
+    let question = WhyQuestion(user: request.user, facts: facts, mayKnowExclusions: request.mayKnowExclusions)
+    let query = CoverageQuery(user: request.user, channel: request.channel, position: facts.position)
+    try begin(.coverage(query), for: requester, question: question, in: &turn)
+  }
+
+  private func facts(of request: WhyRequest, in turn: inout Turn) throws(ClientError) -> PublicationFacts {
+    let options = try options(of: request.channel)
+    let (opened, top) = try existing(request.channel, options, in: &turn)
+    let position = StreamPosition(epoch: request.epoch ?? top.epoch, offset: request.offset)
+    var facts = PublicationFacts(
+      channel: request.channel, position: position, top: top, isApps: options.app != nil)
+    guard let state = opened, options.keepsHistory, position.epoch.hasSameBytes(as: top.epoch),
+      position.offset <= top.offset
+    else { return facts }
+    let range = LogRange(
+      since: position.offset - 1, through: position.offset, limit: 1, notBefore: oldest(in: state, at: turn.time))
+    facts.publication = try read(range, within: .most, of: state, in: &turn).publications.first {
+      $0.offset == position.offset
+    }
+    // Kept until the gateways have answered, and its data is nobody's business here.
+    facts.publication?.data = []
+    return facts
+  }
+
+  /// The answer, when the gateways have told what they know.
+  func explain(_ question: WhyQuestion?, _ found: [CoverageFindings], unanswered: UInt32) -> BrokerResponse {
+    guard let question else { return .failed(.internalError) }
+    let explanation = Explanation(
+      question.facts, user: question.user, found: found, unanswered: unanswered,
+      mayKnowExclusions: question.mayKnowExclusions)
+    return .result(explanation.json)
+  }
+}

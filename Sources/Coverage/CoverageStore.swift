@@ -1,0 +1,221 @@
+import Dispatch
+import Foundation
+public import Logging
+import Synchronization
+public import Wire
+
+/// Keeps the intervals of a gateway's subscriptions, so that it can be said for a day which publication reached whom.
+///
+/// Event loops give it records, which wait in memory for a moment and are written together by a thread of its own. What
+/// waits is bounded: where the disk is behind by more, records are dropped and counted, and answers say so. Nothing that
+/// serves clients ever waits for this.
+///
+/// The states of the thread:
+/// - idle: waits for records, questions or its next sweep. Can transition to: working, ended.
+/// - working: writes what waited, then answers the questions that came behind it. Can transition to: idle, ended.
+/// - ended: the file is closed, and everything that waited was written. Final.
+public final class CoverageStore: Sendable {
+  public struct Options: Sendable {
+    /// Milliseconds for which an interval is kept after its end.
+    public var keepMilliseconds: Int64
+    /// Bytes of rows; the oldest go first.
+    public var maximumBytes: Int64
+    /// Records that may wait for the disk.
+    public var waitingLimit = 262_144
+    /// Milliseconds that records wait to be written together.
+    public var gatherMilliseconds = 200
+    public var sweepMilliseconds: Int64 = 30_000
+    /// Milliseconds since 1970.
+    public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    public init(keepMilliseconds: Int64, maximumBytes: Int64) {
+      self.keepMilliseconds = keepMilliseconds
+      self.maximumBytes = maximumBytes
+    }
+  }
+
+  private enum Question: Sendable {
+    case find(CoverageQuery, @Sendable (CoverageSink.Found) -> Void)
+    case forget(String, @Sendable ((any Error)?) -> Void)
+  }
+
+  private struct Waiting {
+    var records: [CoverageRecord] = []
+    var questions: [Question] = []
+    var lost: UInt64 = 0
+    var isWoken = false
+    var isClosed = false
+
+    /// - Returns: whether the thread has to be woken: it is not about to look anyway. A question does not wait until
+    ///   more records have gathered.
+    mutating func wakesThread() -> Bool {
+      if isWoken && questions.isEmpty { return false }
+      isWoken = true
+      return true
+    }
+  }
+
+  /// Questions that may wait; more are answered as if nothing were known.
+  private static let mostQuestions = 256
+
+  private let options: Options
+  private let logger: Logger
+  private let waiting = Mutex(Waiting())
+  private let wake = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+
+  /// Opens the file in a folder, or makes one, and starts the thread.
+  ///
+  /// - Throws: SQLite's error where the file can be neither used nor made anew.
+  public init(folder: String, options: Options, logger: Logger) throws {
+    self.options = options
+    self.logger = logger
+    let opened = CoverageThread(try CoverageFile(folder: folder, now: options.now()))
+    let thread = Thread { [self] in
+      work(opened.file)
+      ended.signal()
+    }
+    thread.name = "fanfare-coverage"
+    thread.start()
+  }
+
+  /// What event loops are given.
+  public var sink: CoverageSink {
+    CoverageSink(record: { [self] in record($0) }, find: { [self] in find($0, then: $1) })
+  }
+
+  // MARK: Any thread
+
+  private func record(_ record: CoverageRecord) {
+    let wakes = waiting.withLock { waiting -> Bool in
+      guard waiting.records.count < options.waitingLimit, !waiting.isClosed else {
+        waiting.lost += 1
+        return false
+      }
+      waiting.records.append(record)
+      return waiting.wakesThread()
+    }
+    if wakes { wake.signal() }
+  }
+
+  private func find(_ query: CoverageQuery, then: @escaping @Sendable (CoverageSink.Found) -> Void) {
+    let isTaken = ask(.find(query, then))
+    if !isTaken { then(CoverageSink.Found(keptSince: .max)) }
+  }
+
+  /// Deletes everything that is kept of a user, and overwrites it in the file. What is recorded of the user later is
+  /// kept again: end their connections first.
+  ///
+  /// - Parameter done: called once, with nil when nothing of it is left on the disk, or with the error that prevented it.
+  public func forget(user: String, done: @escaping @Sendable ((any Error)?) -> Void) {
+    let isTaken = ask(.forget(user, done))
+    if !isTaken { done(CoverageError.busy) }
+  }
+
+  private func ask(_ question: Question) -> Bool {
+    let (isTaken, wakes) = waiting.withLock { waiting -> (Bool, Bool) in
+      guard !waiting.isClosed, waiting.questions.count < Self.mostQuestions else { return (false, false) }
+      waiting.questions.append(question)
+      return (true, waiting.wakesThread())
+    }
+    if wakes { wake.signal() }
+    return isTaken
+  }
+
+  /// Writes what waits, closes the file, and returns when that is done. A second time does nothing.
+  public func close() {
+    let isFirst = waiting.withLock { waiting in
+      defer { waiting.isClosed = true }
+      return !waiting.isClosed
+    }
+    guard isFirst else { return }
+    wake.signal()
+    ended.wait()
+  }
+
+  // MARK: The thread
+
+  private func work(_ file: CoverageFile) {
+    var nextSweep = options.now()
+    var isClosed = false
+    while !isClosed {
+      _ = wake.wait(timeout: .now() + .milliseconds(Int(clamping: max(1, nextSweep - options.now()))))
+      if waiting.withLock({ !$0.isClosed && $0.questions.isEmpty && !$0.records.isEmpty }) {
+        _ = wake.wait(timeout: .now() + .milliseconds(options.gatherMilliseconds))
+      }
+      let (records, questions, lost) = waiting.withLock { waiting in
+        defer { (waiting.records, waiting.questions, waiting.isWoken) = ([], [], false) }
+        isClosed = waiting.isClosed
+        return (waiting.records, waiting.questions, waiting.lost)
+      }
+      write(records, to: file)
+      for question in questions { answer(question, lost: lost, from: file) }
+      if options.now() >= nextSweep {
+        let isDone = sweep(file)
+        nextSweep = options.now() + (isDone ? options.sweepMilliseconds : 50)
+      }
+    }
+    try? file.close()
+  }
+
+  private func write(_ records: [CoverageRecord], to file: CoverageFile) {
+    if records.isEmpty { return }
+    do {
+      try file.write(records, at: options.now())
+    } catch {
+      waiting.withLock { $0.lost += UInt64(records.count) }
+      logger.warning(
+        "intervals of subscriptions could not be written, 'fanfare why' will not know of them: \(error)",
+        metadata: ["file": "\(file.path)", "records": "\(records.count)"])
+    }
+  }
+
+  private func answer(_ question: Question, lost: UInt64, from file: CoverageFile) {
+    switch question {
+    case .find(let query, let then):
+      do {
+        var found = try file.find(query)
+        found.lostRecords = lost
+        then(found)
+      } catch {
+        logger.warning("intervals of subscriptions could not be read: \(error)", metadata: ["file": "\(file.path)"])
+        then(CoverageSink.Found(keptSince: .max))
+      }
+    case .forget(let user, let done):
+      do {
+        try file.forget(user)
+        done(nil)
+      } catch {
+        done(error)
+      }
+    }
+  }
+
+  private func sweep(_ file: CoverageFile) -> Bool {
+    do {
+      // Written where nothing else is: a process that dies is known to have lived until then.
+      try file.write([], at: options.now())
+      return try file.sweep(
+        endedBefore: options.now() - options.keepMilliseconds, maximumBytes: options.maximumBytes)
+    } catch {
+      logger.warning("old intervals could not be deleted: \(error)", metadata: ["file": "\(file.path)"])
+      return true
+    }
+  }
+}
+
+extension CoverageStore {
+  /// Why something could not be asked.
+  public enum CoverageError: Error, CustomStringConvertible {
+    case busy
+
+    public var description: String { "too much waits for the file of intervals, or the server ends; try again" }
+  }
+}
+
+/// Hands the file over to the thread that owns it from then on, and to nobody else: that is why it is safe.
+private final class CoverageThread: @unchecked Sendable {
+  let file: CoverageFile
+
+  init(_ file: CoverageFile) { self.file = file }
+}

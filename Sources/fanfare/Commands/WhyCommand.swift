@@ -1,0 +1,64 @@
+import ArgumentParser
+import Settings
+import Wire
+
+struct WhyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "why", abstract: "Say whether a publication reached a user, to which connection, and why not.",
+    discussion: """
+      The publication is named by its channel and its offset, as history and clients show it:
+
+        fanfare why --user 42 chat:7 4711
+
+      Gateways remember for a day which offsets each subscription stood for (the settings under why). "Delivered" means \
+      that it was written to the connection's socket: whether the client did something with it, the server does not know.
+      """)
+
+  @OptionGroup var services: ServiceOptions
+
+  @Option(name: .long, help: "The user.")
+  var user: String
+
+  @Argument(help: "The channel.")
+  var channel: String
+
+  @Argument(help: "The publication's offset.")
+  var offset: UInt64
+
+  @Option(name: .long, help: "The epoch of the offset; the channel's present one where it is left out.")
+  var epoch: String?
+
+  @Flag(name: .long, help: "Print the answer as JSON, in one line.")
+  var json = false
+
+  func run() async throws {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.write("user", user)
+      writer.write("channel", channel)
+      writer.write("offset", offset)
+      if let epoch { writer.write("epoch", epoch) }
+    }
+    let client = try services.connect()
+    var answer: [UInt8] = []
+    try client.send("why", writer.bytes, payload: nil) { answer = $0 }
+    try client.drain { answer = $0 }
+    print(try json ? String(decoding: answer, as: UTF8.self) : Self.text(answer))
+  }
+
+  /// The answer for people: the sentence, then one line for each subscription and each note.
+  private static func text(_ answer: [UInt8]) throws -> String {
+    guard let fields = (try? JSONValue(parsing: answer))?.object, let sentence = fields["sentence"]?.string else {
+      throw Complaint("the broker's answer cannot be read; is it of the same version as this command?")
+    }
+    var lines = [sentence]
+    for subscription in fields["subscriptions"]?.array ?? [] {
+      guard let sentence = subscription.object?["sentence"]?.string else { continue }
+      lines.append("  - \(sentence)")
+    }
+    for note in fields["notes"]?.array ?? [] {
+      if let sentence = note.string { lines.append("  (\(sentence))") }
+    }
+    return lines.joined(separator: "\n")
+  }
+}

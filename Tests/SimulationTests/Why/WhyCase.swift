@@ -1,0 +1,174 @@
+import Wire
+
+@testable import Broker
+@testable import Coverage
+@testable import Gateway
+
+/// A change that is made to what the gateways found, to see that the judge would notice a wrong explanation.
+enum WhyMutation: CaseIterable {
+  /// One publication more counts as written.
+  case writesOneMore
+  /// Every recovery counts as whole.
+  case recoversAlways
+  /// No recovery counts.
+  case recoversNever
+  case forgetsFilters
+  /// Whoever was disconnected is said to have unsubscribed.
+  case confusesCauses
+  /// What waits in a connection's queue counts as sent.
+  case trustsQueues
+  /// Subscriptions that are over count as being there.
+  case forgetsEnds
+  /// A process that died is taken for one that saw everything.
+  case trustsTheDead
+
+  func changed(_ interval: CoverageInterval) -> CoverageInterval {
+    var changed = interval
+    switch self {
+    case .writesOneMore:
+      changed.reach?.covered += 1
+      changed.reach?.written += 1
+    case .recoversAlways: changed.start.recovered = interval.start.since != nil
+    case .recoversNever: changed.start.recovered = false
+    case .forgetsFilters: changed.start.filter = nil
+    case .confusesCauses:
+      if interval.end?.cause == .disconnected || interval.end?.cause == .gone { changed.end?.cause = .unsubscribed }
+    case .trustsQueues: changed.reach?.unsure = 0
+    case .forgetsEnds: changed.end = nil
+    case .trustsTheDead:
+      if interval.end?.cause == .died { changed.reach = CoverageReach(covered: .max, written: .max) }
+    }
+    return changed
+  }
+}
+
+/// One question, with the answer and what really happened.
+struct WhyCase {
+  let client: SimulatedClient
+  let feed: Feed
+  let explanation: Explanation
+  let publication: Publication?
+  /// The client's connections, oldest first.
+  let truths: [WhyTruth]
+  let lives: [Int]
+
+  private var channel: String { feed.channel.string }
+  private var offset: UInt64 { explanation.facts.position.offset }
+  private var isWritten: Bool {
+    publication.map { publication in truths.contains { $0.wasWritten(publication.data, on: channel) } } ?? false
+  }
+
+  /// Whether the answer says more than that it is not known.
+  var isDecided: Bool { explanation.verdict != .perhaps && explanation.verdict != .unknown }
+
+  /// - Returns: what is wrong with the answer; nil: nothing.
+  func complaint() -> String? {
+    let device = explanation.devices.first
+    let truth = truths.first { $0.id == device?.interval.client && !$0.id.isEmpty }
+    let problem: String?
+    switch explanation.verdict {
+    case .noSuchPublication: problem = publication == nil ? nil : "there is such a publication"
+    case .unknown: problem = "everything was kept"
+    case .delivered: problem = delivered(device, truth)
+    case .perhaps: problem = perhaps(device, truth)
+    case .underWay: problem = underWay(device, truth)
+    case .filtered, .gap, .away, .notRead, .notSubscribed, .refused: problem = denied(device, truth)
+    }
+    return problem.map { "\($0): \(explanation.sentence) \(String(describing: device))" }
+  }
+
+  private func delivered(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
+    guard let publication else { return "nothing was published there" }
+    guard let truth, truth.wasWritten(publication.data, on: channel) else {
+      return isWritten ? "another connection got it" : "it was not written"
+    }
+    let wasRecovered = truth.subscriptions[channel]?.contains {
+      $0.recovered && $0.position.offset >= offset && $0.written.contains(publication.data)
+    }
+    if device?.finding == .recovered, wasRecovered != true { return "it came live" }
+    return nil
+  }
+
+  /// A doubt is right where there is a reason for it.
+  private func perhaps(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
+    guard let publication else { return feed.isConflated ? nil : "nothing was published there" }
+    switch device?.finding {
+    case .perhaps(.conflated): return feed.isConflated ? nil : "the lane has no gaps"
+    case .perhaps(.filterUnknown):
+      return feed.users != nil && explanation.facts.publication == nil ? nil : "the filter can be looked at"
+    case .perhaps(.died):
+      guard let socket = self.socket(of: device) else { return "no such connection" }
+      return socket.life < lives[socket.gateway] ? nil : "the gateway lives"
+    case .perhaps(.queued):
+      // A client with a filter: which publications stood in the queue cannot be told.
+      if feed.users != nil { return nil }
+      guard let truth else { return nil }
+      return truth.wasIssued(publication.data, on: channel) ? nil : "it never came to the connection"
+    case .claimed:
+      return truths.contains { $0.wasWritten(publication.data, on: channel) } ? "it was written" : nil
+    default: return "nobody is in doubt"
+    }
+  }
+
+  /// The connection of a device, also of one that was never told its id.
+  private func socket(of device: Explanation.Device?) -> WhyLedger.Socket? {
+    truths.first { $0.id == device?.interval.client }?.socket ?? truths.first { $0.id.isEmpty }?.socket
+  }
+
+  private func underWay(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
+    if isWritten { return "it was written" }
+    if truth?.closed != nil, truth?.socket.socket.queuedBytes == 0 { return "the connection is closed" }
+    return nil
+  }
+
+  /// The publication did not reach the client, for the reason that is given.
+  private func denied(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
+    if isWritten { return "it was written" }
+    guard let device else {
+      // No subscription of the client's was there for it, in any connection.
+      let one = truths.flatMap { $0.subscriptions[channel] ?? [] }.first {
+        $0.position.epoch == explanation.facts.position.epoch && $0.position.offset < offset
+      }
+      return one == nil ? nil : "there was a subscription"
+    }
+    let subscriptions = truth?.subscriptions[channel] ?? []
+    switch device.finding {
+    case .filtered:
+      return feed.wants(publication?.info?.user ?? "") ? "the filter lets it through" : nil
+    case .gap:
+      let isGap = subscriptions.contains {
+        $0.wasRecovering && !$0.recovered && ($0.position.offset >= offset || !isOfEpoch($0))
+      }
+      return isGap || subscriptions.isEmpty ? nil : "what was missed came whole"
+    case .before:
+      return subscriptions.isEmpty || subscriptions.contains { $0.position.offset >= offset } || feed.isConflated
+        ? nil : "it subscribed before"
+    case .after: return ended(device, truth)
+    case .unwritten:
+      guard let publication, truth?.wasIssued(publication.data, on: channel) == true else { return nil }
+      return "it came to the connection"
+    case .unsent: return truth == nil || truths.contains { $0.id.isEmpty } ? nil : "it signed in"
+    default: return "that is no reason"
+    }
+  }
+
+  private func isOfEpoch(_ subscription: WhyTruth.Subscription) -> Bool {
+    subscription.position.epoch == explanation.facts.position.epoch
+  }
+
+  /// The subscription ended before the publication, in the way that is said.
+  private func ended(_ device: Explanation.Device, _ truth: WhyTruth?) -> String? {
+    guard let truth else { return nil }
+    if let publication, truth.wasIssued(publication.data, on: channel) { return "it came to the connection" }
+    switch device.interval.end?.cause {
+    case .unsubscribed:
+      return truth.subscriptions[channel]?.contains(where: \.isOver) == true ? nil : "it did not unsubscribe"
+    case .lost: return truth.lost.contains(channel) ? nil : "nothing was lost"
+    case .disconnected:
+      let code = UInt32(truth.socket.socket.closedBy?.code ?? 0)
+      return device.interval.end?.code == code ? nil : "the server closed it with \(code)"
+    case .gone: return truth.socket.socket.closedBy == nil ? nil : "the server closed it"
+    case let cause: return "no subscription ends so here: \(String(describing: cause))"
+    }
+  }
+}
