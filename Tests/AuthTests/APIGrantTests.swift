@@ -4,7 +4,7 @@ import Wire
 
 @Suite("What a key of the server API may do")
 struct APIGrantTests {
-  private static let read = ["presence", "presence_stats", "history", "channels", "info", "map_get", "map_list"]
+  private static let read = ["presence", "presence_stats", "history", "channels", "info", "map_get", "map_list", "why"]
   private static let write = ["publish", "broadcast", "edit", "delete", "history_remove", "map_set", "map_remove"]
   private static let control = [
     "subscribe", "unsubscribe", "disconnect", "refresh", "revoke_token", "invalidate_user_tokens",
@@ -28,7 +28,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 34)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 35)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))

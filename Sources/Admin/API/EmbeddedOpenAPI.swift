@@ -28,6 +28,8 @@ extension OpenAPI {
         {"name": "Connections"},
         {"name": "Maps"},
         {"name": "Tokens"},
+        {"name": "Webhooks"},
+        {"name": "Privacy"},
         {"name": "Server"},
         {"name": "Batch"}
       ],
@@ -308,7 +310,10 @@ extension OpenAPI {
             "requestBody": {
               "required": true,
               "content": {
-                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelRequest"}, "example": {"channel": "news"}}
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/HistoryRemoveRequest"},
+                  "example": {"channel": "news"}
+                }
               }
             },
             "responses": {
@@ -354,6 +359,116 @@ extension OpenAPI {
             },
             "responses": {
               "200": {"$ref": "#/components/responses/Info"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/inspect_channel": {
+          "post": {
+            "operationId": "inspect_channel",
+            "tags": ["Server"],
+            "summary": "What the server knows of a channel",
+            "description": "What the broker holds of it, and what each gateway has.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ChannelRequest"}, "example": {"channel": "news"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Inspection"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/inspect_user": {
+          "post": {
+            "operationId": "inspect_user",
+            "tags": ["Server"],
+            "summary": "What the server knows of a user",
+            "description": "Connections by gateway, revocations, quotas.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/InspectUserRequest"}, "example": {"user": "ada"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Inspection"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/inspect_client": {
+          "post": {
+            "operationId": "inspect_client",
+            "tags": ["Server"],
+            "summary": "What the server knows of a connection",
+            "description": "Its subscriptions, and what waits for it.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/InspectClientRequest"}, "example": {"client": "f00d"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Inspection"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/explain": {
+          "post": {
+            "operationId": "explain",
+            "tags": ["Server"],
+            "summary": "Why somebody may or may not do something",
+            "description": "Each gateway decides as for a client, and names the setting that decided.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ExplainRequest"}, "example": {"user": "ada", "action": "publish", "channel": "chat:7"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Inspection"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/top": {
+          "post": {
+            "operationId": "top",
+            "tags": ["Server"],
+            "summary": "Where most goes on",
+            "description": "Channels to which most bytes go, clients for whom most waits, clients with most subscriptions.",
+            "requestBody": {
+              "required": false,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/EmptyRequest"}, "example": {}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Top"},
               "400": {"$ref": "#/components/responses/BadRequest"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
               "404": {"$ref": "#/components/responses/NotFound"},
@@ -497,6 +612,229 @@ extension OpenAPI {
             },
             "responses": {
               "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/webhooks_list": {
+          "post": {
+            "operationId": "webhooks_list",
+            "tags": ["Webhooks"],
+            "summary": "How each webhook is doing",
+            "description": "See WEBHOOKS.md.",
+            "requestBody": {
+              "required": false,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/EmptyRequest"}, "example": {}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Webhooks"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/webhook_given_up": {
+          "post": {
+            "operationId": "webhook_given_up",
+            "tags": ["Webhooks"],
+            "summary": "The events that a webhook has given up",
+            "description": "The oldest first; the next page begins after the last position.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/WebhookGivenUpRequest"}, "example": {"name": "orders", "limit": 100}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/WebhookGivenUp"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/webhook_resend": {
+          "post": {
+            "operationId": "webhook_resend",
+            "tags": ["Webhooks"],
+            "summary": "Send given-up events again",
+            "description": "The oldest first, behind what waits already. Acknowledged when it is on disk.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/WebhookResendRequest"}, "example": {"name": "orders"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/WebhookResent"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_data": {
+          "post": {
+            "operationId": "user_data",
+            "tags": ["Privacy"],
+            "summary": "What is kept of a user",
+            "description": "Counted by kind, with bytes.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserData"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_export": {
+          "post": {
+            "operationId": "user_export",
+            "tags": ["Privacy"],
+            "summary": "A copy of what a user wrote",
+            "description": "A page of it, with what the user's own lists show. What is sealed stays sealed.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserExportRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserExport"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_delete": {
+          "post": {
+            "operationId": "user_delete",
+            "tags": ["Privacy"],
+            "summary": "Delete everything that is kept of a user",
+            "description": "Answered when the deletion is on disk and so will be carried out; user_delete_status tells when it is done.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserDeleteRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserDeletion"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_delete_status": {
+          "post": {
+            "operationId": "user_delete_status",
+            "tags": ["Privacy"],
+            "summary": "How far a deletion is",
+            "description": "Remembered for thirty days after its end.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserDeletion"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/clique_pair": {
+          "post": {
+            "operationId": "clique_pair",
+            "tags": ["Privacy"],
+            "summary": "What stands between two people in Clique",
+            "description": "Without a word of what they wrote.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserPairRequest"}, "example": {"user": "grace", "other": "ada"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserPair"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/state_thread": {
+          "post": {
+            "operationId": "state_thread",
+            "tags": ["Privacy"],
+            "summary": "What stands between two people in State",
+            "description": "Without a picture or a word of theirs.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserPairRequest"}, "example": {"user": "grace", "other": "ada"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserPair"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/why": {
+          "post": {
+            "operationId": "why",
+            "tags": ["Presence and history"],
+            "summary": "Why a publication did or did not reach a user",
+            "description": "Every gateway is asked. docs/WHY.md explains the verdicts.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {
+                  "schema": {"$ref": "#/components/schemas/WhyRequest"},
+                  "example": {"user": "42", "channel": "news", "offset": 7}
+                }
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Why"},
               "400": {"$ref": "#/components/responses/BadRequest"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
               "404": {"$ref": "#/components/responses/NotFound"},
@@ -652,6 +990,60 @@ extension OpenAPI {
               }
             }
           },
+          "Webhooks": {
+            "description": "Each webhook, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/WebhooksResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"webhooks": [{"name": "orders", "waiting": 0, "waiting_bytes": 0, "given_up": 0, "sent_total": 7, "failed_total": 0, "given_up_total": 0, "lost_total": 0}]}}
+              }
+            }
+          },
+          "WebhookGivenUp": {
+            "description": "Events, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/WebhookGivenUpResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"events": [], "left": 0}}
+              }
+            }
+          },
+          "WebhookResent": {
+            "description": "How many are sent again, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/WebhookResentResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"resent": 12, "left": 0}}
+              }
+            }
+          },
           "Empty": {
             "description": "Nothing, or the refusal.",
             "content": {
@@ -667,6 +1059,78 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {}}
+              }
+            }
+          },
+          "UserData": {
+            "description": "What is kept by kind, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/UserDataResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"kept": [{"kind": "publications", "namespace": "chat", "count": 3, "bytes": 640}], "present": 0, "revocations": 0}}
+              }
+            }
+          },
+          "UserExport": {
+            "description": "A page, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/UserExportResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"items": []}}
+              }
+            }
+          },
+          "UserDeletion": {
+            "description": "How far the deletion is, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/UserDeletionResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"state": "waiting", "since": 1767225600000}}
+              }
+            }
+          },
+          "UserPair": {
+            "description": "What stands between the two, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/UserPairResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"standing": "active", "blocked_by": []}}
               }
             }
           },
@@ -745,6 +1209,68 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"channels": {"chat:42": {"num_clients": 2}}}}
+              }
+            }
+          },
+          "Inspection": {
+            "description": "What is known, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/InspectResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                }
+              }
+            }
+          },
+          "Top": {
+            "description": "Where most goes on, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/TopResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                }
+              }
+            }
+          },
+          "Why": {
+            "description": "What became of the publication, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/WhyResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {
+                  "result": {
+                    "verdict": "not_subscribed",
+                    "sentence": "No: publication 7 of news did not reach user 42: no subscription of theirs was there for it.",
+                    "user": "42",
+                    "channel": "news",
+                    "offset": 7,
+                    "epoch": "x",
+                    "subscriptions": []
+                  }
+                }
               }
             }
           },
@@ -1029,6 +1555,7 @@ extension OpenAPI {
             "maxProperties": 64,
             "required": ["channel", "offset"],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "channel": {"$ref": "#/components/schemas/ChannelName"},
               "offset": {
                 "description": "The publication's offset.",
@@ -1047,6 +1574,7 @@ extension OpenAPI {
             "maxProperties": 64,
             "required": ["channel", "offset"],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "channel": {"$ref": "#/components/schemas/ChannelName"},
               "offset": {
                 "description": "The publication's offset.",
@@ -1062,6 +1590,16 @@ extension OpenAPI {
             "maxProperties": 64,
             "required": ["channel"],
             "properties": {"channel": {"$ref": "#/components/schemas/ChannelName"}}
+          },
+          "HistoryRemoveRequest": {
+            "description": "A channel whose history is removed.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["channel"],
+            "properties": {
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
           },
           "HistoryRequest": {
             "description": "Asks for what a channel keeps.",
@@ -1094,6 +1632,98 @@ extension OpenAPI {
             }
           },
           "EmptyRequest": {"description": "Nothing has to be said.", "type": "object", "maxProperties": 64},
+          "InspectUserRequest": {
+            "description": "A user.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {"user": {"type": "string", "minLength": 1}}
+          },
+          "InspectClientRequest": {
+            "description": "A connection, by the id that presence and publications show.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["client"],
+            "properties": {"client": {"type": "string", "minLength": 1}}
+          },
+          "ExplainRequest": {
+            "description": "What somebody wants to do with a channel.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user", "action", "channel"],
+            "properties": {
+              "user": {"description": "Empty: an anonymous client.", "type": "string"},
+              "action": {"type": "string", "enum": ["subscribe", "publish", "history", "presence"]},
+              "channel": {"$ref": "#/components/schemas/ChannelName"}
+            }
+          },
+          "InspectResult": {
+            "description": "For people to read: fields may be added in any version.",
+            "type": "object",
+            "required": ["broker", "gateways"],
+            "properties": {
+              "broker": {"description": "What the broker knows.", "type": "object"},
+              "gateways": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["uid", "found"],
+                  "properties": {
+                    "uid": {"description": "The gateway, as in info.", "type": "string"},
+                    "found": {"description": "What the gateway knows.", "type": "object"}
+                  }
+                }
+              },
+              "unanswered": {"description": "Gateways that did not answer in time.", "type": "integer", "minimum": 1}
+            }
+          },
+          "TopResult": {
+            "description": "At most 50 of each, those with most first.",
+            "type": "object",
+            "required": ["channels", "slowest", "busiest"],
+            "properties": {
+              "channels": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["channel", "subscribers", "bytes_per_second"],
+                  "properties": {
+                    "channel": {"type": "string"},
+                    "subscribers": {"type": "integer", "minimum": 0},
+                    "bytes_per_second": {
+                      "description": "To all subscribers together, since somebody looked last.",
+                      "type": "integer",
+                      "minimum": 0
+                    },
+                    "offset": {"description": "Of the newest publication.", "type": "integer", "minimum": 0}
+                  }
+                }
+              },
+              "slowest": {
+                "description": "Those for whom most waits.",
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/TopClient"}
+              },
+              "busiest": {
+                "description": "Those with most subscriptions.",
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/TopClient"}
+              },
+              "unanswered": {"description": "Gateways that did not answer in time.", "type": "integer", "minimum": 1}
+            }
+          },
+          "TopClient": {
+            "description": "A connection.",
+            "type": "object",
+            "required": ["client", "user", "address", "waiting_bytes", "subscriptions"],
+            "properties": {
+              "client": {"type": "string"},
+              "user": {"type": "string"},
+              "address": {"type": "string"},
+              "waiting_bytes": {"type": "integer", "minimum": 0},
+              "subscriptions": {"type": "integer", "minimum": 0}
+            }
+          },
           "SubscribeRequest": {
             "description": "Subscribes connections to a channel. info and data together have at most 16 KiB.",
             "type": "object",
@@ -1104,6 +1734,9 @@ extension OpenAPI {
               "channel": {"$ref": "#/components/schemas/ChannelName"},
               "info": {"description": "Any JSON: the subscriber's chan_info."},
               "data": {"description": "Any JSON: shown to the client with the subscription."},
+              "b64info": {"description": "info in base64, in its place.", "type": "string"},
+              "b64data": {"description": "data in base64, in its place.", "type": "string"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "recover_since": {
                 "allOf": [{"$ref": "#/components/schemas/StreamPosition"}],
                 "description": "The clients get what was published since, where the channel keeps it."
@@ -1117,6 +1750,7 @@ extension OpenAPI {
             "allOf": [{"$ref": "#/components/schemas/Target"}],
             "required": ["channel"],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "channel": {"$ref": "#/components/schemas/ChannelName"},
               "code": {
                 "description": "Clients subscribe again from 2500 on. Left out: 2000.",
@@ -1133,6 +1767,7 @@ extension OpenAPI {
             "maxProperties": 64,
             "allOf": [{"$ref": "#/components/schemas/Target"}],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "disconnect": {
                 "description": "The code and the reason, as Centrifugo has them. Goes before those outside of it.",
                 "type": "object",
@@ -1152,6 +1787,7 @@ extension OpenAPI {
             "maxProperties": 64,
             "allOf": [{"$ref": "#/components/schemas/Target"}],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "expired": {"description": "They expire now. Goes before expire_at.", "type": "boolean"},
               "expire_at": {
                 "description": "Seconds since 1970; what is past is now. 0 or left out: never.",
@@ -1223,11 +1859,191 @@ extension OpenAPI {
             "maxProperties": 64,
             "required": ["uid"],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "uid": {
                 "allOf": [{"$ref": "#/components/schemas/RevokedName"}],
                 "description": "The token's jti: 1 to 1,024 bytes of UTF-8."
               },
               "expire_at": {"$ref": "#/components/schemas/End"}
+            }
+          },
+          "WebhookGivenUpRequest": {
+            "description": "Asks for a page of the events that a webhook has given up.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["name"],
+            "properties": {
+              "name": {"description": "The webhook, as the settings name it.", "type": "string", "minLength": 1},
+              "position": {
+                "description": "The position after which the page begins; left out: from the oldest.",
+                "type": "integer",
+                "minimum": 0, "maximum": 18446744073709551615
+              },
+              "limit": {"$ref": "#/components/schemas/Limit"}
+            }
+          },
+          "WebhookResendRequest": {
+            "description": "Puts the oldest given-up events of a webhook back among those that wait: at most 1,000 of them.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["name"],
+            "properties": {
+              "name": {"description": "The webhook, as the settings name it.", "type": "string", "minLength": 1},
+              "limit": {"$ref": "#/components/schemas/Limit"}
+            }
+          },
+          "WebhookStatus": {
+            "description": "How a webhook is doing. Times are in milliseconds since 1970; totals count since the broker began.",
+            "type": "object",
+            "required": ["name", "waiting", "waiting_bytes", "given_up", "sent_total", "failed_total", "given_up_total", "lost_total"],
+            "properties": {
+              "name": {"type": "string"},
+              "waiting": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "waiting_bytes": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "oldest": {"type": "integer", "format": "int64"},
+              "failing_since": {"type": "integer", "format": "int64"},
+              "last_error": {"type": "string"},
+              "given_up": {"description": "Given-up events that are kept.", "type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "sent_total": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "failed_total": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "given_up_total": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+              "lost_total": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}
+            }
+          },
+          "WebhooksResult": {
+            "description": "All webhooks, in the order of the settings.",
+            "type": "object",
+            "required": ["webhooks"],
+            "properties": {"webhooks": {"type": "array", "items": {"$ref": "#/components/schemas/WebhookStatus"}}}
+          },
+          "WebhookGivenUpResult": {
+            "description": "Given-up events, the oldest first, and how many follow.",
+            "type": "object",
+            "required": ["events", "left"],
+            "properties": {
+              "events": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["position", "given_up_at", "reason"],
+                  "properties": {
+                    "position": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615},
+                    "given_up_at": {"description": "Milliseconds since 1970.", "type": "integer", "format": "int64"},
+                    "reason": {"type": "string"},
+                    "event": {"description": "The event as the receiver was sent it.", "type": "object"}
+                  }
+                }
+              },
+              "left": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}
+            }
+          },
+          "WebhookResentResult": {
+            "description": "How many events are sent again, and how many are left.",
+            "type": "object",
+            "required": ["resent", "left"],
+            "properties": {"resent": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}, "left": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}}
+          },
+          "UserRequest": {
+            "description": "Names one user.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {"user": {"$ref": "#/components/schemas/RevokedName"}}
+          },
+          "UserExportRequest": {
+            "description": "Asks for a page of a user's export.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "cursor": {"description": "Of the page before; left out: the first page.", "type": "string"}
+            }
+          },
+          "UserDeleteRequest": {
+            "description": "Has everything deleted that is kept of a user.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "channels": {
+                "description": "Channels that are the user's alone, deleted as a whole; none of Clique or State.",
+                "type": "array",
+                "maxItems": 64,
+                "items": {"type": "string"}
+              },
+              "ban": {"description": "Keep the user's tokens revoked, which keeps the id.", "type": "boolean"},
+              "expire_at": {"description": "The end of the ban, in seconds since 1970.", "type": "integer"}
+            }
+          },
+          "UserPairRequest": {
+            "description": "Names two people.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user", "other"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "other": {"$ref": "#/components/schemas/RevokedName"}
+            }
+          },
+          "UserDataResult": {
+            "description": "What is kept of a user.",
+            "type": "object",
+            "required": ["kept", "present", "revocations"],
+            "properties": {
+              "kept": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["kind", "count", "bytes"],
+                  "properties": {
+                    "kind": {"type": "string"},
+                    "namespace": {"type": "string"},
+                    "count": {"type": "integer", "minimum": 0},
+                    "bytes": {"description": "In memory, roughly.", "type": "integer", "minimum": 0}
+                  }
+                }
+              },
+              "present": {"description": "Channels on which the user is present.", "type": "integer", "minimum": 0},
+              "revocations": {"description": "Revocations that name the user.", "type": "integer", "minimum": 0}
+            }
+          },
+          "UserExportResult": {
+            "description": "A page of an export.",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+              "items": {"type": "array", "items": {"type": "object"}},
+              "cursor": {"description": "Asks for the next page; missing on the last.", "type": "string"}
+            }
+          },
+          "UserDeletionResult": {
+            "description": "How far a deletion is.",
+            "type": "object",
+            "required": ["state"],
+            "properties": {
+              "state": {"type": "string", "enum": ["none", "waiting", "deleting", "done"]},
+              "since": {"description": "When it was asked for, in milliseconds since 1970.", "type": "integer"},
+              "done": {"description": "When it was done, in milliseconds since 1970.", "type": "integer"}
+            }
+          },
+          "UserPairResult": {
+            "description": "What stands between two people, without contents.",
+            "type": "object",
+            "required": ["blocked_by"],
+            "properties": {"blocked_by": {"type": "array", "items": {"type": "string"}}}
+          },
+          "WhyRequest": {
+            "description": "A publication and a user.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user", "channel", "offset"],
+            "properties": {
+              "user": {"type": "string", "minLength": 1},
+              "channel": {"$ref": "#/components/schemas/ChannelName"},
+              "offset": {"type": "integer", "format": "int64", "minimum": 1, "maximum": 9223372036854775807},
+              "epoch": {"description": "Left out: the channel's present epoch.", "type": "string"}
             }
           },
           "InvalidateUserTokensRequest": {
@@ -1236,6 +2052,7 @@ extension OpenAPI {
             "maxProperties": 64,
             "required": ["user"],
             "properties": {
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"},
               "user": {"$ref": "#/components/schemas/RevokedName"},
               "issued_before": {
                 "description": "Seconds since 1970; left out: all that were issued until now.",
@@ -1399,6 +2216,46 @@ extension OpenAPI {
               }
             }
           },
+          "WhyResult": {
+            "description": "What became of a publication on its way to a user.",
+            "type": "object",
+            "required": ["verdict", "sentence", "user", "channel", "offset", "epoch", "subscriptions"],
+            "properties": {
+              "verdict": {
+                "type": "string",
+                "enum": [
+                  "delivered", "perhaps", "under_way", "not_read", "filtered", "gap", "away", "not_subscribed", "refused",
+                  "unknown", "no_such_publication"
+                ]
+              },
+              "sentence": {"type": "string"},
+              "user": {"type": "string"},
+              "channel": {"type": "string"},
+              "offset": {"type": "integer"},
+              "epoch": {"type": "string"},
+              "published": {"description": "Where it is still kept: when, in UTC.", "type": "string"},
+              "subscriptions": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["client", "finding", "sentence", "began"],
+                  "properties": {
+                    "client": {"type": "string"},
+                    "finding": {"type": "string"},
+                    "sentence": {"type": "string"},
+                    "began": {"type": "string"},
+                    "from": {"description": "What came after it came live.", "type": "integer"},
+                    "asked_since": {"description": "From where the client asked to go on.", "type": "integer"},
+                    "written": {"description": "Everything up to it was written to the socket.", "type": "integer"},
+                    "ended": {"type": "string"},
+                    "cause": {"type": "string"},
+                    "code": {"type": "integer"}
+                  }
+                }
+              },
+              "notes": {"description": "What limits the answer.", "type": "array", "items": {"type": "string"}}
+            }
+          },
           "PositionAnswer": {
             "description": "The call was done.",
             "type": "object",
@@ -1423,7 +2280,7 @@ extension OpenAPI {
               "presence": {"$ref": "#/components/schemas/ChannelRequest"},
               "presence_stats": {"$ref": "#/components/schemas/ChannelRequest"},
               "history": {"$ref": "#/components/schemas/HistoryRequest"},
-              "history_remove": {"$ref": "#/components/schemas/ChannelRequest"},
+              "history_remove": {"$ref": "#/components/schemas/HistoryRemoveRequest"},
               "channels": {"$ref": "#/components/schemas/ChannelsRequest"},
               "info": {"$ref": "#/components/schemas/EmptyRequest"},
               "map_set": {"$ref": "#/components/schemas/MapSetRequest"},
@@ -1431,7 +2288,22 @@ extension OpenAPI {
               "map_get": {"$ref": "#/components/schemas/MapGetRequest"},
               "map_list": {"$ref": "#/components/schemas/MapListRequest"},
               "revoke_token": {"$ref": "#/components/schemas/RevokeTokenRequest"},
-              "invalidate_user_tokens": {"$ref": "#/components/schemas/InvalidateUserTokensRequest"}
+              "invalidate_user_tokens": {"$ref": "#/components/schemas/InvalidateUserTokensRequest"},
+              "inspect_channel": {"$ref": "#/components/schemas/ChannelRequest"},
+              "inspect_user": {"$ref": "#/components/schemas/InspectUserRequest"},
+              "inspect_client": {"$ref": "#/components/schemas/InspectClientRequest"},
+              "explain": {"$ref": "#/components/schemas/ExplainRequest"},
+              "top": {"$ref": "#/components/schemas/EmptyRequest"},
+              "webhooks_list": {"$ref": "#/components/schemas/EmptyRequest"},
+              "webhook_given_up": {"$ref": "#/components/schemas/WebhookGivenUpRequest"},
+              "webhook_resend": {"$ref": "#/components/schemas/WebhookResendRequest"},
+              "user_data": {"$ref": "#/components/schemas/UserRequest"},
+              "user_export": {"$ref": "#/components/schemas/UserExportRequest"},
+              "user_delete": {"$ref": "#/components/schemas/UserDeleteRequest"},
+              "user_delete_status": {"$ref": "#/components/schemas/UserRequest"},
+              "clique_pair": {"$ref": "#/components/schemas/UserPairRequest"},
+              "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
+              "why": {"$ref": "#/components/schemas/WhyRequest"}
             }
           },
           "BatchRequest": {
@@ -1476,6 +2348,21 @@ extension OpenAPI {
               "map_list": {"$ref": "#/components/schemas/MapResult"},
               "revoke_token": {"$ref": "#/components/schemas/EmptyResult"},
               "invalidate_user_tokens": {"$ref": "#/components/schemas/EmptyResult"},
+              "why": {"$ref": "#/components/schemas/WhyResult"},
+              "inspect_channel": {"$ref": "#/components/schemas/InspectResult"},
+              "inspect_user": {"$ref": "#/components/schemas/InspectResult"},
+              "inspect_client": {"$ref": "#/components/schemas/InspectResult"},
+              "explain": {"$ref": "#/components/schemas/InspectResult"},
+              "top": {"$ref": "#/components/schemas/TopResult"},
+              "webhooks_list": {"$ref": "#/components/schemas/WebhooksResult"},
+              "webhook_given_up": {"$ref": "#/components/schemas/WebhookGivenUpResult"},
+              "webhook_resend": {"$ref": "#/components/schemas/WebhookResentResult"},
+              "user_data": {"$ref": "#/components/schemas/UserDataResult"},
+              "user_export": {"$ref": "#/components/schemas/UserExportResult"},
+              "user_delete": {"$ref": "#/components/schemas/UserDeletionResult"},
+              "user_delete_status": {"$ref": "#/components/schemas/UserDeletionResult"},
+              "clique_pair": {"$ref": "#/components/schemas/UserPairResult"},
+              "state_thread": {"$ref": "#/components/schemas/UserPairResult"},
               "error": {"$ref": "#/components/schemas/Error"}
             }
           }
