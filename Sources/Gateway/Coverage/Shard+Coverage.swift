@@ -11,8 +11,9 @@ extension Shard {
   func uncovers(_ driver: SessionDriver, _ channel: ChannelName, _ end: CoverageEnd) {
     guard let coverage else { return }
     var end = end
-    // The session hears only that the connection is gone; the connection knows whether the server closed it.
-    if end.cause == .gone, let code = driver.transport.closedBy {
+    // The session hears only that the connection is gone, or does something for one that is; the connection knows
+    // whether the server had closed it.
+    if [.gone, .lost, .removed, .unsubscribed].contains(end.cause), let code = driver.transport.closedBy {
       (end.cause, end.code) = (.disconnected, UInt32(code.code))
     }
     let key = CoverageKey(connection: driver.id, channel: channel)

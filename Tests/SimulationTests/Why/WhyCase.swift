@@ -51,6 +51,8 @@ struct WhyCase {
   /// The client's connections, oldest first.
   let truths: [WhyTruth]
   let lives: [Int]
+  /// Nothing is under way any more, so no gateway can be behind with what a client did.
+  let isSettled: Bool
 
   private var channel: String { feed.channel.string }
   private var offset: UInt64 { explanation.facts.position.offset }
@@ -97,8 +99,9 @@ struct WhyCase {
     case .perhaps(.filterUnknown):
       return feed.users != nil && explanation.facts.publication == nil ? nil : "the filter can be looked at"
     case .perhaps(.died):
-      guard let socket = self.socket(of: device) else { return "no such connection" }
-      return socket.life < lives[socket.gateway] ? nil : "the gateway lives"
+      // Also a connection that was never told its id.
+      let sockets = truths.filter { $0.id == device?.interval.client || $0.id.isEmpty }.map(\.socket)
+      return sockets.contains { $0.life < lives[$0.gateway] } ? nil : "the gateway lives"
     case .perhaps(.queued):
       // A client with a filter: which publications stood in the queue cannot be told.
       if feed.users != nil { return nil }
@@ -110,15 +113,11 @@ struct WhyCase {
     }
   }
 
-  /// The connection of a device, also of one that was never told its id.
-  private func socket(of device: Explanation.Device?) -> WhyLedger.Socket? {
-    truths.first { $0.id == device?.interval.client }?.socket ?? truths.first { $0.id.isEmpty }?.socket
-  }
-
   private func underWay(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
     if isWritten { return "it was written" }
-    if truth?.closed != nil, truth?.socket.socket.queuedBytes == 0 { return "the connection is closed" }
-    return nil
+    guard let truth else { return isSettled ? "no such connection" : nil }
+    if truth.subscriptions[channel]?.last?.isOver == true { return "the subscription is over" }
+    return isSettled && client.socket !== truth.socket.socket ? "the connection is gone" : nil
   }
 
   /// The publication did not reach the client, for the reason that is given.

@@ -79,6 +79,17 @@ final class WhyLedger {
     if epochs[channel]?.last != epoch { epochs[channel, default: []].append(epoch) }
   }
 
+  private var truths: [UInt64: (issued: Int, written: Int, truth: WhyTruth)] = [:]
+
+  /// What a connection was sent until now: read anew where there is more of it.
+  func truth(of socket: Socket) -> WhyTruth {
+    let (issued, written) = (socket.socket.stream.count, socket.socket.writtenBytes)
+    if let known = truths[socket.socket.id], known.issued == issued, known.written == written { return known.truth }
+    let truth = WhyTruth(socket)
+    truths[socket.socket.id] = (issued, written, truth)
+    return truth
+  }
+
   func found(_ gateway: Int, _ query: CoverageQuery, live: [LiveCoverage]) -> CoverageFindings {
     CoverageFindings((try? files.files[gateway].find(query)) ?? CoverageSink.Found(keptSince: .max), live: live)
   }

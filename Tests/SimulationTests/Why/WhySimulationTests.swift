@@ -60,7 +60,7 @@ struct WhySimulationTests {
     if world.violations.isEmpty { world.heal() }
     #expect(world.violations == [])
     for _ in 0..<40 {
-      if let asked = world.askWhy(mutation) { tally.add(asked, seed: seed) }
+      if let asked = world.askWhy(mutation, isSettled: true) { tally.add(asked, seed: seed) }
     }
   }
 }

@@ -7,7 +7,9 @@ import Wire
 /// Questions why, put to a world in whatever state it is.
 extension World {
   /// Asks about a client, a channel and an offset that the seed draws; nil where there is no broker to ask.
-  func askWhy(_ mutation: WhyMutation? = nil) -> WhyCase? {
+  ///
+  /// - Parameter isSettled: nothing is under way any more.
+  func askWhy(_ mutation: WhyMutation? = nil, isSettled: Bool = false) -> WhyCase? {
     guard let why, let broker, !broker.isStarting else { return nil }
     let client = clients[Int.random(in: 0..<clients.count, using: &random)]
     let feed = client.feeds[Int.random(in: 0..<client.feeds.count, using: &random)]
@@ -32,7 +34,8 @@ extension World {
     let explanation = explain(facts, client.name, mutation)
     return WhyCase(
       client: client, feed: feed, explanation: explanation, publication: publication,
-      truths: why.sockets.filter { $0.client == client.name }.map(WhyTruth.init), lives: why.lives)
+      truths: why.sockets.filter { $0.client == client.name }.map(why.truth(of:)), lives: why.lives,
+      isSettled: isSettled)
   }
 
   /// Whether the channel's history would still have the publication.
