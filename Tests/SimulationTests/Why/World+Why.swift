@@ -49,9 +49,9 @@ extension World {
     let query = CoverageQuery(user: user, channel: facts.channel, position: facts.position)
     let found = gateways.indices.compactMap { index -> CoverageFindings? in
       let live = gateways[index].loops.flatMap { $0.shard.liveCoverage(of: query) }
-      var findings = why?.found(index, query, live: live)
-      findings?.keptSince = 0
-      if let mutation { findings?.intervals = findings?.intervals.map(mutation.changed) ?? [] }
+      guard var findings = why?.found(index, query, live: live) else { return nil }
+      findings.keptSince = 0
+      if let mutation { findings.intervals = findings.intervals.map { mutation.changed($0) } }
       return findings
     }
     return Explanation(facts, user: user, found: found, unanswered: 0, mayKnowExclusions: true)
