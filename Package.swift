@@ -247,7 +247,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport", "COpenSSL",
+        "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport",
+        "COpenSSL",
         nioEmbedded, nioPosix, nioHTTP1, logging,
       ],
       swiftSettings: tests),

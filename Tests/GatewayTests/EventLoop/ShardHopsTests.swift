@@ -1,5 +1,6 @@
-import Testing
 import Telemetry
+import Testing
+import Wire
 
 @testable import Gateway
 

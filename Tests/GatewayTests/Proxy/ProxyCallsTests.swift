@@ -3,6 +3,7 @@ import Logging
 import NIOHTTP1
 import Synchronization
 import Testing
+import Wire
 
 @testable import Gateway
 

@@ -1,4 +1,5 @@
 import Auth
+import TestSupport
 import Testing
 import Wire
 
@@ -20,7 +21,7 @@ struct AccessVerdictTests {
     let known = GatewayCounts(name: "g", version: "v")
     let bytes = Inspector(rules: rules).findings(LoopInspection(), of: request, known)
     let answer = try #require(try JSONValue(parsing: bytes).object)
-    let isAllowed = try #require(answer["allowed"]?.bool)
+    let isAllowed = try #require(answer["allowed"]?.bool as Bool?)
     return Said(
       isAllowed: isAllowed, onceSubscribed: answer["once_subscribed"]?.object?["allowed"]?.bool ?? isAllowed)
   }

@@ -158,8 +158,8 @@ struct SessionOrderTests {
     _ = try await verifier.verifyConnection("t")
     _ = try await verifier.verifySubscription("t")
     revocations.replace(with: RevocationTable([Revocation(.id("x"))]))
-    await #expect(throws: TokenError.revoked) { try await verifier.verifyConnection("t") }
-    await #expect(throws: TokenError.revoked) { try await verifier.verifySubscription("t") }
+    await #expect(throws: TokenError.revoked(of: "ann")) { try await verifier.verifyConnection("t") }
+    await #expect(throws: TokenError.revoked(of: "ann")) { try await verifier.verifySubscription("t") }
     #expect(refusals.count(.revokedToken) == 2)
     #expect(revocations.refuses(ConnectionClaims(user: "ann", token: TokenIdentity(id: "x"))))
     // Nobody can revoke what was never a token.

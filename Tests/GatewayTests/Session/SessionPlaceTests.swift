@@ -87,7 +87,7 @@ struct SessionPlaceTests {
     let wrong: [(Result<PlaceClaims, TokenError>, UInt32)] = [
       (.failure(.invalid(reason: "x")), 103), (.failure(.expired), 109), (.failure(.unavailable(reason: "x")), 100),
       (.success(Self.claims(user: "bob", Self.live())), 103), (.success(Self.claims(left: 0, Self.live())), 109),
-      (.failure(.revoked), 103),
+      (.failure(.revoked(of: "ann")), 103),
     ]
     for (result, code) in wrong {
       var bench = Self.live()
@@ -191,7 +191,7 @@ struct SessionPlaceTests {
     for revocation in [Revocation(.id("x")), Revocation(.user("ann", issuedBefore: 51))] {
       revocations.replace(with: RevocationTable([revocation]))
       #expect(revocations.refuses(claims))
-      await #expect(throws: TokenError.revoked) { try await verifier.verifyPlace("t") }
+      await #expect(throws: TokenError.revoked(of: "ann")) { try await verifier.verifyPlace("t") }
     }
     for revocation in [Revocation(.id("y")), Revocation(.user("ann", issuedBefore: 50))] {
       revocations.replace(with: RevocationTable([revocation]))
