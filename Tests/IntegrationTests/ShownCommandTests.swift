@@ -179,7 +179,7 @@ struct ShownCommand {
 
   /// What runs until it is ended, and what asks the internal port of a server for somebody who is there.
   private static let notRun: Set<String> = [
-    "serve", "broker", "gateway", "subscribe", "help", "top", "inspect", "explain", "why", "webhooks",
+    "serve", "broker", "gateway", "subscribe", "help", "top", "inspect", "explain", "why", "user", "webhooks",
   ]
 
   /// Whether it can be run beside a server in its folder: it names nothing that is to be put in, nothing elsewhere, and
