@@ -164,6 +164,8 @@ struct ShownCommand {
   /// are, and a command that is only named need not say what it is to do.
   var fault: String? {
     guard let error = Self.error(of: words) else { return nil }
+    // "--help" makes everything valid, what is no command too.
+    if let first = words.first, Self.error(of: [first])?.contains("'\(first)'") == true { return error }
     if words.allSatisfy({ !$0.hasPrefix("-") }), Self.error(of: words + ["--help"]) == nil { return nil }
     return error
   }

@@ -19,7 +19,7 @@ private enum Declared {
 
   /// Texts of which each key that takes text takes one: its own rule says which. A new rule may need another.
   private static let texts: [String] = [
-    "other", "127.0.0.2", "10.0.0.0/8", "ipc://data/other.ipc", "https://example.com/keys.json",
+    "other", "127.0.0.2", "10.0.0.0/8", "ipc://data/other.ipc", "https://example.com/keys.json", "https://example.com",
     "http://127.0.0.1:8080/path", "publication", String(repeating: "k", count: 40),
   ]
 

@@ -43,9 +43,10 @@ struct SessionProxyTests {
     let tag = try #require(asked.backendTag)
     #expect(
       asked == [
+        .introduced("js", version: ""),
         .askBackend(
           tag: tag,
-          .connect(.init(user: nil, name: "js", version: "", data: Array("1".utf8), channels: ["b"])))
+          .connect(.init(user: nil, name: "js", version: "", data: Array("1".utf8), channels: ["b"]))),
       ])
     let subscribing = bench.feed(
       .backendAnswered(
