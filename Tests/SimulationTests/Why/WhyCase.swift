@@ -147,6 +147,10 @@ struct WhyCase {
       guard let publication, truth?.wasIssued(publication.data, on: channel) == true else { return nil }
       return "it came to the connection"
     case .unsent: return truth == nil || truths.contains { $0.id.isEmpty } ? nil : "it signed in"
+    case .refused:
+      // A connection that was never told its id was refused as a whole, or heard nothing more.
+      guard let truth, let code = device.interval.end?.code else { return nil }
+      return truth.errors.contains(code) || truth.closed != nil ? nil : "nothing was refused"
     default: return "that is no reason"
     }
   }

@@ -25,6 +25,8 @@ struct WhyTruth {
   /// Channels of which the server said that publications were lost.
   private(set) var lost: Set<String> = []
   private(set) var closed: UInt16?
+  /// Codes of the errors that commands were answered with.
+  private(set) var errors: Set<UInt32> = []
 
   init(_ socket: WhyLedger.Socket) {
     self.socket = socket
@@ -54,6 +56,7 @@ struct WhyTruth {
     // A client asks for one channel by itself; to the others it is subscribed when it connects.
     case .subscribe(_, let result): begin(socket.own, result, isWritten)
     case .unsubscribe: end(socket.own)
+    case .error(_, let error): errors.insert(error.code)
     case .push(.unsubscribe(let channel, _)):
       lost.insert(channel)
       end(channel)
