@@ -128,7 +128,7 @@ public struct TopFrame: Sendable, Equatable {
     return rows.sorted { ($1.value, $0.name) < ($0.value, $1.name) }
   }
 
-  /// Times by hop, of whatever histograms of publications there are: `fanfare_publication_…_seconds` with a `hop`.
+  /// Times by hop (`fanfare_hop_seconds`).
   private static func latencies(_ before: TopSnapshot?, _ now: TopSnapshot) -> [Latency] {
     let earlier = before.map { buckets(of: $0) } ?? [:]
     var latencies: [Latency] = []
@@ -159,8 +159,7 @@ public struct TopFrame: Sendable, Equatable {
   /// The hop whose times a bucket counts; nil: the sample is none. A commit is told of beside the hops, whose time it is.
   private static func hop(of sample: MetricsPage.Sample) -> String? {
     if sample.name == "fanfare_log_commit_seconds_bucket" { return "(commit)" }
-    guard sample.name.hasPrefix("fanfare_publication_"), sample.name.hasSuffix("_seconds_bucket") else { return nil }
-    return sample["hop"]
+    return sample.name == "fanfare_hop_seconds_bucket" ? sample["hop"] : nil
   }
 
   private static func channels(_ before: TopSnapshot?, _ now: TopSnapshot, _ elapsed: Double?) -> [Channel] {
