@@ -22,8 +22,8 @@ import Wire
     try scene.call(user, "clique.send", "{\"to\":\"\(foe)\",\"text\":\"\(text)\"}")
     try scene.call(user, "clique.enter", "{\"place\":\"cafe\"}")
     if group { try scene.call(user, "clique.group.create", "{\"members\":[\"\(friend)\"],\"name\":\"\(text)\"}") }
-    try scene.call(user, "state.begin", "{\"with\":\"\(friend)\"}")
-    try scene.call(foe, "state.block", "{\"with\":\"\(user)\"}")
+    try scene.call(user, "state.begin", "{\"to\":\"\(friend)\"}")
+    try scene.call(foe, "state.block", "{\"user\":\"\(user)\"}")
     scene.step()
   }
 
