@@ -14,16 +14,16 @@ import Wire
     try scene.publish(text, by: user, in: "room:own#\(user)")
     try scene.set(user, text, by: user, in: "map:people")
     try scene.set("colour-of-\(friend)", text, by: user, in: "map:colours")
-    try scene.call(user, "clique.send", "{\"person\":\"\(friend)\",\"text\":\"\(text)\"}")
-    try scene.call(friend, "clique.send", "{\"person\":\"\(user)\",\"text\":\"keep this of \(friend)\"}")
+    try scene.call(user, "clique.send", "{\"to\":\"\(friend)\",\"text\":\"\(text)\"}")
+    try scene.call(friend, "clique.send", "{\"to\":\"\(user)\",\"text\":\"keep this of \(friend)\"}")
     scene.step()
-    try scene.call(user, "clique.send", "{\"person\":\"\(friend)\",\"text\":\"\(text) again\"}")
+    try scene.call(user, "clique.send", "{\"to\":\"\(friend)\",\"text\":\"\(text) again\"}")
     try scene.call(foe, "clique.block", "{\"person\":\"\(user)\"}")
-    try scene.call(user, "clique.send", "{\"person\":\"\(foe)\",\"text\":\"\(text)\"}")
+    try scene.call(user, "clique.send", "{\"to\":\"\(foe)\",\"text\":\"\(text)\"}")
     try scene.call(user, "clique.enter", "{\"place\":\"cafe\"}")
     if group { try scene.call(user, "clique.group.create", "{\"members\":[\"\(friend)\"],\"name\":\"\(text)\"}") }
-    try scene.call(user, "state.begin", "{\"with\":\"\(friend)\"}")
-    try scene.call(foe, "state.block", "{\"with\":\"\(user)\"}")
+    try scene.call(user, "state.begin", "{\"to\":\"\(friend)\"}")
+    try scene.call(foe, "state.block", "{\"user\":\"\(user)\"}")
     scene.step()
   }
 
