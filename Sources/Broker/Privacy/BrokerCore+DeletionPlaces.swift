@@ -52,29 +52,33 @@ extension BrokerCore {
   /// Takes events that name the users out of what outboxes have in memory: a request that fails would write them anew
   /// among those given up.
   func eraseUnsent(_ deletions: UserDeletions) {
-    for outbox in webhooks?.outboxes ?? [] { outbox.erase { deletions.isNamed(byJSON: $0) } }
+    for outbox in webhooks?.outboxes ?? [] { outbox.erase { deletions.sought.areNamed(byJSON: $0, owning: deletions.owned) } }
   }
 }
 
-extension UserDeletions {
-  /// Whether an event in an outbox names one of the users of the batch, or a channel that is theirs.
-  func isNamed(byEvent publication: Publication) -> Bool {
-    // Those that wait have a total before their JSON, and those that were given up have none.
+extension SoughtUsers {
+  /// Whether an event in an outbox names one of the users, or a channel that is theirs.
+  ///
+  /// - Parameter owned: channels that are deleted with the users, beside those whose name limits them to one.
+  func areNamed(byEvent publication: Publication, owning owned: Set<ChannelName> = []) -> Bool {
+    // Events that wait have a total before their JSON, and those that were given up have none.
     let json = Outbox.event(publication).map(\.json) ?? []
-    return isNamed(byJSON: publication.data) || isNamed(byJSON: json)
+    return areNamed(byJSON: publication.data, owning: owned) || areNamed(byJSON: json, owning: owned)
   }
 
-  func isNamed(byJSON json: [UInt8]) -> Bool {
+  func areNamed(byJSON json: [UInt8], owning owned: Set<ChannelName>) -> Bool {
     guard let event = (try? JSONValue(parsing: json))?.object else { return false }
     if let name = event["channel"]?.string.flatMap({ try? ChannelName($0, limit: .max) }) {
-      if owned.contains(name) || sought.own(name) { return true }
+      if owned.contains(name) || own(name) { return true }
     }
     // What somebody else has published about the user is theirs.
-    guard event["type"]?.string == WebhookEvents.publication.name else { return sought.areQuoted(in: json) }
-    if let user = event["info"]?.object?["user"]?.string, sought.contains(user) { return true }
-    if let key = event["key"]?.string, sought.contains(key) { return true }
-    let tags = event["tags"]?.object?.compactMapValues(\.string) ?? [:]
-    return sought.areNamed(by: Publication(data: [], tags: tags))
+    guard event["type"]?.string == WebhookEvents.publication.name else { return areQuoted(in: json) }
+    if let user = event["info"]?.object?["user"]?.string, contains(user) { return true }
+    if let key = event["key"]?.string, contains(key) { return true }
+    guard let text = event["tags"]?.object else { return false }
+    var tags: [String: String] = [:]
+    for (name, value) in text.members { tags[name] = value.string }
+    return areNamed(by: Publication(data: [], tags: tags))
   }
 }
 

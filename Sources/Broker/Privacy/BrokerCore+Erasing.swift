@@ -33,7 +33,7 @@ extension BrokerCore {
     }
     if hosts.all.contains(where: { $0.marksState.name == row.channel }) { return false }
     if Outbox.isOne(row.channel) {
-      if deletions.isNamed(byEvent: row.publication) { deletions.orphans.append(row) }
+      if users.areNamed(byEvent: row.publication, owning: deletions.owned) { deletions.orphans.append(row) }
       return false
     }
     guard let options = configuration.namespaces.options(for: row.channel) else {
