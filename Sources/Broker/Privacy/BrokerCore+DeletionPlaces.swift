@@ -52,7 +52,8 @@ extension BrokerCore {
   /// Takes events that name the users out of what outboxes have in memory: a request that fails would write them anew
   /// among those given up.
   func eraseUnsent(_ deletions: UserDeletions) {
-    for outbox in webhooks?.outboxes ?? [] { outbox.erase { deletions.sought.areNamed(byJSON: $0, owning: deletions.owned) } }
+    let (users, owned) = (deletions.sought, deletions.owned)
+    for outbox in webhooks?.outboxes ?? [] { outbox.erase { users.areNamed(byJSON: $0, owning: owned) } }
   }
 }
 
