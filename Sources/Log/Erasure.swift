@@ -16,8 +16,8 @@ public enum ErasureQuestion: Sendable, Hashable {
   /// afterwards begins it anew, in another epoch. Answered with ``ErasureAnswer/busy`` where the store cannot do that
   /// now.
   case drop([ChannelName])
-  /// Empties publications and removes entries of channels that no namespace is configured for. Of a channel that is open
-  /// only publications can be emptied, which stay at their offsets as ``emptied``.
+  /// Empties publications and removes entries of channels that no namespace is configured for. Of a channel that is
+  /// open only publications can be emptied, which stay at their offsets as ``emptied``.
   case clear([TracedRow])
   /// Deletes the quota accounts of users of whom nothing is kept any more, and idempotency keys with their ids.
   case forgetAccounts([String])

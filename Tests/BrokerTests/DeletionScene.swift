@@ -27,6 +27,10 @@ final class DeletionScene {
   /// Bodies of all requests to the receiver.
   private(set) var posted: [String] = []
   private let hasWebhook: Bool
+  /// Orders that gateways were given and have not confirmed.
+  private(set) var orders: [(gateway: UInt64, order: LinkOrder)] = []
+  /// Messages that each gateway has sent.
+  private var sent: [UInt64: UInt64] = [:]
   /// Stores of processes that were killed: closed when the scene goes, since closing writes.
   private var killed: [(SQLiteStore, TemporaryFolder)] = []
 
@@ -164,6 +168,26 @@ final class DeletionScene {
     for _ in 0..<20 { step() }
   }
 
+  /// A gateway opens a link.
+  func gatewayComes(_ gateway: UInt64) { send(.hello(LinkHello(gateway: gateway)), from: gateway) }
+
+  /// Gateways confirm what they were ordered, where it is meant.
+  func obey(where isMeant: (SessionOrder) -> Bool) {
+    let meant = orders.filter { isMeant($0.order.order) }
+    orders.removeAll { isMeant($0.order.order) }
+    for (gateway, order) in meant where order.id != 0 { send(.obeyed(LinkObeyed(id: order.id)), from: gateway) }
+  }
+
+  private func send(_ body: LinkBody, from gateway: UInt64) {
+    let message = LinkMessage(session: 1, sequence: sent[gateway, default: 0], body: body)
+    sent[gateway, default: 0] += 1
+    perform { core.receive(message, from: gateway, in: &$0) }
+  }
+
+  private func note(_ body: LinkBody, to gateway: UInt64) {
+    if case .order(let order) = body { orders.append((gateway, order)) }
+  }
+
   /// The receiver answers the requests that hang.
   func answerHanging(_ result: WebhookAnswer.Result) {
     let posts = hanging
@@ -184,6 +208,8 @@ final class DeletionScene {
       if case .answer(let tag, let response) = effect { answers[tag.number] = response }
       if case .forget = effect { wants += 1 }
       if case .post(let post) = effect { posts.append(post) }
+      if case .send(let gateway, let message) = effect { note(message.body, to: gateway) }
+      if case .broadcast(let targets, let body) = effect { for target in targets { note(body, to: target.gateway) } }
     }
     for post in posts {
       posted.append(String(decoding: post.body, as: UTF8.self))

@@ -66,6 +66,34 @@ import Wire
     #expect(try scene.files(holding: DeletionScene.marker) == [])
   }
 
+  @Test("a deletion is done when each gateway has forgotten the user, also one that came meanwhile")
+  func waitsForGateways() throws {
+    let scene = try DeletionScene()
+    scene.gatewayComes(1)
+    let user = DeletionScene.marker + "-far"
+    try scene.publish("words", by: user, in: "room:hall")
+    scene.step()
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    func isForgetting(_ order: SessionOrder) -> Bool { order == .forget([user]) }
+    func goOn() {
+      for _ in 0..<200 {
+        scene.step(5)
+        scene.obey { !isForgetting($0) }
+      }
+    }
+    goOn()
+    #expect(scene.orders.map(\.gateway) == [1], "it is at \(scene.phase)")
+    scene.gatewayComes(2)
+    scene.obey(where: isForgetting)
+    goOn()
+    #expect(scene.isDeleting)
+    #expect(Set(scene.orders.map(\.gateway)) == [1, 2], "both are told when another one has come")
+    scene.obey(where: isForgetting)
+    goOn()
+    #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+  }
+
   @Test("no outbox of a webhook keeps an event of a deleted user, and what others published is sent")
   func deletesEvents() throws {
     let scene = try DeletionScene(hasWebhook: true)

@@ -13,8 +13,8 @@ import Wire
 /// - resting: there is no batch. Can transition to: barring (jobs wait), scrubbing (a restart has found jobs that are
 ///   done but for that).
 /// - barring: the users' tokens are refused, gateways disconnect them, and others are taken off the channels that name
-///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels are
-///   vacated: nothing more of the users comes in).
+///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels
+///   are vacated: nothing more of the users comes in).
 /// - settling: the log writes what it has taken. Can transition to: tracing.
 /// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
 ///   settling (through, and something was found), unmarking (through, and nothing was found).
