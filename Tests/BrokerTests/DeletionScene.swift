@@ -64,6 +64,7 @@ final class DeletionScene {
     let store = try SQLiteStore(folder: folder.path, options: options) { completions.add($0) }
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
     configuration.maximumRevocations = 100_000
+    configuration.gatewayTimeout = 600_000
     if hasWebhook {
       var webhook = WebhookConfiguration(name: "hook", events: .publication)
       (webhook.giveUpAfter, webhook.minimumBackoff, webhook.maximumBackoff) = (1, 1, 1)
