@@ -41,6 +41,8 @@ extension BrokerRequest {
       (.deletion, ["what": "publication", "channel": edit.channel.string, "offset": "\(edit.offset)"])
     case .publish(let publish) where publish.write?.removed == true:
       (.deletion, ["what": "map_key", "channel": publish.channel.string, "key": publish.write?.key ?? ""])
+    case .user(.delete(let deletion)):
+      (.deletion, ["what": "user", "user": deletion.user, "channels": "\(deletion.channels.count)"])
     default: nil
     }
   }

@@ -251,15 +251,34 @@ final class CoverageFile {
 
   // MARK: What is not kept
 
-  /// Deletes every row of a user, and overwrites what stood there.
-  func forget(_ user: String) throws {
+  /// Deletes every row of users, and everybody's on channels that are limited to one of them by name, and overwrites
+  /// what stood there.
+  func forget(_ users: [String]) throws {
+    let sought = SoughtUsers(users)
     try connection.inTransaction { db in
-      let statement = try db.statement("DELETE FROM intervals WHERE user = ?1")
-      statement.bind(user, at: 1)
-      try statement.run()
+      for user in users { try Self.run("DELETE FROM intervals WHERE user = ?1", user, db) }
+      for channel in try Self.channels(of: sought, db) {
+        try Self.run("DELETE FROM intervals WHERE channel = ?1", channel, db)
+      }
     }
     // SQLite has overwritten the rows in its pages; copies of them stand in its write-ahead log until that is emptied.
     try connection.inDatabase { db in try db.checkpointAndTruncate() }
+  }
+
+  private static func channels(of sought: SoughtUsers, _ db: Database) throws -> [String] {
+    let statement = try db.statement("SELECT DISTINCT channel FROM intervals WHERE instr(channel, '#')")
+    var channels: [String] = []
+    while try statement.next() {
+      let text = statement.text(0)
+      if let name = try? ChannelName(text, limit: .max), sought.own(name) { channels.append(text) }
+    }
+    return channels
+  }
+
+  private static func run(_ sql: String, _ text: String, _ db: Database) throws {
+    let statement = try db.statement(sql)
+    statement.bind(text, at: 1)
+    try statement.run()
   }
 
   /// Deletes rows that ended before a time, and the oldest ones where the file is larger than it may be.

@@ -36,7 +36,7 @@ public final class CoverageStore: Sendable {
 
   private enum Question: Sendable {
     case find(CoverageQuery, @Sendable (CoverageSink.Found) -> Void)
-    case forget(String, @Sendable ((any Error)?) -> Void)
+    case forget([String], @Sendable (Bool) -> Void)
   }
 
   private struct Waiting {
@@ -55,6 +55,8 @@ public final class CoverageStore: Sendable {
     }
   }
 
+  /// Milliseconds until a deletion that the disk refused is tried again.
+  private static let forgetAgain: Int64 = 1000
   /// Questions that may wait; more are answered as if nothing were known.
   private static let mostQuestions = 256
 
@@ -81,7 +83,9 @@ public final class CoverageStore: Sendable {
 
   /// What event loops are given.
   public var sink: CoverageSink {
-    CoverageSink(record: { [self] in record($0) }, find: { [self] in find($0, then: $1) })
+    CoverageSink(
+      record: { [self] in record($0) }, find: { [self] in find($0, then: $1) },
+      forget: { [self] in forget($0, then: $1) })
   }
 
   // MARK: Any thread
@@ -103,18 +107,22 @@ public final class CoverageStore: Sendable {
     if !isTaken { then(CoverageSink.Found(keptSince: .max)) }
   }
 
-  /// Deletes everything that is kept of a user, and overwrites it in the file. What is recorded of the user later is
-  /// kept again: end their connections first.
+  /// Deletes everything that is kept of users, and overwrites it in the file; tried again until the disk takes it. What
+  /// is recorded of the users later is kept again: end their connections first.
   ///
-  /// - Parameter done: called once, with nil when nothing of it is left on the disk, or with the error that prevented it.
-  public func forget(user: String, done: @escaping @Sendable ((any Error)?) -> Void) {
-    let isTaken = ask(.forget(user, done))
-    if !isTaken { done(CoverageError.busy) }
+  /// - Parameter then: called once, with true when nothing of it is left on the disk, or with false where the file was
+  ///   closed before.
+  public func forget(_ users: [String], then: @escaping @Sendable (Bool) -> Void) {
+    // Beyond the limit of questions: a broker orders one deletion at a time.
+    let isTaken = ask(.forget(users, then), isLimited: false)
+    if !isTaken { then(false) }
   }
 
-  private func ask(_ question: Question) -> Bool {
+  private func ask(_ question: Question, isLimited: Bool = true) -> Bool {
     let (isTaken, wakes) = waiting.withLock { waiting -> (Bool, Bool) in
-      guard !waiting.isClosed, waiting.questions.count < Self.mostQuestions else { return (false, false) }
+      guard !waiting.isClosed, !isLimited || waiting.questions.count < Self.mostQuestions else {
+        return (false, false)
+      }
       waiting.questions.append(question)
       return (true, waiting.wakesThread())
     }
@@ -138,8 +146,12 @@ public final class CoverageStore: Sendable {
   private func work(_ file: CoverageFile) {
     var nextSweep = options.now()
     var isClosed = false
+    // Deletions that the disk refused.
+    var refused: [Question] = []
     while !isClosed {
-      _ = wake.wait(timeout: .now() + .milliseconds(Int(clamping: max(1, nextSweep - options.now()))))
+      let longest = refused.isEmpty ? Int64.max : Self.forgetAgain
+      let pause = min(longest, max(1, nextSweep - options.now()))
+      _ = wake.wait(timeout: .now() + .milliseconds(Int(clamping: pause)))
       if waiting.withLock({ !$0.isClosed && $0.questions.isEmpty && !$0.records.isEmpty }) {
         _ = wake.wait(timeout: .now() + .milliseconds(options.gatherMilliseconds))
       }
@@ -149,12 +161,13 @@ public final class CoverageStore: Sendable {
         return (waiting.records, waiting.questions, waiting.lost)
       }
       write(records, to: file)
-      for question in questions { answer(question, lost: lost, from: file) }
+      refused = (refused + questions).filter { !answer($0, lost: lost, from: file) }
       if options.now() >= nextSweep {
         let isDone = sweep(file)
         nextSweep = options.now() + (isDone ? options.sweepMilliseconds : 50)
       }
     }
+    for case .forget(_, let then) in refused { then(false) }
     try? file.close()
   }
 
@@ -170,7 +183,8 @@ public final class CoverageStore: Sendable {
     }
   }
 
-  private func answer(_ question: Question, lost: UInt64, from file: CoverageFile) {
+  /// - Returns: false where the disk refused a deletion, which is to be tried again.
+  private func answer(_ question: Question, lost: UInt64, from file: CoverageFile) -> Bool {
     switch question {
     case .find(let query, let then):
       do {
@@ -181,14 +195,18 @@ public final class CoverageStore: Sendable {
         logger.warning("intervals of subscriptions could not be read: \(error)", metadata: ["file": "\(file.path)"])
         then(CoverageSink.Found(keptSince: .max))
       }
-    case .forget(let user, let done):
+    case .forget(let users, let then):
       do {
-        try file.forget(user)
-        done(nil)
+        try file.forget(users)
+        then(true)
       } catch {
-        done(error)
+        logger.warning(
+          "intervals of users whose data is deleted are still kept, it is tried again: \(error)",
+          metadata: ["file": "\(file.path)"])
+        return false
       }
     }
+    return true
   }
 
   private func sweep(_ file: CoverageFile) -> Bool {
@@ -201,15 +219,6 @@ public final class CoverageStore: Sendable {
       logger.warning("old intervals could not be deleted: \(error)", metadata: ["file": "\(file.path)"])
       return true
     }
-  }
-}
-
-extension CoverageStore {
-  /// Why something could not be asked.
-  public enum CoverageError: Error, CustomStringConvertible {
-    case busy
-
-    public var description: String { "too much waits for the file of intervals, or the server ends; try again" }
   }
 }
 

@@ -16,13 +16,16 @@ public enum ErasureQuestion: Sendable, Hashable {
   /// afterwards begins it anew, in another epoch. Answered with ``ErasureAnswer/busy`` where the store cannot do that
   /// now.
   case drop([ChannelName])
-  /// Empties publications and removes entries of channels that no namespace is configured for, so that nobody has them
-  /// open.
+  /// Empties publications and removes entries of channels that no namespace is configured for. Of a channel that is
+  /// open only publications can be emptied, which stay at their offsets as ``emptied``.
   case clear([TracedRow])
   /// Deletes the quota accounts of users of whom nothing is kept any more, and idempotency keys with their ids.
   case forgetAccounts([String])
   /// Answered when no file holds what was replaced or removed before.
   case scrub
+
+  /// The data of a publication that ``clear(_:)`` has emptied.
+  public static let emptied = Array("null".utf8)
 }
 
 public enum ErasureAnswer: Sendable, Equatable {

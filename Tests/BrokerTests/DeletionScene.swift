@@ -21,6 +21,16 @@ final class DeletionScene {
   private(set) var answers: [UInt64: BrokerResponse] = [:]
   private var time = BrokerTime(monotonic: 1000, wall: 1_700_000_000_000)
   private var lastTag: UInt64 = 0
+  /// What the receiver of the webhook answers; nil: its requests hang (``hanging``).
+  var receiver: WebhookAnswer.Result? = .status(500)
+  private(set) var hanging: [WebhookPost] = []
+  /// Bodies of all requests to the receiver.
+  private(set) var posted: [String] = []
+  private let hasWebhook: Bool
+  /// Orders that gateways were given and have not confirmed.
+  private(set) var orders: [(gateway: UInt64, order: LinkOrder)] = []
+  /// Messages that each gateway has sent.
+  private var sent: [UInt64: UInt64] = [:]
   /// Stores of processes that were killed: closed when the scene goes, since closing writes.
   private var killed: [(SQLiteStore, TemporaryFolder)] = []
 
@@ -35,15 +45,16 @@ final class DeletionScene {
     }
   }
 
-  init() throws {
+  init(hasWebhook: Bool = false) throws {
+    self.hasWebhook = hasWebhook
     folder = try TemporaryFolder()
     completions = Completions()
-    (store, core) = try Self.open(folder, completions, at: time)
+    (store, core) = try Self.open(folder, completions, hasWebhook, at: time)
     step()
   }
 
   private static func open(
-    _ folder: TemporaryFolder, _ completions: Completions, at time: BrokerTime
+    _ folder: TemporaryFolder, _ completions: Completions, _ hasWebhook: Bool, at time: BrokerTime
   ) throws -> (SQLiteStore, BrokerCore) {
     var options = SQLiteStore.Options(
       backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000,
@@ -53,9 +64,16 @@ final class DeletionScene {
     let store = try SQLiteStore(folder: folder.path, options: options) { completions.add($0) }
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
     configuration.maximumRevocations = 100_000
+    configuration.gatewayTimeout = 600_000
+    if hasWebhook {
+      var webhook = WebhookConfiguration(name: "hook", events: .publication)
+      (webhook.giveUpAfter, webhook.minimumBackoff, webhook.maximumBackoff) = (1, 1, 1)
+      configuration.webhooks = [webhook]
+    }
     let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: store)
     var turn = Turn(at: time)
     core.openRevocations(in: &turn)
+    core.openWebhooks(in: &turn)
     core.openDeletions(in: &turn)
     core.install(clique, in: &turn)
     core.install(state, in: &turn)
@@ -147,17 +165,56 @@ final class DeletionScene {
     killed.append((store, folder))
     folder = left
     completions = Completions()
-    (store, core) = try Self.open(left, completions, at: time)
+    (store, core) = try Self.open(left, completions, hasWebhook, at: time)
     for _ in 0..<20 { step() }
+  }
+
+  /// A gateway opens a link.
+  func gatewayComes(_ gateway: UInt64) { send(.hello(LinkHello(gateway: gateway)), from: gateway) }
+
+  /// Gateways confirm what they were ordered, where it is meant.
+  func obey(where isMeant: (SessionOrder) -> Bool) {
+    let meant = orders.filter { isMeant($0.order.order) }
+    orders.removeAll { isMeant($0.order.order) }
+    for (gateway, order) in meant where order.id != 0 { send(.obeyed(LinkObeyed(id: order.id)), from: gateway) }
+  }
+
+  private func send(_ body: LinkBody, from gateway: UInt64) {
+    let message = LinkMessage(session: 1, sequence: sent[gateway, default: 0], body: body)
+    sent[gateway, default: 0] += 1
+    perform { core.receive(message, from: gateway, in: &$0) }
+  }
+
+  private func note(_ body: LinkBody, to gateway: UInt64) {
+    if case .order(let order) = body { orders.append((gateway, order)) }
+  }
+
+  /// The receiver answers the requests that hang.
+  func answerHanging(_ result: WebhookAnswer.Result) {
+    let posts = hanging
+    hanging = []
+    for post in posts { answer(post, result) }
+  }
+
+  private func answer(_ post: WebhookPost, _ result: WebhookAnswer.Result) {
+    perform { core.answered(WebhookAnswer(webhook: post.webhook, number: post.number, result: result), in: &$0) }
   }
 
   private func perform(_ body: (inout Turn) -> Void) {
     var turn = Turn(at: time)
     body(&turn)
     var wants = 0
+    var posts: [WebhookPost] = []
     for effect in turn.effects {
       if case .answer(let tag, let response) = effect { answers[tag.number] = response }
       if case .forget = effect { wants += 1 }
+      if case .post(let post) = effect { posts.append(post) }
+      if case .send(let gateway, let message) = effect { note(message.body, to: gateway) }
+      if case .broadcast(let targets, let body) = effect { for target in targets { note(body, to: target.gateway) } }
+    }
+    for post in posts {
+      posted.append(String(decoding: post.body, as: UTF8.self))
+      if let receiver { answer(post, receiver) } else { hanging.append(post) }
     }
     if wants > 0 { perform { core.forgotElsewhere(isDone: true, in: &$0) } }
   }

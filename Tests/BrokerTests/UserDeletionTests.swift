@@ -66,6 +66,70 @@ import Wire
     #expect(try scene.files(holding: DeletionScene.marker) == [])
   }
 
+  @Test("a deletion is done when each gateway has forgotten the user, also one that came meanwhile")
+  func waitsForGateways() throws {
+    let scene = try DeletionScene()
+    scene.gatewayComes(1)
+    let user = DeletionScene.marker + "-far"
+    try scene.publish("words", by: user, in: "room:hall")
+    scene.step()
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    func isForgetting(_ order: SessionOrder) -> Bool { order == .forget([user]) }
+    func goOn() {
+      for _ in 0..<200 {
+        scene.step(5)
+        scene.obey { !isForgetting($0) }
+      }
+    }
+    goOn()
+    #expect(scene.orders.map(\.gateway) == [1], "it is at \(scene.phase)")
+    scene.gatewayComes(2)
+    scene.obey(where: isForgetting)
+    goOn()
+    #expect(scene.isDeleting)
+    #expect(Set(scene.orders.map(\.gateway)) == [1, 2], "both are told when another one has come")
+    scene.obey(where: isForgetting)
+    goOn()
+    #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+  }
+
+  @Test("no outbox of a webhook keeps an event of a deleted user, and what others published is sent")
+  func deletesEvents() throws {
+    let scene = try DeletionScene(hasWebhook: true)
+    let user = DeletionScene.marker + "-hook"
+    try scene.publish("given up with \(user)", by: user, in: "room:hall")
+    for _ in 0..<50 { scene.step() }
+    let question = BrokerRequest.webhooks(.givenUp("hook", since: 0, limit: 0))
+    #expect(scene.answer(to: question).contains(user), "the receiver has refused it for long enough")
+    scene.receiver = nil
+    try scene.publish("in a request", by: user, in: "room:hall")
+    for _ in 0..<20 { scene.step() }
+    #expect(scene.hanging.count == 1)
+    try scene.publish("waits", by: user, in: "room:hall")
+    try scene.publish("keep of bob, about \(user.count) letters", by: "bob", in: "room:hall")
+    for _ in 0..<20 { scene.step() }
+    #expect(scene.answer(to: .user(.data(user: user))).contains("\"webhook_events\""))
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    finish(scene)
+    #expect(scene.status(of: user).contains("\"done\""))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+    let before = scene.posted.count
+    scene.answerHanging(.status(500))
+    for _ in 0..<20 { scene.step() }
+    scene.receiver = .status(200)
+    scene.answerHanging(.status(200))
+    for _ in 0..<50 { scene.step() }
+    #expect(scene.posted.count > before, "the rest goes on")
+    #expect(scene.posted[before...].contains { $0.contains("keep of bob") })
+    #expect(!scene.posted[before...].contains { $0.contains(DeletionScene.marker) })
+    #expect(!scene.answer(to: question).contains(DeletionScene.marker))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+    try scene.kill()
+    #expect(!scene.answer(to: question).contains(DeletionScene.marker))
+    #expect(scene.answer(to: .webhooks(.resend("hook", limit: 0))).contains("\"resent\":0"))
+  }
+
   @Test("after two thousand deletions with kills in between, no file holds anything of the users")
   func deletesTwoThousand() throws {
     let scene = try DeletionScene()

@@ -116,10 +116,15 @@ struct CoverageFileTests {
     for number in 0..<500 as Range<UInt64> {
       store.sink.record(began(number, user: number.isMultiple(of: 2) ? "ada-to-be-forgotten" : "bob-who-stays"))
     }
-    let error = await withCheckedContinuation { done in
-      store.forget(user: "ada-to-be-forgotten") { done.resume(returning: $0) }
+    let shared = try ChannelName("dm:x#ada-to-be-forgotten,bob-who-stays")
+    store.sink.record(
+      .began(
+        CoverageKey(connection: 1000, channel: shared), CoverageOwner(user: "bob-who-stays", client: "c1000"),
+        CoverageStart(position: StreamPosition(epoch: "e", offset: 1), at: 1000)))
+    let isDone = await withCheckedContinuation { done in
+      store.sink.forget(["ada-to-be-forgotten", "nobody"]) { done.resume(returning: $0) }
     }
-    #expect(error == nil)
+    #expect(isDone)
     func holds(_ name: String) throws -> Bool {
       try FileManager.default.contentsOfDirectory(atPath: folder.path).contains { file in
         let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(file)"))
@@ -128,6 +133,10 @@ struct CoverageFileTests {
     }
     #expect(try !holds("ada-to-be-forgotten") && holds("bob-who-stays"))
     store.close()
+    let isDoneAfterTheEnd = await withCheckedContinuation { done in
+      store.sink.forget(["bob-who-stays"]) { done.resume(returning: $0) }
+    }
+    #expect(!isDoneAfterTheEnd)
   }
 
   @Test("a question is answered with everything that was recorded before it, and after the end with nothing")

@@ -10,7 +10,7 @@ struct OrderTests {
     .unsubscribe(target, name("chat:1"), .server),
     .subscribe(target, OrderedSubscription(channel: name("chat:1"))), .subscribe(target, everything),
     .refresh(target, .now), .refresh(SessionTarget(user: ""), .at(.min)), .refresh(target, .at(1_700_000_000)),
-    .refresh(target, .never),
+    .refresh(target, .never), .forget(["ann", "é"]),
     .revoke([], replacesAll: true, isComplete: true),
     .revoke(
       [

@@ -40,8 +40,8 @@ extension BrokerCore {
     switch deletions.phase {
     case .resting: return beginBatch(deletions, in: &turn)
     case .barring(let ids):
-      let open = ids.filter { id in orders.isAwaited(id) { links[$0]?.isOpen ?? false } }
-      if !open.isEmpty {
+      let open = ids.filter { isAwaited($0) } + unsubscribeOthers(deletions, unless: ids, in: &turn)
+      if !open.isEmpty || isToldOccupied(deletions) {
         deletions.phase = .barring(orders: open)
         return false
       }
@@ -63,6 +63,18 @@ extension BrokerCore {
       }
       deletions.phase = .dropping
     case .dropping: return try drop(deletions, in: &turn)
+    case .ordering: orderForgetting(deletions, in: &turn)
+    case .ordered(let id, let told):
+      if isAwaited(id) { return false }
+      if links.open.contains(where: { !told.contains($0.gateway) }) {
+        // A gateway that has come since, maybe in place of one that was told, has not heard of it.
+        deletions.phase = .ordering
+        return true
+      }
+      deletions.awaited = 1
+      deletions.phase = .elsewhere
+      turn.effects.append(.forget(deletions.sought.users))
+      return false
     case .elsewhere:
       if deletions.awaited > 0 { return false }
       try close(deletions, in: &turn)
@@ -153,15 +165,17 @@ extension BrokerCore {
   }
 
   /// Beginnings of the channels whose payloads name people: those of all apps, switched on or not.
-  var namedContents: [String] { Set(hosts.all.map(\.methodPrefix) + ["clique.", "state."]).sorted() }
+  var namedContents: [String] { Set(hosts.all.map(\.methodPrefix) + ["clique.", "state.", Outbox.prefix]).sorted() }
 
   /// The rows of a page are done: goes on with the next page, the memory store, another pass, or the next phase.
   private func turnPage(
     _ deletions: UserDeletions, _ next: TracePosition?, _ isMemory: Bool, in turn: inout Turn
   ) throws(ClientError) {
+    eraseUnsent(deletions)
     if !deletions.orphans.isEmpty {
       let orphans = deletions.orphans
       _ = try erasure(.clear(orphans), of: stores.disk, in: &turn)
+      eraseUnsent(deletions)  // A page of an outbox may have been read meanwhile.
       // Where the store could not do it now, the next pass finds them again.
       (deletions.orphans, deletions.hasFound) = ([], true)
     }
@@ -193,17 +207,19 @@ extension BrokerCore {
     if !isDropped {
       for name in deletions.owned {
         guard let state = channels[name] else { continue }
+        if !state.interest.isEmpty, deletions.sought.own(name) {
+          // Somebody has subscribed again.
+          deletions.phase = .barring(orders: [])
+          return false
+        }
         guard state.isAtRest, !stores.isReading(name) else { return false }
         channels.forget(state)
       }
     }
     let onDisk = deletions.owned.sorted()
     if !onDisk.isEmpty, try erasure(.drop(onDisk), of: stores.disk, in: &turn) != .done { return false }
-    let users = deletions.sought.users
-    deletions.awaited = 1
-    deletions.phase = .elsewhere
-    turn.effects.append(.forget(users))
-    return false
+    deletions.phase = .ordering
+    return true
   }
 
   /// Other parts of the server have forgotten the users of the batch.
@@ -211,8 +227,12 @@ extension BrokerCore {
   /// - Parameter isDone: false: they could not, and are asked again.
   public func forgotElsewhere(isDone: Bool, in turn: inout Turn) {
     guard let deletions, case .elsewhere = deletions.phase, deletions.awaited > 0 else { return }
-    guard isDone else { return turn.effects.append(.forget(deletions.sought.users)) }
     deletions.awaited = 0
+    guard isDone else {
+      deletions.phase = .ordering
+      deletions.next = turn.time.monotonic + Self.deletionRetry
+      return
+    }
     run(.deletion, in: &turn)
   }
 

@@ -32,6 +32,10 @@ extension BrokerCore {
       return try forget(users, row, of: host, in: &turn)
     }
     if hosts.all.contains(where: { $0.marksState.name == row.channel }) { return false }
+    if Outbox.isOne(row.channel) {
+      if users.areNamed(byEvent: row.publication, owning: deletions.owned) { deletions.orphans.append(row) }
+      return false
+    }
     guard let options = configuration.namespaces.options(for: row.channel) else {
       // Nobody can have the channel open. Records of an app that is switched off go as a whole.
       let isTheirs = users.areNamed(by: row.publication) || users.areQuoted(in: row.publication.data)

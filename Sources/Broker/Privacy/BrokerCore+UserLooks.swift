@@ -101,6 +101,10 @@ extension BrokerCore {
       if names { look.count(row, as: "\(kind.hasPrefix("\(host.app.name).") ? "" : "\(host.app.name).")\(kind)") }
       return
     }
+    if Outbox.isOne(row.channel) {
+      if look.sought.areNamed(byEvent: row.publication) { look.count(row, as: "webhook_events") }
+      return
+    }
     guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return }
     look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
     let isOwn =

@@ -12,15 +12,21 @@ import Wire
 /// States of the batch (``Phase``), each of which a restart takes back to the first:
 /// - resting: there is no batch. Can transition to: barring (jobs wait), scrubbing (a restart has found jobs that are
 ///   done but for that).
-/// - barring: the users' tokens are refused, and gateways disconnect them. Can transition to: settling (all gateways
-///   have confirmed: nothing more of the users comes in).
+/// - barring: the users' tokens are refused, gateways disconnect them, and others are taken off the channels that name
+///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels
+///   are vacated: nothing more of the users comes in).
 /// - settling: the log writes what it has taken. Can transition to: tracing.
 /// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
 ///   settling (through, and something was found), unmarking (through, and nothing was found).
 /// - erasing: the rows of a page are taken away, some at a time. Can transition to: tracing.
 /// - unmarking: marks of list entries, which name lists and people, are taken off the disk. Can transition to: dropping.
-/// - dropping: channels that belong to the users are deleted. Can transition to: elsewhere.
-/// - elsewhere: other parts of the server forget the users. Can transition to: closing.
+/// - dropping: channels that belong to the users are deleted. Can transition to: ordering, barring (somebody is
+///   subscribed again to one that names a user).
+/// - ordering: gateways are told to forget the users. Can transition to: ordered.
+/// - ordered: gateways delete the intervals of the users' subscriptions. Can transition to: elsewhere (all of them have
+///   confirmed), ordering (another gateway has come).
+/// - elsewhere: other parts of the server forget the users. Can transition to: closing, ordering (one could not, and is
+///   asked again a second later).
 /// - closing: the jobs are replaced by digests of the users. Can transition to: scrubbing.
 /// - scrubbing: files are overwritten where they held any of it. Can transition to: confirming.
 /// - confirming: the digests are marked as done. Can transition to: resting.
@@ -69,6 +75,9 @@ final class UserDeletions {
     /// - since: marks that are older than this have to go. Monotonic milliseconds.
     case unmarking(since: Int64)
     case dropping
+    case ordering
+    /// - told: gateways that had a link when the order was given.
+    case ordered(UInt64, told: Set<UInt64>)
     case elsewhere
     case closing
     case scrubbing

@@ -45,9 +45,11 @@ extension BrokerCore {
     var bytes = 0
     var events: [OutboxEvent] = []
     for publication in found {
+      let json = publication.data == ErasureQuestion.emptied ? [] : Self.noEvent
+      let total = events.last?.total ?? outbox.doneTotal
       let event =
         Outbox.event(publication)
-        ?? OutboxEvent(offset: publication.offset, time: publication.time, total: outbox.doneTotal, json: [])
+        ?? OutboxEvent(offset: publication.offset, time: publication.time, total: total, json: json)
       bytes += event.json.count
       if bytes > outbox.configuration.batchBytes, !events.isEmpty { break }
       events.append(event)
@@ -59,6 +61,13 @@ extension BrokerCore {
 
   private func post(_ batch: WebhookSender.Batch, of outbox: Outbox, in turn: inout Turn) {
     guard let webhooks, let first = batch.events.first else { return }
+    if batch.events.allSatisfy(\.json.isEmpty) {
+      // All of it was erased with users' data.
+      if let action = outbox.sender.answered(.status(200), at: turn.time, chance: 0) {
+        perform(action, of: outbox, in: &turn)
+      }
+      return
+    }
     let name = outbox.configuration.name
     let id = "\(name)-\(outbox.waiting.sequencer.top.epoch)-\(first.offset)-\(batch.last.offset)"
     let size = batch.events.reduce(128) { $0 + $1.json.count + 1 }
@@ -67,7 +76,7 @@ extension BrokerCore {
     writer.write("id", id)
     writer.write("webhook", name)
     writer.list("events") { writer in
-      for event in batch.events { writer.write(rawElement: event.json.isEmpty ? Self.noEvent : event.json) }
+      for event in batch.events where !event.json.isEmpty { writer.write(rawElement: event.json) }
     }
     writer.close()
     let post = WebhookPost(webhook: name, id: id, body: writer.bytes, number: webhooks.begin(of: outbox))
@@ -140,7 +149,8 @@ extension BrokerCore {
     return batch.events.enumerated().map { index, event in
       let offset = first + UInt64(index)
       let publication = Publication(
-        offset: offset, time: time.wall, data: event.json, tags: ["reason": reason])
+        offset: offset, time: time.wall, data: event.json.isEmpty ? ErasureQuestion.emptied : event.json,
+        tags: ["reason": reason])
       return LogEntry(
         ticket: appends.ticket(), channel: state.name, epoch: state.sequencer.top.epoch, publication: publication,
         durability: .durable, historySize: outbox.keptGivenUp(at: offset), historyTTLMilliseconds: Outbox.lifetime,
@@ -243,10 +253,12 @@ extension BrokerCore {
     let record = OutboxRecord(epoch: outbox.givenUp.sequencer.top.epoch, offset: last.offset, total: 0)
     let first = try entry(record, outbox.resentKey, at: turn.time)
     var events = OutboxEntries()
-    for event in found { try events.add(again: event.data, to: outbox, at: turn.time.wall, appends) }
-    let isKept = try store(.together([first] + events.entries), in: stores.disk)
+    for event in found where event.data != ErasureQuestion.emptied {
+      try events.add(again: event.data, to: outbox, at: turn.time.wall, appends)
+    }
+    let isKept = try store(events.isEmpty ? .one(first) : .together([first] + events.entries), in: stores.disk)
     outbox.isResending = true
-    let commit = OutboxCommit(outbox, .resent(record, count: found.count, requester), count: 1)
+    let commit = OutboxCommit(outbox, .resent(record, count: events.entries.count, requester), count: 1)
     if let records = webhooks?.records {
       noteAppended(first, on: records, isKept: isKept, for: .delivery(commit), in: &turn)
     }
@@ -283,7 +295,7 @@ enum WebhookReplies {
     var writer = JSONWriter()
     writer.object { writer in
       writer.list("events") { writer in
-        for event in events {
+        for event in events where event.data != ErasureQuestion.emptied {
           writer.object { writer in
             writer.write("position", event.offset)
             writer.write("given_up_at", event.time)

@@ -159,6 +159,12 @@ final class Outbox {
     if held.count < Self.mostHeld { held.append(draft) } else { status.lost += 1 }
   }
 
+  /// Empties events in memory. Those that are on their way to the log are found there.
+  func erase(where isErased: ([UInt8]) -> Bool) {
+    held.removeAll { isErased($0.json(id: "")) }
+    sender.erase(where: isErased)
+  }
+
   func takeHeld() -> [OutboxDraft] {
     defer { held = [] }
     return held

@@ -5,7 +5,7 @@ struct OutboxEvent: Equatable {
   var time: Int64
   /// Bytes of all events of the outbox up to and with this one.
   var total: UInt64
-  /// The event as its receiver gets it.
+  /// The event as its receiver gets it; empty where it was erased with a user's data.
   var json: [UInt8]
 }
 
@@ -146,6 +146,21 @@ struct WebhookSender {
     }
     missing += first.offset - cursor - 1
     state = .ready(Batch(events: events))
+  }
+
+  /// Empties events of the batch in memory, since a user's data is deleted. They count as sent when their batch is.
+  mutating func erase(where isErased: ([UInt8]) -> Bool) {
+    func erased(_ batch: Batch) -> Batch {
+      var batch = batch
+      for index in batch.events.indices where isErased(batch.events[index].json) { batch.events[index].json = [] }
+      return batch
+    }
+    switch state {
+    case .ready(let batch): state = .ready(erased(batch))
+    case .sending(let batch): state = .sending(erased(batch))
+    case .backingOff(let batch, let until): state = .backingOff(erased(batch), until: until)
+    case .idle, .reading, .committing, .resting: break
+    }
   }
 
   /// The log could not answer.

@@ -36,6 +36,8 @@ enum UplinkMessage: Sendable {
   case workedOff
   /// A loop has carried an order out.
   case obeyed(UInt64)
+  /// Nothing is kept any more of the users of an order that came in this session of the link.
+  case forgot(UInt64, session: UInt64)
   /// All loops have told what they found for a survey that came in this session of the link. Indirect, so that requests
   /// stay small.
   indirect case found(LinkFindings, session: UInt64)
@@ -150,6 +152,9 @@ final class GatewayBackbone: BackboneParticipant {
     case .measured(let source, let trace): link.hops?.post(trace, of: source)
     case .workedOff: break  // The round's tick looks at the account.
     case .obeyed(let id): obeyed(id)
+    case .forgot(let id, let session):
+      link.forgot(id, session: session, at: Self.now(), into: &effects)
+      perform()
     case .found(let findings, let session):
       link.found(findings, session: session, at: Self.now(), into: &effects)
       perform()
@@ -185,6 +190,7 @@ final class GatewayBackbone: BackboneParticipant {
         // Before the event loops hear of it, so that no sign-in slips through in between (`Revocations`).
         revocations.replace(with: all)
         addToAll(.revoked(id, news), id)
+      case .forget(let id, let users, let session): forget(users, order: id, session)
       case .survey(let survey, let session, let channels): ask(survey, session, channels: channels)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdClients(let hold):
@@ -242,6 +248,16 @@ final class GatewayBackbone: BackboneParticipant {
         _ = uplink.post(.found(LinkFindings(id: survey.id, findings), session: session), cost: 0, wakes: true)
       })
     for shard in shards.indices { add(.survey(asked), bytes: 64, to: shard) }
+  }
+
+  /// Deletes the intervals of users. A file that is closed before it could do that leaves the order unconfirmed: this
+  /// process ends.
+  private func forget(_ users: [String], order: UInt64, _ session: UInt64) {
+    let uplink = uplink
+    let confirm: @Sendable (Bool) -> Void = { isDone in
+      if isDone { _ = uplink.post(.forgot(order, session: session), cost: 0, wakes: true) }
+    }
+    if let coverage { coverage.forget(users, confirm) } else { confirm(true) }
   }
 
   private func obeyed(_ order: UInt64) {

@@ -5,6 +5,7 @@ extension GatewayLink {
   func obey(_ order: LinkOrder, into effects: inout [GatewayLinkEffect]) {
     switch order.order {
     case .disconnect, .subscribe, .unsubscribe, .refresh: effects.append(.sessionOrder(order.id, order.order))
+    case .forget(let users): effects.append(.forget(order.id, users, session: session))
     case .revoke(let revocations, let replacesAll, let isComplete):
       guard case .open(let open) = state else { return }
       guard replacesAll || open.incomingRevocations != nil else {
@@ -27,6 +28,16 @@ extension GatewayLink {
   public func obeyed(_ id: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]) {
     guard id != 0, isOpen else { return }
     send(.obeyed(LinkObeyed(id: id)), at: now, into: &effects)
+  }
+
+  /// The gateway keeps nothing of the users of an order on a disk any more.
+  ///
+  /// - Parameter session: in which the order came. In another one the broker has given it again, or begun to count its
+  ///   orders anew.
+  public func forgot(
+    _ id: UInt64, session ordered: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    if ordered == session { obeyed(id, at: now, into: &effects) }
   }
 
   /// Forgets revocations that have expired: every token that they could hit has expired as well.

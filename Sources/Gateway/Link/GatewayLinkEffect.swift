@@ -58,6 +58,10 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   ///   - news: what connections have to be held against.
   ///   - all: what sign-ins have to be held against from now on.
   case revoked(UInt64, news: RevocationTable, all: RevocationTable)
+  /// Delete what is kept of users on a disk; ``GatewayLink/forgot(_:session:at:into:)`` when that is done.
+  ///
+  /// - Parameter session: in which the order came.
+  indirect case forget(UInt64, [String], session: UInt64)
   /// A question for every event loop; ``GatewayLink/found(_:session:at:into:)`` when all of them have answered.
   ///
   /// - Parameters:

@@ -125,6 +125,14 @@ final class HotChannel {
     }
   }
 
+  /// Notes that a publication on disk has been emptied.
+  func emptied(_ publication: Publication) {
+    clearTail()
+    pages.note([
+      Publication(offset: publication.offset, time: publication.time, data: ErasureQuestion.emptied)
+    ])
+  }
+
   // MARK: Reading
 
   /// Whether the tail has all of the span that is kept.

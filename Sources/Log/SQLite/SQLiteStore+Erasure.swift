@@ -16,7 +16,8 @@ extension SQLiteStore {
       guard inbox.ask(.erase(question)) else { return .failed(.closed) }
       upkeep.phase = .dropping(Set(names))
       return nil
-    case .clear(let rows) where rows.contains(where: { hot[$0.channel] != nil }): return .erasure(.busy)
+    case .clear(let rows) where rows.contains(where: { $0.kind != .publication && hot[$0.channel] != nil }):
+      return .erasure(.busy)
     case .settle, .clear, .forgetAccounts, .scrub:
       return inbox.ask(.erase(question)) ? nil : .failed(.closed)
     }
@@ -24,6 +25,12 @@ extension SQLiteStore {
 
   func erased(_ question: ErasureQuestion, _ error: LogError?) {
     if case .drop = question { upkeep.deleted() }
+    if case .clear(let rows) = question, error == nil {
+      for row in rows where row.kind == .publication {
+        guard let channel = hot[row.channel] else { continue }
+        hot.counting(channel) { channel.emptied(row.publication) }
+      }
+    }
     news.append(.answered(.erasure(question), error.map { .failed($0) } ?? .erasure(.done)))
   }
 }
@@ -138,7 +145,7 @@ enum ErasedRows {
           "UPDATE publications SET data = ?3, tags = NULL, change = NULL WHERE channel_id = ?1 AND offset = ?2")
         empty.bind(id, at: 1)
         empty.bind(offset, at: 2)
-        empty.bind(Array("null".utf8), at: 3)
+        empty.bind(ErasureQuestion.emptied, at: 3)
         try empty.run()
         try forgetSender(of: offset, channel: id, db)
       }

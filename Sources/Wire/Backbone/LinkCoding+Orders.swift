@@ -3,6 +3,7 @@
 private enum OrderKind: UInt8 {
   case disconnect = 1
   case unsubscribe, revoke, subscribe, refresh
+  case forget = 80
 }
 
 private enum TokensKind: UInt8 {
@@ -43,6 +44,10 @@ extension LinkOrder {
       sink.write(byte: OrderKind.refresh.rawValue)
       sink.write(target)
       sink.write(expiry)
+    case .forget(let users):
+      sink.write(byte: OrderKind.forget.rawValue)
+      sink.write(UInt64(users.count))
+      for user in users { sink.write(user) }
     }
     return sink
   }
@@ -62,6 +67,10 @@ extension LinkOrder {
       order = .revoke(revocations, replacesAll: try reader.readFlag(), isComplete: try reader.readFlag())
     case .subscribe: order = .subscribe(try reader.readTarget(), try reader.readOrderedSubscription())
     case .refresh: order = .refresh(try reader.readTarget(), try reader.readExpiry())
+    case .forget:
+      var users: [String] = []
+      for _ in 0..<(try reader.readCount()) { users.append(try reader.readString()) }
+      order = .forget(users)
     }
     try reader.requireEnd()
     self.init(id: id, order: order)

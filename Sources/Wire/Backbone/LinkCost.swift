@@ -104,6 +104,7 @@ extension SessionOrder {
     case .unsubscribe(let target, let channel, _): 64 + target.cost + channel.string.utf8.count
     case .refresh(let target, _): 64 + target.cost
     case .revoke(let revocations, _, _): 64 + 96 * revocations.count
+    case .forget(let users): users.reduce(64) { $0 + 32 + $1.utf8.count }
     }
   }
 }

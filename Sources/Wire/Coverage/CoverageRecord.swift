@@ -108,13 +108,18 @@ public struct CoverageSink: Sendable {
   public let record: @Sendable (CoverageRecord) -> Void
   /// Looks for the rows of a query, after all records that came before. Calls back once, on any thread.
   public let find: @Sendable (CoverageQuery, _ then: @escaping @Sendable (Found) -> Void) -> Void
+  /// Deletes what is kept of users, from the disk too. Calls back once, on any thread: with false where the file was
+  /// closed before.
+  public let forget: @Sendable ([String], _ then: @escaping @Sendable (Bool) -> Void) -> Void
 
   public init(
     record: @escaping @Sendable (CoverageRecord) -> Void,
-    find: @escaping @Sendable (CoverageQuery, _ then: @escaping @Sendable (Found) -> Void) -> Void
+    find: @escaping @Sendable (CoverageQuery, _ then: @escaping @Sendable (Found) -> Void) -> Void,
+    forget: @escaping @Sendable ([String], _ then: @escaping @Sendable (Bool) -> Void) -> Void = { $1(true) }
   ) {
     self.record = record
     self.find = find
+    self.forget = forget
   }
 }
 
