@@ -42,7 +42,11 @@ final class CoverageFile {
     }
   }
 
-  deinit { Glibc.close(lock) }
+  deinit {
+    // A child process that is just being started may have the descriptor for a moment longer.
+    _ = flock(lock, LOCK_UN)
+    Glibc.close(lock)
+  }
 
   private static func isUseless(_ error: DatabaseError) -> Bool {
     switch error.code.primary {
