@@ -20,7 +20,7 @@ import Wire
     try scene.call(user, "clique.send", "{\"to\":\"\(friend)\",\"text\":\"\(text) again\"}")
     try scene.call(foe, "clique.block", "{\"person\":\"\(user)\"}")
     try scene.call(user, "clique.send", "{\"to\":\"\(foe)\",\"text\":\"\(text)\"}")
-    try scene.call(user, "clique.enter", "{\"place\":\"cafe\"}")
+    try scene.call(user, "clique.enter", "{\"place\":\"cafe-\(friend)\"}")
     if group { try scene.call(user, "clique.group.create", "{\"members\":[\"\(friend)\"],\"name\":\"\(text)\"}") }
     try scene.call(user, "state.begin", "{\"to\":\"\(friend)\"}")
     try scene.call(foe, "state.block", "{\"user\":\"\(user)\"}")
