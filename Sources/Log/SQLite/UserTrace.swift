@@ -3,8 +3,8 @@ import Wire
 
 /// Looks for what names users: one page of it, on a reader's thread.
 ///
-/// SQLite looks for the users' ids as bytes, in whatever columns may hold one, which costs a page of some thousand rows
-/// a few milliseconds. What it finds is held against the users exactly, except payloads (``TracedRow``).
+/// It looks for the users' ids as bytes, in whatever columns may hold one: all ids at once, so that a page costs the same
+/// for one user as for many. What it finds is held against the users exactly, except payloads (``TracedRow``).
 struct UserTrace: Sendable {
   /// Rows of a table that one page looks at.
   static let rowsPerPage: Int64 = 4096
@@ -12,15 +12,13 @@ struct UserTrace: Sendable {
   static let mostFound = 256
   /// Bytes of found rows (``Publication/cost``) after which a page ends.
   static let mostBytes = 1 << 20
-  /// Patterns that one statement looks for. SQLite bounds the depth of an expression at a thousand.
-  private static let patternsPerStatement = 64
-  /// Beginnings of channel names that one statement compares with.
+  /// Beginnings of channel names of which payloads are looked at, too.
   private static let mostContents = 4
 
   let sought: SoughtUsers
   let contents: [String]
   let after: TracePosition
-  private let patterns: [[UInt8]]
+  private let patterns: PatternSet
 
   init(users: [String], contents: [String], after: TracePosition) {
     sought = SoughtUsers(users)
@@ -37,7 +35,7 @@ struct UserTrace: Sendable {
       patterns.insert(quoted)
       patterns.insert(quoted.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] })
     }
-    self.patterns = patterns.sorted { $0.lexicographicallyPrecedes($1) }
+    self.patterns = PatternSet(patterns)
   }
 
   func read(from reader: ChannelReader) throws -> TracePage {
@@ -72,15 +70,7 @@ struct UserTrace: Sendable {
   private func rows(_ table: TracePosition.Table, _ db: Database) throws -> TracePage {
     let end = try self.end(of: table, db)
     var found: [(place: TracePosition, row: TracedRow)] = []
-    var start = 0
-    while start < patterns.count {
-      let chunk = patterns[start..<min(start + Self.patternsPerStatement, patterns.count)]
-      try look(for: chunk, in: table, through: end, db) { place, row in
-        if !found.contains(where: { $0.place == place }) { found.append((place, row)) }
-      }
-      start += chunk.count
-    }
-    found.sort { $0.place.precedes($1.place) }
+    try look(in: table, through: end, db) { found.append(($0, $1)) }
     var page = TracePage(next: end ?? (table == .publications ? TracePosition(table: .entries) : nil))
     var bytes = 0
     for (place, row) in found {
@@ -124,30 +114,29 @@ struct UserTrace: Sendable {
   }
 
   private func look(
-    for patterns: ArraySlice<[UInt8]>, in table: TracePosition.Table, through end: TracePosition?, _ db: Database,
+    in table: TracePosition.Table, through end: TracePosition?, _ db: Database,
     _ found: (TracePosition, TracedRow) -> Void
   ) throws {
-    // As many parameters as a class has, so that there are few statements; those left over are null and match nothing.
-    let count = patterns.count <= 1 ? 1 : patterns.count <= 8 ? 8 : Self.patternsPerStatement
-    let statement = try db.statement(Self.query(table, patterns: count))
+    let statement = try db.statement(Self.query(table))
     bind(after, to: statement, at: 1)
     let last = end ?? TracePosition(table: table, channel: .max)
     statement.bind(last.channel, at: 3)
     if table == .publications { statement.bind(last.offset, at: 4) } else { statement.bind(last.key, at: 4) }
-    for index in 0..<Self.mostContents {
-      // No name begins with a control character.
-      statement.bind(index < contents.count ? contents[index] : "\u{1}", at: CInt(5 + index))
-    }
-    for index in 0..<count {
-      let pattern = index < patterns.count ? patterns[patterns.startIndex + index] : nil
-      statement.bind(pattern, at: CInt(Self.firstPattern + index))
-    }
     while try statement.next() {
+      let isContents = contents.contains { statement.text(2).utf8.starts(with: $0.utf8) }
+      guard names(statement, table) || isContents && patterns.occur(in: statement.blob(4)) else { continue }
       guard let name = try? ChannelName(statement.text(2), limit: .max), !sought.own(name) else { continue }
       let row = TracedRow(table == .publications ? .publication : .entry, name, publication(statement, table))
-      let isContents = contents.contains { name.string.utf8.starts(with: $0.utf8) }
       if isContents || sought.areNamed(by: row.publication) { found(position(statement, in: table), row) }
     }
+  }
+
+  /// Whether one of the ids stands in what says who and for whom: the sender, the tags, the key.
+  private func names(_ row: Statement, _ table: TracePosition.Table) -> Bool {
+    if !row.isNull(5), patterns.occur(in: row.blob(5)) { return true }
+    if !row.isNull(6), patterns.occur(in: row.blob(6)) { return true }
+    if table == .entries { return patterns.occur(in: row.blob(1)) }
+    return !row.isNull(9) && patterns.occur(in: row.blob(9))
   }
 
   private func publication(_ row: Statement, _ table: TracePosition.Table) -> Publication {
@@ -162,27 +151,55 @@ struct UserTrace: Sendable {
       tags: row.isNull(6) ? [:] : RowCodec.decodeTags(row.blob(6)), change: change)
   }
 
-  private static let firstPattern = 5 + mostContents
-
   /// Columns: row of the channel, offset or key, name, time, data, info, tags, then score, expires and offset of an
   /// entry, or two nulls and the change of a publication.
-  private static func query(_ table: TracePosition.Table, patterns: Int) -> String {
+  private static func query(_ table: TracePosition.Table) -> String {
     let isEntry = table == .entries
     let column = isEntry ? "key" : "offset"
-    let keyed = isEntry ? "CAST(r.key AS BLOB)" : "r.change"
-    let numbers = firstPattern..<firstPattern + patterns
-    func any(_ expression: String) -> String {
-      numbers.map { "instr(\(expression), ?\($0))" }.joined(separator: " OR ")
-    }
-    let isContents = (0..<mostContents).map { "substr(c.name, 1, length(?\(5 + $0))) = ?\(5 + $0)" }
     return """
       SELECT r.channel_id, r.\(column), c.name, r.time, r.data, r.info, r.tags,
         \(isEntry ? "r.score, r.expires, r.offset" : "NULL, NULL, r.change")
       FROM \(isEntry ? "entries" : "publications") AS r JOIN channels AS c ON c.id = r.channel_id
       WHERE (r.channel_id, r.\(column)) > (?1, ?2) AND (r.channel_id, r.\(column)) <= (?3, ?4)
-        AND ((\(any("r.info"))) OR (\(any("r.tags"))) OR (\(any(keyed)))
-          OR ((\(isContents.joined(separator: " OR "))) AND (\(any("r.data")))))
       """
+  }
+}
+
+/// Texts that are looked for together: one pass over the bytes, however many there are.
+struct PatternSet: Sendable {
+  private let patterns: Set<[UInt8]>
+  /// Each once, so that a place where one may begin is compared once for each length.
+  private let lengths: [Int]
+  /// By the first two bytes of a place, whether a pattern may begin there; by the first alone, for the last byte.
+  private var pairs = [Bool](repeating: false, count: 1 << 16)
+  private var singles = [Bool](repeating: false, count: 1 << 8)
+
+  init(_ patterns: Set<[UInt8]>) {
+    self.patterns = patterns.filter { !$0.isEmpty }
+    lengths = Set(self.patterns.map(\.count)).sorted()
+    for pattern in self.patterns {
+      let first = Int(pattern[0])
+      if pattern.count > 1 {
+        pairs[first << 8 | Int(pattern[1])] = true
+      } else {
+        singles[first] = true
+        for second in 0..<256 { pairs[first << 8 | second] = true }
+      }
+    }
+  }
+
+  /// Whether one of the patterns stands somewhere in the bytes.
+  func occur(in bytes: [UInt8]) -> Bool {
+    for start in bytes.indices {
+      let first = Int(bytes[start])
+      let mayBegin = start + 1 < bytes.count ? pairs[first << 8 | Int(bytes[start + 1])] : singles[first]
+      guard mayBegin else { continue }
+      for length in lengths {
+        guard start + length <= bytes.count else { break }
+        if patterns.contains(Array(bytes[start..<start + length])) { return true }
+      }
+    }
+    return false
   }
 }
 
