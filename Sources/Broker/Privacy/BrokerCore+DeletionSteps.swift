@@ -58,7 +58,11 @@ extension BrokerCore {
       try turnPage(deletions, next, isMemory, in: &turn)
     case .unmarking(let since):
       if hosts.all.contains(where: { $0.marks.hasOlder(than: since) }) {
-        for host in hosts.all { host.marks.endOlder(than: since) }
+        // Once: the same marks would be set anew with each step until they go.
+        if deletions.marksEnded != since {
+          deletions.marksEnded = since
+          for host in hosts.all { host.marks.endOlder(than: since) }
+        }
         return false
       }
       deletions.phase = .dropping

@@ -118,6 +118,8 @@ final class UserDeletions {
   var trimmed: Set<ChannelName> = []
   /// Whether the pass under way has found anything, so that there is another one.
   var hasFound = false
+  /// The time for which older marks of apps were told to go; nil: none were.
+  var marksEnded: Int64?
   /// The input of the batch waits for a store.
   var isParked = false
   /// When the batch goes on, in monotonic milliseconds.
