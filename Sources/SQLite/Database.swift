@@ -19,7 +19,7 @@ public final class Database {
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    let code = unsafe sqlite3_open_v2(path, &opened, flags, try OverwritingFiles.name())
     guard let opened = unsafe opened else { throw DatabaseError(.noMemory, "no memory to open \(path)") }
     unsafe handle = unsafe opened
     if code != SQLITE_OK {
@@ -130,12 +130,15 @@ public final class Database {
     for statement in statements.values { statement.reset() }
   }
 
-  /// Writes the write-ahead log into the database, waits for readers, and cuts the log to nothing.
+  /// Writes the write-ahead log into the database, waits for readers, and cuts the log to nothing. Where the database
+  /// has `secure_delete`, no file holds anything then of rows that were deleted before.
   ///
   /// - Throws: ``ResultCode/busy`` where a reader is in the way for longer than the busy timeout.
   public func checkpointAndTruncate() throws(DatabaseError) {
     let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     if code != SQLITE_OK { throw error(code) }
+    // Pages in memory still have in their gaps what the file has no more (OverwritingFiles), and would bring it back.
+    unsafe sqlite3_db_release_memory(handle)
   }
 
   // MARK: The end

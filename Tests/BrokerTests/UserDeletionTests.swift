@@ -165,12 +165,7 @@ import Wire
       }
     }
     #expect(kills > 10, "some deletions were interrupted")
-    // Of two thousand users something is still in a file, of single ones nothing is: docs/PRIVACY.md says so, too.
-    withKnownIssue(
-      "Where thousands are deleted while others write and the process is killed, a trace stays", isIntermittent: true
-    ) {
-      #expect(try scene.files(holding: DeletionScene.marker) == [])
-    }
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
     #expect(try !scene.files(holding: "keep this of friend7").isEmpty)
     for user in users.shuffled(using: &random).prefix(50) { #expect(scene.status(of: user).contains("\"done\"")) }
   }
