@@ -19,7 +19,7 @@ public final class Database {
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    let code = unsafe sqlite3_open_v2(path, &opened, flags, try OverwritingFiles.name())
+    let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
     guard let opened = unsafe opened else { throw DatabaseError(.noMemory, "no memory to open \(path)") }
     unsafe handle = unsafe opened
     if code != SQLITE_OK {
@@ -31,6 +31,7 @@ public final class Database {
     setBusyTimeout(milliseconds: busyTimeoutMilliseconds)
     // SQLite opens whatever it is given: a file that is no database is told by the first page that is read.
     do throws(DatabaseError) {
+      if !isReadOnly { try unsafe OverwritingFiles.take(opened) }
       _ = try integer("SELECT count(*) FROM sqlite_master")
     } catch {
       try? close()

@@ -1,9 +1,8 @@
 import CSQLite
-import Glibc
 import Synchronization
 
-/// The system's file system for SQLite, with one thing added: where a page of a tree is written to a database, its gap
-/// is written as zeros.
+/// Files of databases as SQLite has them, with one thing added: where a page of a tree is written to a database, its gap is
+/// written as zeros.
 ///
 /// The gap is what a page has free between the list of its rows and the rows. `secure_delete` overwrites a row where it
 /// stands when it is deleted; but rows that move to another page, because a tree is balanced, leave copies of themselves
@@ -18,34 +17,7 @@ import Synchronization
 ///
 /// Source: the layout of pages in <https://www.sqlite.org/fileformat2.html#b_tree_pages>.
 enum OverwritingFiles {
-  /// The name under which SQLite knows the file system.
-  ///
-  /// - Throws: where SQLite does not take it.
-  static func name() throws(DatabaseError) -> String {
-    guard isRegistered else { throw DatabaseError(.noMemory, "SQLite did not take the file system that overwrites") }
-    return registeredName
-  }
-
-  private static let registeredName = "fanfare-overwriting"
-
-  /// SQLite keeps file systems for the whole process, so this one is registered once and never taken away.
-  private static let isRegistered: Bool = {
-    guard let system = unsafe sqlite3_vfs_find(nil), let name = unsafe strdup(registeredName) else { return false }
-    let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    unsafe own.initialize(to: system.pointee)
-    unsafe own.pointee.pNext = nil
-    unsafe own.pointee.zName = UnsafePointer(name)
-    unsafe own.pointee.xOpen = { _, path, file, flags, outFlags in
-      guard let system = unsafe sqlite3_vfs_find(nil), let file = unsafe file,
-        let code = unsafe system.pointee.xOpen?(system, path, file, flags, outFlags)
-      else { return SQLITE_CANTOPEN }
-      if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0 { unsafe take(file) }
-      return code
-    }
-    return unsafe sqlite3_vfs_register(own, 0) == SQLITE_OK
-  }()
-
-  // MARK: One file
+  // MARK: The file of a database
 
   /// What a file of the system can do, with our way of writing. SQLite is given the first field's address, by which the
   /// whole is found again.
@@ -58,7 +30,16 @@ enum OverwritingFiles {
   /// Where our methods are, by where the system's are, of which it has some for each way of locking; kept for the process.
   private static let addresses = Mutex<[UInt: UInt]>([:])
 
-  private static func take(_ file: UnsafeMutablePointer<sqlite3_file>) {
+  /// Has the database's file written with gaps of zeros from now on.
+  ///
+  /// - Parameter database: an open connection. Where its database is in memory alone, there is no file, and nothing to do.
+  /// - Throws: where SQLite does not say what the file is.
+  static func take(_ database: OpaquePointer) throws(DatabaseError) {
+    var pointer: UnsafeMutablePointer<sqlite3_file>?
+    let code = unsafe withUnsafeMutablePointer(to: &pointer) { place in
+      unsafe sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, place)
+    }
+    guard code == SQLITE_OK, let file = unsafe pointer else { throw unsafe Database.error(code, database) }
     guard let system = unsafe file.pointee.pMethods else { return }
     let address = addresses.withLock { addresses in
       let key = UInt(bitPattern: system)
