@@ -2,6 +2,7 @@ import HTTPClient
 import Logging
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
@@ -108,6 +109,26 @@ struct ProxyCallsTests {
     wire.answer(200, #"{"result":{}}"#)
     ask(calls)
     #expect(wire.sent == 3 && calls.underWay(.rpc) == 2)
+  }
+
+  @Test("as many calls as max_calls allows may come in one moment, however many connections there are")
+  func burst() async throws {
+    let receiver = try HookReceiver { _ in
+      .raw("HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{\"result\":{}}")
+    }
+    defer { receiver.stop() }
+    let endpoint = ProxyEndpoint(
+      url: "http://127.0.0.1:\(receiver.port)/", timeoutMilliseconds: 60_000, maximumCalls: 50,
+      breaker: .init(failures: 0, openMilliseconds: 1000))
+    let configuration = ProxyConfiguration(
+      endpoints: [.rpc: endpoint], connections: 50, replyBytes: 1024, allowsPrivateAddresses: true,
+      certificateAuthorities: nil, callsPerClient: 16)
+    let calls = ProxyCalls(configuration, userAgent: "Fanfare/test", logger: Logger(label: "test"))
+    defer { calls.close() }
+    for _ in 0..<50 { ask(calls) }
+    let wire = wire
+    #expect(await eventually { wire.answers.count == 50 })
+    #expect(wire.answers == Array(repeating: .result(ProxyResult()), count: 50))
   }
 
   @Test("calls without an answer open the breaker: further ones fail at once, and later one tries")
