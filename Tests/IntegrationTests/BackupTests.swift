@@ -11,7 +11,7 @@ struct BackupTests {
 
   @Test("All that was acknowledged before a backup is in it, though publishers went on meanwhile")
   func backup() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let backup = folder.appendingPathComponent("backup")
       for name in ["first", "second"] {
         try FileManager.default.createDirectory(

@@ -35,7 +35,7 @@ struct CommandLineTests {
 
   @Test("publish to a server that is not there ends with a sentence")
   func publishNowhere() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let result = try await Tool.run(
         ["publish", "news", "1", "--endpoint", "tcp://127.0.0.1:9", "--timeout", "1"], in: folder)
       #expect(result.status == 1)
@@ -149,7 +149,7 @@ struct CommandLineTests {
 
   @Test("keys create prints the key alone and keeps its digest alone; list and delete go by names")
   func keys() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let data = folder.appendingPathComponent("data")
       func run(_ arguments: [String]) async throws -> (status: Int32?, output: String, errors: String) {
         let (status, tool) = try await Tool.run(
@@ -203,7 +203,7 @@ struct CommandLineTests {
 
   @Test("config check names the line, the key and what to write")
   func configCheck() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("bad.json")
       try "{\n  \"server\": {\n    \"prot\": 8000\n  }\n}\n".write(to: file, atomically: true, encoding: .utf8)
       let bad = try await Tool.run(["config", "check", file.path], in: folder)

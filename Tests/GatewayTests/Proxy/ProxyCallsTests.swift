@@ -186,7 +186,10 @@ struct ProxyCallsTests {
     headers.add(name: "X-Secret", value: "s")
     headers.add(name: "X-Long", value: String(repeating: "x", count: ForwardedHeaders.mostBytes))
     headers.add(name: "X-Odd", value: "a\u{1}b")
-    let kept = ForwardedHeaders.chosen(["cookie", "x-missing", "x-odd", "x-long"], from: headers)
-    #expect(kept == [BackendHeader(name: "cookie", value: "a=1; b=2")])
+    headers.add(name: "X-Short", value: "s")
+    let kept = ForwardedHeaders.chosen(["cookie", "x-missing", "x-odd", "x-long", "x-short"], from: headers)
+    // A header that is too long takes no other with it.
+    #expect(
+      kept == [BackendHeader(name: "cookie", value: "a=1; b=2"), BackendHeader(name: "x-short", value: "s")])
   }
 }
