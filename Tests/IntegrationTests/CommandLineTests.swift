@@ -43,6 +43,28 @@ struct CommandLineTests {
     }
   }
 
+  @Test("A server whose calls to others could only fail does not start, and says which file it cannot read")
+  func authorities() async throws {
+    try await withTemporaryFolder { folder in
+      let secret = String(repeating: "0123456789abcdef", count: 2)
+      let webhook =
+        #"{"name":"hook","url":"https://a.example/","secret":"\#(secret)","events":["connect"],"certificate_authorities":"none.pem"}"#
+      let proxies = #"{"connect":{"endpoint":"https://a.example/"},"certificate_authorities":"none.pem"}"#
+      for (section, key) in [
+        (#""webhooks":[\#(webhook)]"#, "webhooks.hook.certificate_authorities"),
+        (#""proxies":\#(proxies)"#, "proxies.certificate_authorities"),
+      ] {
+        let file = folder.appendingPathComponent("\(key).json")
+        let data = folder.appendingPathComponent(key).path
+        try #"{"server":{"port":0},"admin":{"port":0},"data":{"directory":"\#(data)"},\#(section)}"#
+          .write(to: file, atomically: true, encoding: .utf8)
+        let result = try await Tool.run(["serve", "--config", file.path], in: folder)
+        #expect(result.status == 1)
+        #expect(result.tool.errors.contains("\(key): the file none.pem cannot be read"), "\(result.tool.errors)")
+      }
+    }
+  }
+
   @Test("subscribe prints publications, survives a restart of the server, and ends after its count")
   func subscribe() async throws {
     try await Deployment.with(.serve) { deployment in
