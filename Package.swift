@@ -103,7 +103,7 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "Auth",
-      dependencies: ["Cryptography", "Wire", logging],
+      dependencies: ["Cryptography", "HTTPClient", "Wire", logging],
       // Optimised builds take `stat` for a part of CoreFoundation, which cannot be imported by itself (Swift 6.3).
       swiftSettings: common + [.strictMemorySafety()]),
     .target(

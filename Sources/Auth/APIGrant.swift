@@ -14,7 +14,7 @@ public struct APIGrant: Sendable, Equatable {
       switch self {
       case .unknownMethod(let word):
         "\(quoted(word)) is no method of the server API; write for example publish or presence, or one of the "
-          + "groups read, write, control, inspect, webhooks and all"
+          + "groups \(APIMethod.Group.allCases.map(\.rawValue).joined(separator: ", "))"
       case .badPattern(let text):
         "\(quoted(text)) is neither a channel nor a beginning of channels; write for example news, chat:* or *"
       case .tooMuch:

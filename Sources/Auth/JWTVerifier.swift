@@ -1,6 +1,7 @@
 import Wire
 import Cryptography
 import Foundation
+import HTTPClient
 public import Logging
 
 /// Checks JSON Web Tokens: header, signature, then claims, in that order. A token's claims are not looked at before its
@@ -28,8 +29,11 @@ public struct JWTVerifier: TokenVerifier {
   ) throws(VerifierConfigurationError) {
     self.keys = try Self.keys(configuration)
     var caches: [KeySetCache] = []
+    let fetched = configuration.keySets.count { if case .url = $0.location { true } else { false } }
+    // One reading of each source is under way at a time.
+    let client = fetched > 0 ? KeySetReader.client(for: fetched) : nil
     for source in configuration.keySets {
-      caches.append(KeySetCache(source, load: try Self.loader(source), now: age ?? now, logger: logger))
+      caches.append(KeySetCache(source, load: try Self.loader(source, client), now: age ?? now, logger: logger))
     }
     self.caches = caches
     self.audience = configuration.audience
@@ -144,15 +148,16 @@ public struct JWTVerifier: TokenVerifier {
     do { return try make() } catch { throw .unusableKey(name: name) }
   }
 
+  /// - Parameter client: nil where no source is a URL.
   private static func loader(
-    _ source: KeySetSource
+    _ source: KeySetSource, _ client: HTTPClient?
   ) throws(VerifierConfigurationError) -> @Sendable () async throws -> [UInt8] {
     switch source.location {
     case .file(let path): return { try KeySetReader.file(path) }
     case .url(let address):
-      guard let url = KeySetReader.acceptable(address) else { throw .unacceptableKeySetAddress }
+      guard let client, let url = KeySetReader.acceptable(address) else { throw .unacceptableKeySetAddress }
       let timeout = source.timeout
-      return { try await KeySetReader.url(url, timeout: timeout) }
+      return { try await KeySetReader.url(url, by: client, timeout: timeout) }
     }
   }
 }

@@ -1,8 +1,5 @@
 import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import HTTPClient
 
 /// Reads the bytes of a key set, bounded in size and time.
 enum KeySetReader {
@@ -38,28 +35,39 @@ enum KeySetReader {
     }
   }
 
-  static func url(_ url: URL, timeout: Duration) async throws -> [UInt8] {
-    let download = BoundedDownload(limit: KeySetSource.maximumBytes)
-    return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-      group.addTask { try await download.run(url, timeout: timeout) }
-      // URLSession's own timeouts count from the last byte: a source that sends one byte at a time would never reach
-      // them.
-      group.addTask {
-        try await Task.sleep(for: timeout)
-        throw Fault.timedOut
-      }
-      defer { group.cancelAll() }
-      guard let bytes = try await group.next() else { throw Fault.timedOut }
-      return bytes
+  /// Fetches a key set over HTTP.
+  ///
+  /// - Parameter client: one of ``client(for:)``'s.
+  static func url(_ address: String, by client: HTTPClient, timeout: Duration) async throws(Fault) -> [UInt8] {
+    let call = HTTPCall(
+      method: "GET", url: address, headers: [(name: "Accept", value: "application/json")],
+      timeoutMilliseconds: Int(min(timeout / .milliseconds(1), 86_400_000).rounded(.up)))
+    let result = await withCheckedContinuation { waiting in client.send(call) { waiting.resume(returning: $0) } }
+    switch result {
+    case .success(let reply) where reply.status == 200: return reply.body
+    case .success(let reply): throw .status(reply.status)
+    case .failure(.tooLarge): throw .tooLarge
+    case .failure(.timedOut): throw .timedOut
+    // No error says the address, whose query may hold a secret.
+    case .failure(let error): throw .unreadable(error.description)
     }
   }
 
-  /// The address as a URL; nil where a key set must not be fetched from it.
-  static func acceptable(_ address: String) -> URL? {
+  /// What fetches so many key sets. The operator named their addresses, so private ones are called too.
+  static func client(for sources: Int) -> HTTPClient {
+    HTTPClient(
+      HTTPClient.Limits(
+        connections: sources, connectionsPerHost: sources, waiting: sources, replyBytes: KeySetSource.maximumBytes,
+        allowsPrivateAddresses: true),
+      name: "key sets", userAgent: "Fanfare")
+  }
+
+  /// The address as it is called; nil where a key set must not be fetched from it.
+  static func acceptable(_ address: String) -> String? {
     guard let url = URL(string: address), let host = url.host, !host.isEmpty, url.user == nil else { return nil }
     switch url.scheme?.lowercased() {
-    case "https": return url
-    case "http": return ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host) ? url : nil
+    case "https": return url.absoluteString
+    case "http": return ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host) ? url.absoluteString : nil
     default: return nil
     }
   }

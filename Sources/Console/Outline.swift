@@ -13,8 +13,8 @@ public enum Outline {
     if let members = value.object?.members {
       return members.flatMap { member -> [String] in
         let name = member.key.split(separator: "_").joined(separator: " ")
-        if isSimple(member.value) { return ["\(indent)\(visible(name)): \(plain(member.value))"] }
-        return ["\(indent)\(visible(name)):"] + lines(of: member.value, depth: depth + 1)
+        if isSimple(member.value) { return ["\(indent)\(name.visible): \(plain(member.value))"] }
+        return ["\(indent)\(name.visible):"] + lines(of: member.value, depth: depth + 1)
       }
     }
     guard let elements = value.array else { return ["\(indent)\(plain(value))"] }
@@ -37,11 +37,6 @@ public enum Outline {
     if let object = value.object, object.members.isEmpty { return "nothing" }
     if let array = value.array, array.isEmpty { return "none" }
     if let flag = value.bool { return flag ? "yes" : "no" }
-    return visible(value.string ?? value.text)
-  }
-
-  /// Text that a client chose, without what would move a terminal's cursor.
-  private static func visible(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
+    return (value.string ?? value.text).visible
   }
 }

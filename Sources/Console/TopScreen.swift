@@ -15,7 +15,7 @@ public struct TopScreen: Sendable {
   /// matters most stands first.
   public func lines(_ frame: TopFrame) -> [String] {
     var lines = [headline(frame)]
-    for trouble in frame.troubles { lines.append("! \(trouble)") }
+    for trouble in frame.troubles { lines.append("! \(trouble.visible)") }
     lines += sideBySide(table("per second", frame.rates), table("now", frame.now))
     lines += latencies(frame)
     lines += channels(frame)
@@ -41,14 +41,14 @@ public struct TopScreen: Sendable {
   private func table(_ title: String, _ rows: [TopFrame.Row]) -> [String] {
     if rows.isEmpty { return [] }
     return [title.uppercased()]
-      + rows.map { Self.pad(Self.value($0), to: 12, atTheRight: false) + "  " + Self.shown($0.name) }
+      + rows.map { Self.pad(Self.value($0), to: 12, atTheRight: false) + "  " + $0.name.visible }
   }
 
   private func latencies(_ frame: TopFrame) -> [String] {
     if frame.latencies.isEmpty { return [] }
     return ["", "LATENCY BY HOP           P50          P99      MEASURED"]
       + frame.latencies.map { latency in
-        Self.pad(Self.shown(latency.hop), to: 16) + Self.pad(Self.time(latency.median), to: 12, atTheRight: false)
+        Self.pad(latency.hop.visible, to: 16) + Self.pad(Self.time(latency.median), to: 12, atTheRight: false)
           + " " + Self.pad(Self.time(latency.p99), to: 12, atTheRight: false)
           + " " + Self.pad(Self.count(latency.count), to: 13, atTheRight: false)
       }
@@ -62,7 +62,7 @@ public struct TopScreen: Sendable {
           + Self.pad(Self.count(channel.subscribers), to: 8, atTheRight: false)
           + Self.pad(channel.publicationsPerSecond.map(Self.decimal) ?? "-", to: 9, atTheRight: false)
           + Self.pad(channel.deliveriesPerSecond.map(Self.count) ?? "-", to: 14, atTheRight: false)
-          + "  \(Self.shown(channel.name))"
+          + "  \(channel.name.visible)"
       }
   }
 
@@ -72,9 +72,9 @@ public struct TopScreen: Sendable {
     if clients.isEmpty { return [] }
     return [title.uppercased()]
       + clients.prefix(Self.listed).map { client in
-        let user = client.user.isEmpty ? "(anonymous)" : Self.shown(client.user)
-        return Self.pad(value(client), to: 12, atTheRight: false) + "  \(user) \(Self.shown(client.address))"
-          + " \(Self.shown(client.client))"
+        let user = client.user.isEmpty ? "(anonymous)" : client.user.visible
+        return Self.pad(value(client), to: 12, atTheRight: false) + "  \(user) \(client.address.visible)"
+          + " \(client.client.visible)"
       }
   }
 
@@ -100,21 +100,6 @@ public struct TopScreen: Sendable {
     var cut = String(line.prefix(width))
     while cut.last == " " { cut.removeLast() }
     return cut
-  }
-
-  /// A name that a client chose: without what would move a terminal's cursor, or hide text.
-  private static func shown(_ text: String) -> String {
-    String(
-      text.map { character in
-        character.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && !isFormat($0) } ? character : "?"
-      })
-  }
-
-  private static func isFormat(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: true
-    default: false
-    }
   }
 
   private static func pad(_ text: String, to width: Int, atTheRight: Bool = true) -> String {

@@ -55,7 +55,8 @@ public enum MetricTable {
     MetricDescription("fanfare_gateway_sign_ins_total", .counter, "Clients that signed in over a WebSocket."),
     MetricDescription(
       "fanfare_gateway_sign_ins_refused_total", .counter, by: ["cause"],
-      "Sign-ins refused for what they showed: invalid_token (none, wrong, revoked), expired_token, keys_unavailable."),
+      "Sign-ins refused for what they showed: invalid_token (none, wrong, revoked), expired_token, keys_unavailable, backend (refused by the connect proxy, or without its answer)."
+    ),
     MetricDescription(
       "fanfare_gateway_requests_rejected_total", .counter,
       "HTTP requests that were answered with an error, time-outs included."),

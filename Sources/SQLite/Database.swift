@@ -32,11 +32,24 @@ public final class Database {
     // SQLite opens whatever it is given: a file that is no database is told by the first page that is read.
     do throws(DatabaseError) {
       if !isReadOnly { try unsafe OverwritingFiles.take(opened) }
+      // Has an effect on a database that is about to be made.
+      if !isReadOnly { try execute("PRAGMA auto_vacuum = NONE") }
       _ = try integer("SELECT count(*) FROM sqlite_master")
+      if !isReadOnly { try checkPages(of: path) }
     } catch {
       try? close()
       throw error
     }
+  }
+
+  /// Refuses a database with maps of its pages, which SQLite keeps for `auto_vacuum`: they may begin as pages of a tree do,
+  /// and ``OverwritingFiles`` would take them for such.
+  private func checkPages(of path: String) throws(DatabaseError) {
+    if try integer("PRAGMA auto_vacuum") ?? 0 == 0 { return }
+    throw DatabaseError(
+      .misuse,
+      "\(path) has auto_vacuum, with which deleted data cannot be overwritten; turn it off with: "
+        + "sqlite3 \(path) 'PRAGMA auto_vacuum = NONE; VACUUM'")
   }
 
   /// How long a statement waits for another connection's lock, unless whoever opens the database says otherwise.

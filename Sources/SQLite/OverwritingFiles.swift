@@ -12,6 +12,8 @@ import Synchronization
 /// The write-ahead log is written as SQLite has it, since sums of its pages stand beside them:
 /// ``Database/checkpointAndTruncate()`` empties it.
 ///
+/// A database with `auto_vacuum` has pages that are none of a tree and begin like one; ``Database`` refuses it.
+///
 /// Not overwritten are pages of a database so large that a page of a tree may be mistaken (``isTree(_:in:of:)``): of
 /// 64 GiB and more, with pages of 4 KiB.
 ///

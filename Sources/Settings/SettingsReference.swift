@@ -115,6 +115,7 @@ extension Settings {
     if keys.first?.path.first == ChannelSection.withoutNamespace {
       lines.append("\(inner)\"\(ChannelSection.namespaces)\": []")
     }
+    if indent.isEmpty { lines.append("\(inner)\"\(Settings.Webhook.section)\": []") }
     return "{\n" + lines.joined(separator: ",\n") + "\n\(indent)}"
   }
 

@@ -76,8 +76,9 @@ public final class Audit: Sendable {
       return kind.leftOut
     }
     guard let leftOut else { return }
-    write(Line(event: event, fields: fields().mapValues { String($0.prefix(Self.longestValue)) }, leftOut: leftOut))
+    write(Line(event: event, fields: fields().mapValues { $0.beginning(bytes: Self.longestValue) }, leftOut: leftOut))
   }
 
+  /// In bytes.
   private static let longestValue = 200
 }

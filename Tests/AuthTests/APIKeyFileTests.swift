@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Auth
@@ -61,6 +62,7 @@ struct APIKeyFileTests {
   @Test("New and deleted keys count from the next second on, also where there was no file before or is none afterwards")
   func changes() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let file = try open(folder, configured: "of-my-own")
       #expect(file.key(for: "of-my-own")?.name == "configured" && file.current().keys.isEmpty)
       let billing = try create("billing", in: folder)
@@ -82,6 +84,7 @@ struct APIKeyFileTests {
   @Test("A file that breaks leaves the former keys in force, and is told once; mended, it is taken")
   func broken() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/" + APIKeys.fileName
       let billing = try create("billing", in: folder)
       let good = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -110,6 +113,7 @@ struct APIKeyFileTests {
   @Test("A server does not start with a file that it cannot use")
   func start() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       _ = try create("billing", in: folder)
       let path = folder + "/" + APIKeys.fileName
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)

@@ -1,5 +1,6 @@
 import Auth
 import Foundation
+import TestSupport
 import Testing
 import Wire
 
@@ -100,6 +101,7 @@ struct APIKeysTests {
   @Test("The file holds digests and no keys, one key a line, for its owner alone, and reads as it was written")
   func roundTrip() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       #expect(try APIKeys.load(from: folder) == APIKeys())
       var texts: [String] = []
       for (name, grant) in [
@@ -144,6 +146,7 @@ struct APIKeysTests {
   @Test("Keys that are made at once are all there, whoever comes first")
   func race() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let grant = try grant()
       let texts = try await withThrowingTaskGroup(of: String.self) { group in
         for number in 0..<16 {
@@ -175,6 +178,7 @@ struct APIKeysTests {
   @Test("A change that fails leaves the file as it is, and so does a process that was killed while it wrote")
   func failure() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/api-keys.json"
       let (publish, large) = (try grant(), try grant("publish", on: String(repeating: "c", count: 255)))
       try create("a", publish, in: folder)
@@ -200,6 +204,7 @@ struct APIKeysTests {
   @Test("A file that others can read or change is refused, to be read and to be changed", arguments: [0o644, 0o620])
   func openToOthers(_ mode: Int) async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       try write("[]", to: folder, mode: mode)
       let path = folder + "/api-keys.json"
       let expected = APIKeyFault.file(.openToOthers(path: path, mode: "0" + String(mode, radix: 8)))
@@ -215,6 +220,7 @@ struct APIKeysTests {
   @Test("What is no file of keys is refused with a sentence, and left as it is")
   func noFile() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/api-keys.json"
       for text in ["", "{}", "[", "[1]"] {
         try write(text, to: folder)

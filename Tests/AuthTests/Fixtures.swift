@@ -101,11 +101,6 @@ struct SetKey: Sendable {
   static func document(_ keys: SetKey...) -> String { #"{"keys":[\#(keys.map(\.json).joined(separator: ","))]}"# }
 }
 
-/// Calls `body` with the path of a new folder, which is removed afterwards.
-func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> R {
-  try await withTemporaryDirectory { try await body($0.path) }
-}
-
 /// The reason of a refusal, or what happened instead.
 func refusal(_ body: () async throws -> some Any) async -> String {
   do {

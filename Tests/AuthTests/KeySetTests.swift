@@ -1,6 +1,7 @@
 import Auth
 import Foundation
 import Cryptography
+import TestSupport
 import Testing
 
 @Suite("Key sets")
@@ -39,6 +40,7 @@ struct KeySetTests {
   @Test("Keys of every kind are taken from a file, and what is not for signatures is passed over")
   func file() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let p256 = try PrivateKey(on: .p256)
       let point = coordinates(of: p256)
       let other = coordinates(of: try PrivateKey(on: .p256))

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
+import TestSupport
 
-/// An HTTP server on a free port of this machine: one connection, one request, one answer at a time.
+/// An HTTP server on a free port of this machine: one request, and one answer, on each connection.
 final class LocalServer: Sendable {
   enum Answer: Sendable {
     case body(String)
@@ -14,87 +15,40 @@ final class LocalServer: Sendable {
     case drip
   }
 
-  private let descriptor: Int32
+  private let server: ConnectionServer
   private let answer: Mutex<Answer>
   private let count = Mutex(0)
-  private let current = Mutex<Int32?>(nil)
-  private let finished = DispatchSemaphore(value: 0)
-  let port: UInt16
 
-  var url: String { "http://127.0.0.1:\(port)/keys.json" }
+  var url: String { "http://127.0.0.1:\(server.port)/keys.json" }
   var requests: Int { count.withLock { $0 } }
 
   init(_ answer: Answer) throws {
     self.answer = Mutex(answer)
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let fd = descriptor
-    let bound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(fd, generic, length) == 0 && listen(fd, 16) == 0 && getsockname(fd, generic, &length) == 0
-      }
-    }
-    guard bound else { throw POSIXError(.EADDRNOTAVAIL) }
-    port = UInt16(bigEndian: address.sin_port)
-    Thread.detachNewThread { [self] in
-      while true {
-        let client = accept(fd, nil, nil)
-        if client < 0 { break }
-        current.withLock { $0 = client }
-        serve(client)
-        current.withLock { $0 = nil }
-        close(client)
-      }
-      finished.signal()
-    }
+    server = try ConnectionServer()
+    server.start { [self] connection in serve(connection) }
   }
 
   func respond(_ new: Answer) { answer.withLock { $0 = new } }
 
-  func stop() {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-    // A client that says nothing and does not go away must not keep the test: this thread is one of the test runner's.
-    current.withLock { if let client = $0 { _ = shutdown(client, Int32(SHUT_RDWR)) } }
-    finished.wait()
-    close(descriptor)
-  }
+  /// Ends all connections: a client that says nothing and does not go away must not keep the test.
+  func stop() { server.stop() }
 
-  private func serve(_ client: Int32) {
-    var request: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while !request.suffix(4).elementsEqual("\r\n\r\n".utf8) {
-      let received = recv(client, &buffer, buffer.count, 0)
-      guard received > 0 else { return }
-      request.append(contentsOf: buffer[..<received])
-    }
+  private func serve(_ connection: ServedConnection) {
+    guard connection.request() != nil else { return }
     count.withLock { $0 += 1 }
     switch answer.withLock({ $0 }) {
-    case .body(let text):
-      write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
-    case .status(let code, let headers):
-      write(client, "HTTP/1.1 \(code) X\r\nConnection: close\r\nContent-Length: 0\r\n\(headers)\r\n")
+    case .body(let text): connection.answer(headers: "Connection: close\r\n", text)
+    case .status(let code, let headers): connection.answer(code, headers: "Connection: close\r\n\(headers)")
     case .flood(let bytes):
-      write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-      write(client, String(repeating: " ", count: bytes))
+      connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+      connection.write(String(repeating: " ", count: bytes))
     case .stall:
-      write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\n")
-      _ = recv(client, &buffer, buffer.count, 0)
+      connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\n")
+      connection.waitForEnd()
     case .drip:
-      write(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n")
-      var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-      while poll(&waiting, 1, 20) == 0 { write(client, " ") }
-    }
-  }
-
-  private func write(_ client: Int32, _ text: String) {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let sent = rest.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard sent > 0 else { return }
-      rest = rest.dropFirst(sent)
+      connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n")
+      var waiting = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
+      while poll(&waiting, 1, 20) == 0 { connection.write(" ") }
     }
   }
 }

@@ -1,5 +1,6 @@
 import Auth
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The secret in the data folder")
@@ -17,6 +18,7 @@ struct SecretFileTests {
   @Test("The first start makes a secret that only its owner can read, and later starts load it")
   func firstStart() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let secret = try SecretFile.loadOrCreate(in: folder)
       #expect(secret.utf8.count == 64)
       #expect(try mode(folder + "/secret.key") == 0o600)
@@ -28,14 +30,15 @@ struct SecretFileTests {
 
   @Test("Two folders get two secrets")
   func random() async throws {
-    let one = try await withTemporaryFolder { try SecretFile.loadOrCreate(in: $0) }
-    let two = try await withTemporaryFolder { try SecretFile.loadOrCreate(in: $0) }
+    let one = try await withTemporaryFolder { try SecretFile.loadOrCreate(in: $0.path) }
+    let two = try await withTemporaryFolder { try SecretFile.loadOrCreate(in: $0.path) }
     #expect(one != two)
   }
 
   @Test("Many starts at once agree on one secret")
   func race() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let secrets = try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<16 { group.addTask { try SecretFile.loadOrCreate(in: folder) } }
         return try await group.reduce(into: Set<String>()) { $0.insert($1) }
@@ -48,6 +51,7 @@ struct SecretFileTests {
   @Test("A secret that others can read or change is refused", arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
   func openToOthers(_ mode: Int) async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/secret.key"
       try write(testSecret, path, mode: mode)
       let fault = SecretFile.Fault.openToOthers(path: path, mode: "0" + String(mode, radix: 8))
@@ -59,6 +63,7 @@ struct SecretFileTests {
   @Test("A file that is empty, cut or too long is refused and left as it is")
   func wrongLength() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/secret.key"
       for text in ["", "\n", String(testSecret.prefix(31)) + "\n"] {
         try write(text, path)
@@ -76,6 +81,7 @@ struct SecretFileTests {
   @Test("What is not a regular file is refused")
   func notAFile() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let path = folder + "/secret.key"
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       #expect(throws: SecretFile.Fault.notAFile(path: path)) { try SecretFile.loadOrCreate(in: folder) }
@@ -85,6 +91,7 @@ struct SecretFileTests {
   @Test("A missing data folder is said in a sentence")
   func missingFolder() async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let error = #expect(throws: SecretFile.Fault.self) { try SecretFile.loadOrCreate(in: folder + "/gone") }
       #expect(error?.description.contains("No such file or directory") == true)
       #expect(throws: SecretFile.Fault.missing(path: folder + "/x")) { try SecretFile.load(folder + "/x") }

@@ -1,6 +1,7 @@
 import Auth
 import Foundation
 import Cryptography
+import TestSupport
 import Testing
 
 @Suite("Forged tokens are refused")
@@ -70,6 +71,7 @@ struct TokenAttackTests {
   @Test("A kid that is a path, an address or too long finds no key", arguments: ["../../etc/passwd", "/dev/null"])
   func keyIDAsPath(_ keyID: String) async throws {
     try await withTemporaryFolder { folder in
+      let folder = folder.path
       let key = try SetKey("a")
       let path = folder + "/keys.json"
       try SetKey.document(key).write(toFile: path, atomically: true, encoding: .utf8)

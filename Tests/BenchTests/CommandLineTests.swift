@@ -19,7 +19,7 @@ struct CommandLineTests {
 
   @Test("compare ends with 0 where nothing is worse, 1 where something is, 2 where the two cannot be compared")
   func compare() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       func path(_ name: String) -> String { folder.appending(path: name).path }
       try result(cpu: 0.01).write(to: path("before.json"))
       try result(cpu: 0.02).write(to: path("after.json.gz"))
@@ -38,7 +38,7 @@ struct CommandLineTests {
 
   @Test("A packed result is read as it was written, and a broken one refused with a sentence")
   func packed() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let path = folder.appending(path: "result.json.gz").path
       try result(cpu: 0.01) { $0.commit = "abc-dirty" }.write(to: path)
       #expect(FileManager.default.contents(atPath: path)?.prefix(2) == Data([0x1F, 0x8B]))
@@ -75,7 +75,7 @@ struct CommandLineTests {
 
   @Test("The floor is measured as the command line says, and the exit code says what became of the goals")
   func adHoc() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let path = folder.appending(path: "result.json").path
       let run = try await bench(
         "run", "--peers", "floor", "--channels", "2", "--subscribers", "3", "--publishers", "2", "--rate", "20",

@@ -21,7 +21,7 @@ struct PeerProcessTests {
   private func withScript(
     _ lines: String, _ body: @escaping @Sendable (ScriptPeer) throws -> Void
   ) async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let text = """
         #!/bin/sh
         case "$1" in
@@ -183,7 +183,7 @@ struct PeerProcessTests {
 
   @Test("A script that is not there is named with what to do")
   func missingScript() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let peer = ScriptPeer(name: "nobody", dialect: "nats", scheme: "ws", folder: folder.path)
       let error = #expect(throws: BenchError.self) { _ = try peer.describe() }
       #expect(error?.description.contains("\(folder.path)/nobody") == true)
@@ -192,7 +192,7 @@ struct PeerProcessTests {
 
   @Test("A failing `version` is the reason for which a peer is skipped")
   func notInstalled() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       try await install("#!/bin/sh\necho 'absent: it is not installed' >&2\nexit 1\n", as: "absent", in: folder)
       let peer = ScriptPeer(name: "absent", dialect: "nats", scheme: "ws", folder: folder.path)
       let error = #expect(throws: BenchError.self) { _ = try peer.describe() }

@@ -43,7 +43,7 @@ struct PeerScriptTests {
 
   @Test("uWebSockets is measured with a program that the user brings, and without one the script says how")
   func ownProgram() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let peers = ["FANFARE_PEERS": folder.appending(path: "peers").path]
       let absent = try await run("uwebsockets", ["version"], peers)
       #expect(absent.status == 1 && absent.output.contains("FANFARE_UWEBSOCKETS=PROGRAM"))

@@ -161,7 +161,7 @@ struct ScenarioFileTests {
 
   @Test("A folder of one's own is used in place of what is built in")
   func folder() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       try Data(Self.least.utf8).write(to: folder.appending(path: "mine.json"))
       #expect(try ScenarioFile.all(in: folder.path).map(\.name) == ["mine"])
       #expect(try ScenarioFile.load("mine", in: folder.path).groups[0].rate == 10)

@@ -69,6 +69,19 @@ struct OnceTests {
     #expect(scene.core.counters.orders == 2)
   }
 
+  @Test("the five minutes of a key whose first request failed begin with the one that did not")
+  func endsAfterFailure() {
+    let scene = BrokerScene()
+    #expect(scene.ask(once("k", .historyRemove("nowhere:x")))?.errorCode == 102)
+    scene.pass(OnceCalls.lifetime - 1)
+    #expect(scene.ask(once("k", disconnect)) == .done)
+    scene.pass(1)
+    #expect(scene.ask(once("k", disconnect)) == .done)
+    #expect(scene.core.counters.orders == 1 && scene.core.counters.duplicatesAvoided == 1)
+    scene.pass(OnceCalls.lifetime - 1)
+    #expect(scene.core.calls.count == 0 && scene.core.calls.bytes == 0)
+  }
+
   @Test("as many keys are held as may be, and one more is refused for the moment")
   func full() {
     var calls = OnceCalls()

@@ -34,6 +34,12 @@ final class ScriptedStore: LogStore {
 
   func written(_ channel: ChannelName) -> [Publication] { stored[channel]?.written ?? [] }
 
+  /// As the store does it where a user's data is deleted.
+  func empty(_ channel: ChannelName, at offset: UInt64) {
+    guard let place = stored[channel]?.written.firstIndex(where: { $0.offset == offset }) else { return }
+    stored[channel]?.written[place].data = ErasureQuestion.emptied
+  }
+
   private func state(_ channel: ChannelName) -> Stored { stored[channel] ?? Stored(top: position.offset) }
 
   // MARK: Questions

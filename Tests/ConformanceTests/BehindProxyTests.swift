@@ -24,7 +24,7 @@ struct BehindProxyTests {
     try await withServer(Self.configuration("")) { server in
       let certificate = try TestCertificate()
       let port = try #require(URL(string: server.endpoints.websocket)?.port)
-      try await withTemporaryDirectory { folder in
+      try await withTemporaryFolder { folder in
         try await ProxyProgram.nginx.run(
           in: folder,
           configuration: { own in
@@ -45,7 +45,7 @@ struct BehindProxyTests {
       let certificate = try TestCertificate()
       let port = try #require(URL(string: server.endpoints.websocket)?.port)
       let admin = try #require(URL(string: server.endpoints.admin)?.port)
-      try await withTemporaryDirectory { folder in
+      try await withTemporaryFolder { folder in
         let both = folder.appendingPathComponent("haproxy.pem")
         let pem = try [certificate.chainPath, certificate.keyPath].map {
           try String(contentsOfFile: $0, encoding: .utf8)

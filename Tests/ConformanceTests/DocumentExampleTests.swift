@@ -47,7 +47,7 @@ struct DocumentExampleTests {
 
   private static func run(_ script: String, _ arguments: [String]) async throws -> Command.Outcome {
     let interpreter = try await PythonEnvironment.shared.interpreter()
-    return try await withTemporaryDirectory { folder in
+    return try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("example.py")
       try script.write(to: file, atomically: true, encoding: .utf8)
       return try await Command(interpreter, [file.path] + arguments).run(deadline: .seconds(180))

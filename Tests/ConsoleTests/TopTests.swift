@@ -168,6 +168,14 @@ struct PageTests {
     #expect(page.sum("b") == 1000 && page.sum("e") == .infinity && page.sum("nowhere") == nil)
   }
 
+  @Test("names that clients chose cannot move the cursor nor hide text, also by controls of eight bits")
+  func visible() {
+    #expect("a\u{1B}[2Jb".visible == "a?[2Jb")
+    #expect("a\u{9B}2Jb\u{7F}".visible == "a?2Jb?")
+    #expect("user\u{202E}txt\r\n".visible == "user?txt??")
+    #expect("Zoë 😀 日本".visible == "Zoë 😀 日本")
+  }
+
   @Test("an outline has a line for each value")
   func outline() throws {
     let value = try JSONValue(

@@ -14,7 +14,7 @@ struct HTTPSTests {
     _ body: (String, TestCertificate) async throws -> Void
   ) async throws {
     let certificate = try TestCertificate(name: name)
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let http = { (port: UInt16) in
         """
           server {

@@ -11,7 +11,7 @@ struct BackupTests {
 
   @Test("All that was acknowledged before a backup is in it, though publishers went on meanwhile")
   func backup() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let backup = folder.appendingPathComponent("backup")
       for name in ["first", "second"] {
         try FileManager.default.createDirectory(
@@ -25,13 +25,13 @@ struct BackupTests {
           for (index, peer) in peers.enumerated() {
             group.addTask { try await Self.publish(peer, "p\(index)", acknowledged) }
           }
-          _ = await eventually { acknowledged.smallest(of: Self.publishers) >= 100 }
+          #expect(await eventually { acknowledged.smallest(of: Self.publishers) >= 100 })
           acknowledged.note()
           try await Self.run(
             "Backup", ["/var/lib/fanfare": deployment.directory.path + "/broker", "/backup/fanfare": backup.path])
           // The server went on while the copy was made.
           let before = acknowledged.count
-          _ = await eventually { acknowledged.count > before + 10 }
+          #expect(await eventually { acknowledged.count > before + 10 })
           acknowledged.end()
           try await group.waitForAll()
         }

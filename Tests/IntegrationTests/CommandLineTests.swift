@@ -35,11 +35,33 @@ struct CommandLineTests {
 
   @Test("publish to a server that is not there ends with a sentence")
   func publishNowhere() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let result = try await Tool.run(
         ["publish", "news", "1", "--endpoint", "tcp://127.0.0.1:9", "--timeout", "1"], in: folder)
       #expect(result.status == 1)
       #expect(result.tool.errors.contains("Is the server running"))
+    }
+  }
+
+  @Test("A server whose calls to others could only fail does not start, and says which file it cannot read")
+  func authorities() async throws {
+    try await withTemporaryFolder { folder in
+      let secret = String(repeating: "0123456789abcdef", count: 2)
+      let webhook =
+        #"{"name":"hook","url":"https://a.example/","secret":"\#(secret)","events":["connect"],"certificate_authorities":"none.pem"}"#
+      let proxies = #"{"connect":{"endpoint":"https://a.example/"},"certificate_authorities":"none.pem"}"#
+      for (section, key) in [
+        (#""webhooks":[\#(webhook)]"#, "webhooks.hook.certificate_authorities"),
+        (#""proxies":\#(proxies)"#, "proxies.certificate_authorities"),
+      ] {
+        let file = folder.appendingPathComponent("\(key).json")
+        let data = folder.appendingPathComponent(key).path
+        try #"{"server":{"port":0},"admin":{"port":0},"data":{"directory":"\#(data)"},\#(section)}"#
+          .write(to: file, atomically: true, encoding: .utf8)
+        let result = try await Tool.run(["serve", "--config", file.path], in: folder)
+        #expect(result.status == 1)
+        #expect(result.tool.errors.contains("\(key): the file none.pem cannot be read"), "\(result.tool.errors)")
+      }
     }
   }
 
@@ -149,7 +171,7 @@ struct CommandLineTests {
 
   @Test("keys create prints the key alone and keeps its digest alone; list and delete go by names")
   func keys() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let data = folder.appendingPathComponent("data")
       func run(_ arguments: [String]) async throws -> (status: Int32?, output: String, errors: String) {
         let (status, tool) = try await Tool.run(
@@ -203,7 +225,7 @@ struct CommandLineTests {
 
   @Test("config check names the line, the key and what to write")
   func configCheck() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("bad.json")
       try "{\n  \"server\": {\n    \"prot\": 8000\n  }\n}\n".write(to: file, atomically: true, encoding: .utf8)
       let bad = try await Tool.run(["config", "check", file.path], in: folder)

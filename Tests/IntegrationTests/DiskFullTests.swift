@@ -79,7 +79,7 @@ enum SmallDisk {
   }()
 
   static func with(mebibytes: Int, _ body: (URL) async throws -> Void) async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       try mount(folder, mebibytes: mebibytes)
       defer { unmount(folder) }
       try await body(folder)

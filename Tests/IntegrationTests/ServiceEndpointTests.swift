@@ -30,7 +30,7 @@ struct ServiceEndpointTests {
 
   @Test("Over tcp a service does what its key may; one without a key gets no answer")
   func keys() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       var publicKeys: [String: String] = [:]
       for name in ["broker", "billing"] {
         let made = try await Tool.run(["config", "curve", "\(folder.path)/\(name).secret"], in: folder)
@@ -65,7 +65,7 @@ struct ServiceEndpointTests {
     "A data folder, a socket's folder or a key that others can read keeps the server from starting, and says what to do"
   )
   func openToOthers() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       func refusal(_ role: String, _ settings: [String]) async throws -> String {
         let all = ["server.host=127.0.0.1", "server.port=0", "admin.port=0"] + settings
         let (status, tool) = try await Tool.run([role] + all.flatMap { ["--set", $0] }, in: folder)

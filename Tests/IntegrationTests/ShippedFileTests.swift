@@ -28,7 +28,7 @@ struct ShippedFileTests {
     "systemd finds nothing wrong with the unit, and calls its sandbox OK",
     .skipUnlessStrict(.systemd, isThere: FileManager.default.isExecutableFile(atPath: "/usr/bin/systemd-analyze")))
   func systemd() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("fanfare.service")
       let text = try ShownCommand.text(Self.unit)
       #expect(text.contains(Self.program))

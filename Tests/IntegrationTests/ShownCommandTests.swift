@@ -49,7 +49,7 @@ struct ShownCommandTests {
   @Test("Those that say everything do what they say, in the server's folder, while it runs")
   func run() async throws {
     let configuration = try ShownCommand.text("config/fanfare.json")
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let server = try await ServerProcess(
         in: folder.appendingPathComponent("data"), configuration: configuration)
       let outcome = try await Self.runAll(in: folder)

@@ -287,7 +287,7 @@ struct StateTests {
 
   @Test("With one folder for all gateways a picture goes on, is sent and is seen through whichever is asked")
   func twoGateways() async throws {
-    try await withTemporaryDirectory { directory in
+    try await withTemporaryFolder { directory in
       let folder = directory.appendingPathComponent("shared").path
       try await Deployment.with(.ipc, settings: ["state.picture_directory=\(folder)"], in: directory) { deployment in
         let (a, b) = (URL(string: deployment.a)?.port ?? 0, URL(string: deployment.b)?.port ?? 0)

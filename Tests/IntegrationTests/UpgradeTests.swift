@@ -59,7 +59,7 @@ struct UpgradeTests {
 
   @Test("A data folder of the first version is taken over whole: history, epochs, keys; and again after a restart")
   func takenOver() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       try await Self.make(folder.appendingPathComponent("broker"))
       try await Deployment.with(.serve, in: folder) { deployment in
         try await Self.check(deployment, newest: 3)

@@ -119,7 +119,7 @@ struct WebhookTests {
     let receiver = try HookReceiver { place in place % 3 == 1 ? .status(500) : .status(200) }
     defer { receiver.stop() }
     let configuration = Self.configuration(receiver.url, #""publication""#, #","batch_events":7"#)
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let first = try await ServerProcess(in: folder, configuration: configuration)
       let service = Service(first.endpoints.commands)
       let ids = (1...2000).map { service.send("publish", #"{"channel":"dur:a"}"#, payload: "\($0)") }

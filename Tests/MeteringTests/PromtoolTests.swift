@@ -17,7 +17,7 @@ struct PromtoolTests {
         make(metric, metric.labels.map { ($0, value) }, in: registry)
       }
     }
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("page.txt")
       try Data(registry.render()).write(to: file)
       let program = try #require(PrometheusTools.path(of: "promtool"))
@@ -45,7 +45,7 @@ struct PromtoolTests {
 
   @Test("Each kind of alert fires when it should, and is silent on a quiet server")
   func alerts() async throws {
-    try await withTemporaryDirectory { folder in
+    try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("alerts.yml")
       try Data(Self.scenes.utf8).write(to: file)
       let said = try await Promtool.run(["test", "rules", file.path])

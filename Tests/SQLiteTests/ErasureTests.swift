@@ -81,6 +81,20 @@ struct ErasureTests {
     }
   }
 
+  @Test("a database with maps of its pages is refused, since these look like pages of a tree")
+  func autoVacuum() throws {
+    let connection = try DatabaseConnection(path: path)
+    try connection.inDatabase { db in
+      #expect(try db.integer("PRAGMA auto_vacuum") == 0)
+      // As if somebody had done so with a program of their own.
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT; PRAGMA auto_vacuum = FULL; VACUUM")
+    }
+    try connection.close()
+    let error = try #require(throws: DatabaseError.self) { try DatabaseConnection(path: path) }
+    #expect("\(error)".contains("auto_vacuum"))
+    try DatabaseConnection(path: path, isReadOnly: true).close()
+  }
+
   @Test("rows that are longer than a page keep every byte")
   func keepsLongRows() throws {
     let connection = try DatabaseConnection(path: path)

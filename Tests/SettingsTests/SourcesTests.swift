@@ -163,7 +163,8 @@ struct SourcesTests {
     let json = Settings.defaultsJSON()
     #expect(try load(json) == load("{}"))
     #expect(json.contains(#""ping_interval": "25s""#) && json.contains(#""namespaces": []"#))
-    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 18)
+    #expect(json.contains(#""webhooks": []"#) && json.contains(#""proxies": {"#))
+    #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?.count == 19)
   }
 
   @Test("docs/CONFIGURATION.md is what the table of settings says")

@@ -27,7 +27,7 @@ public struct Command: Sendable {
 
   /// Runs the program to its end, or ends it with SIGKILL at the deadline.
   public func run(deadline: Duration) async throws -> Outcome {
-    try await withTemporaryDirectory { directory in
+    try await withTemporaryFolder { directory in
       let file = directory.appendingPathComponent("output.txt")
       let errors = directory.appendingPathComponent("errors.txt")
       let process = try ChildProcess(

@@ -139,7 +139,7 @@ public final class ServerProcess: Sendable {
 public func withServer<Result>(
   _ configuration: String, arguments: [String] = [], _ body: (ServerProcess) async throws -> Result
 ) async throws -> Result {
-  try await withTemporaryDirectory { directory in
+  try await withTemporaryFolder { directory in
     let server = try await ServerProcess(in: directory, configuration: configuration, arguments: arguments)
     let result: Result
     do { result = try await body(server) } catch {

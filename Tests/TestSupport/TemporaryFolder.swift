@@ -3,7 +3,7 @@ public import Foundation
 /// A new folder of a test's own, which is removed, with all that is in it, when the last reference goes.
 ///
 /// Whoever keeps files beside a value holds one of these. Where the folder must outlast what is awaited, such as a server
-/// that was started in it, ``withTemporaryDirectory(_:)`` bounds its life instead.
+/// that was started in it, ``withTemporaryFolder(_:)`` bounds its life instead.
 public final class TemporaryFolder: Sendable {
   public let url: URL
 
@@ -22,7 +22,7 @@ public final class TemporaryFolder: Sendable {
 }
 
 /// Calls `body` with a new folder, which is removed when it has returned or thrown.
-public func withTemporaryDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+public func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
   let folder = try TemporaryFolder()
   defer { withExtendedLifetime(folder) {} }
   return try await body(folder.url)

@@ -79,7 +79,7 @@ struct WebhookPosterTests {
       print(is_ours(b'\(Self.secrets[0])', {**headers, 'webhook-id': 'x'}, body, now=1700000010))
       print(is_ours(b'\(Self.secrets[0])', headers, body, now=1700009999))
       """
-    let outcome = try await withTemporaryDirectory { folder in
+    let outcome = try await withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("verify.py")
       try script.write(to: file, atomically: true, encoding: .utf8)
       return try await Command(named: "python3", [file.path]).run(deadline: .seconds(120))

@@ -15,6 +15,8 @@ struct AuditTests {
     audit.note(.signInRefused, ["cause": String(repeating: "x", count: 5000)])
     #expect(clock.lines.last?.leftOut == 50)
     #expect(clock.lines.last?.fields["cause"]?.count == 200)
+    audit.note(.signInRefused, ["cause": "e" + String(repeating: "\u{301}", count: 5000)])
+    #expect(clock.lines.last?.fields["cause"]?.utf8.count == 199)
   }
 
   /// For one thread.

@@ -14,7 +14,7 @@ struct ChildProcessTests {
   ///
   /// - Returns: how it ended, and what was told of crashes.
   private func run(_ script: String) async throws -> (status: Int32?, crashes: [String]) {
-    try await withTemporaryDirectory { directory in
+    try await withTemporaryFolder { directory in
       let told = Told()
       let child = try ChildProcess(
         URL(fileURLWithPath: "/bin/sh"), ["-c", script], environment: [:],

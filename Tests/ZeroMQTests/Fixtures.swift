@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -31,26 +30,6 @@ func receive(_ socket: borrowing Socket, maxFrames: Int = 16) throws -> [[UInt8]
 /// Repeats `attempt` until it is true or two minutes have passed; the last attempt begins after them.
 func eventually(_ attempt: () throws -> Bool) throws -> Bool {
   try blocksUntil(within: .seconds(120), attempt)
-}
-
-/// A directory that is gone when its owner is.
-final class TemporaryDirectory {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/fanfare-zmq-XXXXXX".utf8CString)
-    let isMade = template.withUnsafeMutableBufferPointer { buffer -> Bool in
-      guard let start = buffer.baseAddress else { return false }
-      return mkdtemp(start) != nil
-    }
-    try #require(isMade)
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    unlink("\(path)/socket")
-    rmdir(path)
-  }
 }
 
 /// What a loop under test reports to the test's thread.

@@ -7,7 +7,7 @@ struct PeerFolder: Sendable {
 
   /// - Parameter name: the peer's: letters, digits and hyphens.
   init(for name: String) throws(BenchError) {
-    let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+    let parent = FileManager.default.temporaryDirectory.path
     var template = Array("\(parent)/bench-\(name)-XXXXXX".utf8CString)
     guard unsafe mkdtemp(&template) != nil else {
       throw BenchError(

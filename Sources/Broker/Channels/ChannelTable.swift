@@ -46,7 +46,12 @@ final class ChannelTable {
   var waitingTimes: (idle: Int, keys: Int, entries: Int) { (idle.count, keyEnds.count, mapEnds.count) }
 
   /// Sorted, so that a simulation with the same seed runs the same way.
-  var sorted: [BrokerChannel] { states.values.sorted { $0.name < $1.name } }
+  var sorted: [BrokerChannel] { sorted { _ in true } }
+
+  /// Those that are wanted, sorted: to sort all costs many times what the look at each does.
+  func sorted(where isWanted: (BrokerChannel) -> Bool) -> [BrokerChannel] {
+    states.values.filter(isWanted).sorted { $0.name < $1.name }
+  }
 
   /// Channels that somebody is subscribed to.
   func active(prefix: String, limit: Int) -> [ChannelName] {

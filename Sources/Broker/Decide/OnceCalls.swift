@@ -22,6 +22,9 @@ struct OnceCalls {
     let request: BrokerRequest
     var state: State
     var cost: Int
+    /// Monotonic milliseconds. Where a request failed and its key came again, the key stands among the ends twice, and
+    /// the earlier of the two is the failed one's.
+    var endsAt: Int64
   }
 
   /// What is to be done about a request with a key.
@@ -67,9 +70,10 @@ struct OnceCalls {
     let cost = 128 + request.cost + key.owner.utf8.count + key.key.utf8.count
     // A key stands in the queue of ends until its time is over, so it is counted there.
     guard ends.count < Self.mostKeys, bytes + cost <= Self.mostBytes else { return .full }
-    entries[key] = Entry(request: request, state: .underWay(tag, followers: []), cost: cost)
+    let endsAt = now + Self.lifetime
+    entries[key] = Entry(request: request, state: .underWay(tag, followers: []), cost: cost, endsAt: endsAt)
     underWay[tag.number] = key
-    ends.add(key, at: now + Self.lifetime)
+    ends.add(key, at: endsAt)
     bytes += cost
     return .begin
   }
@@ -96,8 +100,13 @@ struct OnceCalls {
   mutating func forget(at now: Int64) {
     for _ in 0..<ChannelTable.forgottenPerTurn {
       guard let key = ends.next(upTo: now) else { break }
-      guard let entry = entries[key] else { continue }
-      if case .underWay = entry.state { ends.add(key, at: now + Self.lifetime) } else { drop(key) }
+      guard let entry = entries[key], entry.endsAt <= now else { continue }
+      guard case .underWay = entry.state else {
+        drop(key)
+        continue
+      }
+      entries[key]?.endsAt = now + Self.lifetime
+      ends.add(key, at: now + Self.lifetime)
     }
     if entries.isEmpty { entries.giveBackMemory() }
   }

@@ -152,8 +152,7 @@ extension BrokerCore {
   private static let mostRevocations = 100
 
   private func write(revocationsOf user: String, _ writer: inout JSONWriter) {
-    let table = revocations?.table.all ?? []
-    let mine = table.filter { if case .user(let name, _, _) = $0.tokens { name.hasSameBytes(as: user) } else { false } }
+    let (mine, byID) = revocations?.table.found(for: user) ?? ([], 0)
     writer.list("revocations") { writer in
       for revocation in mine.sorted(by: { $0.key < $1.key }).prefix(Self.mostRevocations) {
         guard case .user(_, let issuedBefore, let channel) = revocation.tokens else { continue }
@@ -166,8 +165,7 @@ extension BrokerCore {
     }
     if mine.count > Self.mostRevocations { writer.write("more_revocations", mine.count - Self.mostRevocations) }
     // A revocation by id names no user: whoever asks sees only that there are some.
-    writer.write(
-      "tokens_revoked_by_id", table.count - table.count { if case .user = $0.tokens { true } else { false } })
+    writer.write("tokens_revoked_by_id", byID)
   }
 
   /// Most channels in use that are looked through for a client.
@@ -178,7 +176,7 @@ extension BrokerCore {
     let isWhole = channels.count <= Self.mostChannels
     writer.list("present_on") { writer in
       guard isWhole else { return }
-      for state in channels.sorted where state.members[client] != nil && request.mayName(state.name) {
+      for state in channels.sorted(where: { $0.members[client] != nil && request.mayName($0.name) }) {
         writer.write(element: state.name.string)
       }
     }

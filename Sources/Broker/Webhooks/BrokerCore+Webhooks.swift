@@ -41,7 +41,7 @@ extension BrokerCore {
     if let question = outbox.newestQuestion,
       case .page(let found) = try stores.ask(question, of: stores.disk, in: &turn)
     {
-      newest = found.first
+      newest = found.first { Outbox.total(of: $0) != nil }
     }
     if let resent = webhooks.record(outbox.resentKey),
       resent.epoch.hasSameBytes(as: outbox.givenUp.sequencer.top.epoch)

@@ -81,13 +81,13 @@ final class Outbox {
   ///
   /// - Parameters:
   ///   - done: what the map says; nil: nothing was sent yet.
-  ///   - newest: the newest event; nil: there is none, or it is not kept any more.
+  ///   - newest: the newest event that says its total; nil: there is none, or it is not kept any more.
   func begin(after done: OutboxRecord?, newest: Publication?) {
     let top = waiting.sequencer.top
     var cursor: UInt64 = 0
     if let done, done.epoch.hasSameBytes(as: top.epoch) { (cursor, doneTotal) = (done.offset, done.total) }
     sender = WebhookSender(configuration, cursor: cursor, top: top.offset)
-    landedTotal = newest.flatMap { Self.event($0)?.total } ?? doneTotal
+    landedTotal = max(newest.flatMap { Self.total(of: $0) } ?? 0, doneTotal)
     nextTotal = landedTotal
     reportedMissing = 0
     (isDriven, isResending, reading) = (false, false, nil)
@@ -107,7 +107,8 @@ final class Outbox {
   }
 
   static func publication(_ json: [UInt8], at offset: UInt64, time: Int64, after before: UInt64) -> Publication {
-    let total = before + UInt64(json.count)
+    // What was before comes from the disk.
+    let total = before &+ UInt64(json.count)
     var data: [UInt8] = []
     data.reserveCapacity(headerBytes + json.count)
     for shift in stride(from: 56, through: 0, by: -8) { data.append(UInt8(truncatingIfNeeded: total >> UInt64(shift))) }
@@ -117,11 +118,16 @@ final class Outbox {
 
   /// Nil where the log holds something else than this version writes.
   static func event(_ publication: Publication) -> OutboxEvent? {
-    let data = publication.data
-    guard data.count >= headerBytes else { return nil }
-    let total = data.prefix(headerBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard let total = total(of: publication) else { return nil }
     return OutboxEvent(
-      offset: publication.offset, time: publication.time, total: total, json: Array(data.dropFirst(headerBytes)))
+      offset: publication.offset, time: publication.time, total: total,
+      json: Array(publication.data.dropFirst(headerBytes)))
+  }
+
+  /// The bytes of all events up to and with this one; nil as for ``event(_:)``, whose JSON is not copied here.
+  static func total(of publication: Publication) -> UInt64? {
+    guard publication.data.count >= headerBytes else { return nil }
+    return publication.data.prefix(headerBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
   }
 
   /// How many of the newest events the log keeps when it takes the one at the offset: those that are not done, and
@@ -138,12 +144,12 @@ final class Outbox {
 
   /// The log took an event.
   func taken(_ publication: Publication) {
-    if let event = Self.event(publication) { nextTotal = event.total }
+    if let total = Self.total(of: publication) { nextTotal = total }
   }
 
   /// An event is on disk.
   func landed(_ publication: Publication) {
-    if let event = Self.event(publication) { landedTotal = event.total }
+    if let total = Self.total(of: publication) { landedTotal = total }
     sender.appended(publication.offset)
   }
 

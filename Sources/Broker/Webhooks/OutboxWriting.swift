@@ -46,7 +46,7 @@ struct OutboxEntries {
         durability: .durable, historySize: outbox.kept(at: publication.offset),
         historyTTLMilliseconds: Outbox.lifetime, origin: origin))
     appends.append(OutboxAppend(outbox: outbox, draft: draft))
-    let total = Outbox.event(publication)?.total ?? 0
+    let total = Outbox.total(of: publication) ?? 0
     places[ObjectIdentifier(outbox)] = ((places[ObjectIdentifier(outbox)]?.count ?? 0) + 1, total)
   }
 }

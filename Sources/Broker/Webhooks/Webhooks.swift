@@ -175,11 +175,11 @@ extension Outbox {
   var waitingQuestion: LogQuestion { .open(waiting.name, .durable, withEntries: false, ifExists: false) }
   var givenUpQuestion: LogQuestion { .open(givenUp.name, .durable, withEntries: false, ifExists: false) }
 
-  /// Asks for the newest event, which knows the bytes of all; nil where there is none.
+  /// Asks for the newest events, of which the first that was not erased knows the bytes of all; nil where there is none.
   var newestQuestion: LogQuestion? {
     let top = waiting.sequencer.top.offset
     if top == 0 { return nil }
-    return .page(waiting.name, LogRange(since: nil, through: top, limit: 1, reverse: true))
+    return .page(waiting.name, LogRange(since: nil, through: top, limit: 64, reverse: true))
   }
 
   /// The keys of the outbox's records.

@@ -378,7 +378,7 @@ final class Shard: SessionHost {
     case .coverage(let query): survey.add(.coverage(liveCoverage(of: query)))
     case .inspect, .top:
       inspections.begin(
-        survey, sessions: sessions.keys.sorted(), in: hub, at: time.monotonic, startedAt: startedAt)
+        survey, sessions: Array(sessions.keys), in: hub, at: time.monotonic, startedAt: startedAt)
     }
   }
 

@@ -135,6 +135,7 @@ struct InspectionWalks {
 struct SoftwareNames {
   /// Most different names; connections with others are shown without one.
   private static let most = 256
+  /// In bytes: clients choose them.
   private static let longest = 48
 
   private var names: [String] = [""]
@@ -144,7 +145,7 @@ struct SoftwareNames {
 
   /// The number of a name; 0: it gets none.
   mutating func number(of name: String, _ version: String) -> UInt16 {
-    let text = String((version.isEmpty ? name : "\(name) \(version)").prefix(Self.longest))
+    let text = (version.isEmpty ? name : "\(name) \(version)").beginning(bytes: Self.longest)
     if let known = numbers[text] { return known }
     guard names.count < Self.most else { return 0 }
     let number = UInt16(names.count)

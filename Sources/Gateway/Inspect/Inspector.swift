@@ -26,7 +26,8 @@ struct Inspector: Sendable {
   private func write(_ found: LoopInspection, _ writer: inout JSONWriter) {
     var leftOut = found.leftOut
     writer.list("clients") { writer in
-      for client in found.clients {
+      // Event loops tell of them in any order.
+      for client in found.clients.sorted(by: { ($0.since, $0.client) < ($1.since, $1.client) }) {
         var one = JSONWriter()
         one.object { client.write(to: &$0) }
         // A kilobyte is left for what stands around the list.

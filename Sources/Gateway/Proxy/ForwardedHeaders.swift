@@ -15,8 +15,9 @@ enum ForwardedHeaders {
       guard !values.isEmpty else { continue }
       // Several lines of one name are one list (RFC 9110, section 5.3); cookies have a separator of their own.
       let value = values.joined(separator: name == "cookie" ? "; " : ", ")
-      bytes += name.utf8.count + value.utf8.count
-      guard bytes <= mostBytes else { break }
+      let size = name.utf8.count + value.utf8.count
+      guard bytes + size <= mostBytes else { continue }
+      bytes += size
       chosen.append(BackendHeader(name: name, value: value))
     }
     return chosen

@@ -31,8 +31,10 @@ public final class ProxyCalls: Sendable {
     for (kind, endpoint) in configuration.endpoints {
       let connections = min(max(configuration.connections, 1), max(endpoint.maximumCalls, 1))
       let limits = HTTPClient.Limits(
-        connections: connections, connectionsPerHost: connections, waiting: max(endpoint.maximumCalls - connections, 0),
-        replyBytes: configuration.replyBytes, allowsPrivateAddresses: configuration.allowsPrivateAddresses,
+        connections: connections, connectionsPerHost: connections,
+        // Not fewer: a call waits from when it is posted until the client's thread has looked, whatever is free.
+        waiting: max(endpoint.maximumCalls, 1), replyBytes: configuration.replyBytes,
+        allowsPrivateAddresses: configuration.allowsPrivateAddresses,
         certificateAuthorities: configuration.certificateAuthorities)
       clients[kind] = HTTPClient(limits, name: "\(kind.rawValue) proxy", userAgent: userAgent)
     }

@@ -135,4 +135,4 @@ extension DisconnectCode {
 }
 
 /// A client's string in a sentence: quoted, and no longer than a sentence bears.
-func excerpt(of string: String) -> String { "\"\(string.prefix(64))\"" }
+func excerpt(of string: String) -> String { "\"\(string.beginning(bytes: 64))\"" }

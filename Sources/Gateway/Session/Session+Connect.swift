@@ -19,7 +19,10 @@ struct ConnectAttempt {
 extension Session {
   mutating func connect(_ id: UInt32, _ ask: ClientCommand.Connect) {
     let asksBackend = rules.proxies.asks(.connect)
-    guard !ask.token.isEmpty || asksBackend || configuration.allowAnonymous else { return end(.invalidToken) }
+    guard !ask.token.isEmpty || asksBackend || configuration.allowAnonymous else {
+      out.append(.signInRefused(.invalidToken, "no token"))
+      return end(.invalidToken)
+    }
     phase = .connecting
     attempt = ConnectAttempt(id: id)
     if !ask.name.isEmpty { out.append(.introduced(ask.name, version: ask.version)) }

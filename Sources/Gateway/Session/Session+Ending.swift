@@ -60,7 +60,12 @@ extension Session {
   /// Ends the connection if its newest token is revoked, else the subscriptions that it got by revoked tokens. A check
   /// that is still under way finds out by itself.
   mutating func tokensRevoked(_ tokens: RevocationTable) {
-    if let token, tokens.refuses(token, of: user) { return end(.invalidToken) }
+    if let token, tokens.refuses(token, of: user) {
+      if phase == .connecting {
+        out.append(.signInRefused(.invalidToken, "the token was revoked while the client signed in"))
+      }
+      return end(.invalidToken)
+    }
     for (channel, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
       guard let token = subscription.grant?.token, tokens.refuses(token, of: user, channel: channel.string) else {
         continue

@@ -66,7 +66,10 @@ extension Session {
     }
     guard let operation = pending.removeValue(forKey: tag) else { return }
     if case .failed(let fault) = answer, fault != .closed { out.append(.note(fault.cause)) }
-    if case .disconnect(let code) = answer { return end(code) }
+    if case .disconnect(let code) = answer {
+      if case .backendConnect = operation { noteRefusedSignIn("the backend ends it with code \(code.code)") }
+      return end(code)
+    }
     switch operation {
     case .backendConnect(let id, let subs, let claims): backendConnected(id, subs, claims, answer)
     case .subscriptionToken(let command, let channel): backendSubscribed(command, channel, answer)
@@ -107,24 +110,39 @@ extension Session {
   ) {
     switch answer {
     case .disconnect(let code): end(code)
-    case .error(let error): refuse(error)
+    case .error(let error): refuse(error, because: "the backend answers with error \(error.code)")
     case .failed(let fault):
-      guard let claims, rules.proxies.goesByToken(.connect) else { return refuse(fault.error) }
+      guard let claims, rules.proxies.goesByToken(.connect) else {
+        return refuse(fault.error, because: "the backend gave no usable answer (\(fault.rawValue))")
+      }
       accept(claims, recovering: subs)
     case .result(let result):
       if let claims, let user = result.user, !user.isEmpty, !user.hasSameBytes(as: claims.user) {
+        noteRefusedSignIn("the backend names another user than the token")
         return end(.invalidToken)
       }
-      guard fits(result.data, .json) else { return refuse(unusable()) }
+      guard fits(result.data, .json) else {
+        return refuse(unusable(), because: "the backend's data for the client is not JSON")
+      }
       var merged = claims ?? ConnectionClaims(user: result.user ?? "")
       merged.expiresAt = [claims?.expiresAt, result.expiresAt].compactMap { $0 }.min()
-      if let expiry = merged.expiresAt, expiry <= time.wall { return refuse(.expired) }
+      if let expiry = merged.expiresAt, expiry <= time.wall {
+        return refuse(.expired, because: "the backend says that the connection has expired")
+      }
       merged.info = result.grant.info ?? merged.info
       merged.meta = result.meta ?? merged.meta
       for (channel, grant) in result.subscriptions { merged.subscriptions[channel] = grant }
       if let data = result.data { tied().connectData = data }
       accept(merged, recovering: subs)
     }
+  }
+
+  /// For the log of what must be proved later: clients are told less.
+  private mutating func noteRefusedSignIn(_ reason: String) { out.append(.signInRefused(.backend, reason)) }
+
+  private mutating func refuse(_ error: ClientError, because reason: String) {
+    noteRefusedSignIn(reason)
+    refuse(error)
   }
 
   // MARK: Subscribe

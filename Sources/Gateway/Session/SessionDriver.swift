@@ -272,8 +272,6 @@ final class SessionDriver: ConnectionDelegate {
     case .close(let code):
       flush()
       if let cause = RefusalCause.closing(code) { host.note(cause, from: self) }
-      // A token that was checked and refused is noted where the answer of the check comes in.
-      if code == .invalidToken, checks.running == 0 { host.signInRefused(.invalidToken, "no token", user: "", self) }
       if !isGone { transport.close(code) }
     case .request(let tag, let request): host.request(request, tag: tag, filter: nil, from: self)
     case .subscribe(let tag, let request, let filter):
@@ -283,6 +281,7 @@ final class SessionDriver: ConnectionDelegate {
     case .checkPlaceToken(let tag, let token): begin(.place(tag: tag, token: token))
     case .askBackend(let tag, let question): askBackend(tag, question)
     case .note(let cause): host.note(cause, from: self)
+    case .signInRefused(let cause, let reason): host.signInRefused(cause, reason, user: user, self)
     case .introduced(let name, let version): software = host.softwareNumber(of: name, version)
     case .attach(let channel, let flags, let filters):
       flush()

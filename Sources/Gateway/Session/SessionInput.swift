@@ -77,6 +77,9 @@ public enum SessionAction: Sendable, Equatable {
   case discardHeld
   /// The client was refused something, or is read later: for the log and the metrics.
   case note(RefusalCause)
+  /// The client is not let in: for the log of what must be proved later. Of a token that was checked and refused, the
+  /// driver knows by itself.
+  case signInRefused(SignInRefusal, String)
   /// The client has said what its SDK is, and in which version.
   case introduced(String, version: String)
 }

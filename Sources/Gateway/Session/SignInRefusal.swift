@@ -1,12 +1,14 @@
 import Metrics
 
 /// Why a client was not let in by what it showed. Limits are no such causes: they are among the refusals.
-enum SignInRefusal: String, CaseIterable {
+public enum SignInRefusal: String, Sendable, CaseIterable {
   /// There was no token, or it is wrong, or revoked.
   case invalidToken = "invalid_token"
   case expiredToken = "expired_token"
   /// The keys to check it with could not be had.
   case keysUnavailable = "keys_unavailable"
+  /// The backend refused them, or gave no usable answer.
+  case backend
 }
 
 /// Counts refused sign-ins by cause, each from 0.

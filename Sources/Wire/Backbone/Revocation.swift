@@ -61,6 +61,19 @@ public struct RevocationTable: Sendable, Equatable {
   public var count: Int { byKey.count }
   public var all: [Revocation] { Array(byKey.values) }
 
+  /// The revocations of a user's tokens, and how many there are of tokens by their ids, which name no user. It goes
+  /// through all that there are.
+  public func found(for user: String) -> (ofUser: [Revocation], byID: Int) {
+    var found: (ofUser: [Revocation], byID: Int) = ([], 0)
+    for revocation in byKey.values {
+      switch revocation.tokens {
+      case .id: found.byID += 1
+      case .user(let name, _, _): if name.hasSameBytes(as: user) { found.ofUser.append(revocation) }
+      }
+    }
+    return found
+  }
+
   public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
 
   /// Adds a revocation.

@@ -58,6 +58,7 @@ public struct RefusalLedger: Sendable {
   }
 
   private static let mostCandidates = 8
+  /// In bytes.
   private static let longestSource = 64
 
   private var entries: [RefusalCause: Entry] = [:]
@@ -70,7 +71,7 @@ public struct RefusalLedger: Sendable {
   /// - Returns: a line to log now, where this is the first after a quiet minute.
   @discardableResult
   public mutating func note(_ cause: RefusalCause, from source: String) -> Line? {
-    let source = String(source.prefix(Self.longestSource))
+    let source = source.beginning(bytes: Self.longestSource)
     guard entries[cause] != nil else {
       entries[cause] = Entry()
       return Line(cause: cause, count: 1, source: source, sourceCount: 1)

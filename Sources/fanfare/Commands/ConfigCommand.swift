@@ -22,7 +22,12 @@ struct ConfigCommand: ParsableCommand {
   }
 
   struct Defaults: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print every key with its default, as JSON.")
+    static let configuration = CommandConfiguration(
+      abstract: "Print every key with its default, as JSON.",
+      discussion: """
+        The lists channel.namespaces and webhooks are empty by default: each of their objects has a name and options, \
+        which docs/CONFIGURATION.md lists.
+        """)
 
     func run() { print(Settings.defaultsJSON()) }
   }

@@ -117,14 +117,3 @@ struct Question: ParsableArguments {
     for line in Outline.lines(of: value) { print(line) }
   }
 }
-
-extension ServiceOptions {
-  /// Sends one request, and waits for its answer.
-  func answer(to method: String, _ parameters: [UInt8]) throws -> [UInt8] {
-    let client = try connect()
-    var answer: [UInt8] = []
-    try client.send(method, parameters, payload: nil) { answer = $0 }
-    try client.drain { answer = $0 }
-    return answer
-  }
-}

@@ -31,13 +31,14 @@ struct KeysCommand: AsyncParsableCommand {
       discussion: """
         For example: fanfare keys create --name billing --allow publish,presence --channels 'chat:*'
 
-        Methods are those of the server API. Of the groups, read is presence, presence_stats, history, channels, info, \
-        map_get and map_list; write is publish, broadcast, edit, delete, history_remove, map_set and map_remove; \
-        control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; inspect is \
-        inspect_channel, inspect_user, inspect_client, explain and top; webhooks is webhooks_list, webhook_given_up and \
-        webhook_resend; privacy is user_data, user_export, user_delete and user_delete_status; support is clique_pair \
-        and state_thread; all is all of them.
+        Methods are those of the server API. Of the groups, \(groups); all is all of them.
         """)
+
+    private static var groups: String {
+      APIMethod.Group.allCases.filter { $0 != .all }.map { group in
+        "\(group.rawValue) is \(group.methods.map(\.rawValue).joined(separator: ", "))"
+      }.joined(separator: "; ")
+    }
 
     @OptionGroup var options: SettingsOptions
 
@@ -47,8 +48,8 @@ struct KeysCommand: AsyncParsableCommand {
     @Option(
       name: .long,
       help: """
-        What it may do: methods, or the groups read, write, control, inspect, webhooks, all; with commas, or given more \
-        than once.
+        What it may do: methods, or the groups read, write, control, inspect, webhooks, privacy, support, all; with \
+        commas, or given more than once.
         """)
     var allow: [String]
 

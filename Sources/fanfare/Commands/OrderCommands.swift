@@ -62,7 +62,7 @@ struct DisconnectCommand: AsyncParsableCommand {
       if let code { writer.write("code", code) }
       if let reason { writer.write("reason", reason) }
     }
-    try services.ask("disconnect", writer.bytes)
+    _ = try services.answer(to: "disconnect", writer.bytes)
     let spared = whitelist.isEmpty ? "" : ", but not client \(whitelist.joined(separator: ", "))"
     print("disconnected on every gateway: \(target)\(spared)")
   }
@@ -94,7 +94,7 @@ struct UnsubscribeCommand: AsyncParsableCommand {
       if let code { writer.write("code", code) }
       if let reason { writer.write("reason", reason) }
     }
-    try services.ask("unsubscribe", writer.bytes)
+    _ = try services.answer(to: "unsubscribe", writer.bytes)
     print("unsubscribed from \(channel) on every gateway: \(target)")
   }
 }
@@ -148,16 +148,7 @@ struct RevokeCommand: AsyncParsableCommand {
       if let channel { writer.write("channel", channel) }
       if let expireAt { writer.write("expire_at", expireAt) }
     }
-    try services.ask(token == nil ? "invalidate_user_tokens" : "revoke_token", writer.bytes)
+    _ = try services.answer(to: token == nil ? "invalidate_user_tokens" : "revoke_token", writer.bytes)
     print("revoked on every gateway: \(revoked)")
-  }
-}
-
-extension ServiceOptions {
-  /// Sends one request whose answer says no more than that it is done.
-  fileprivate func ask(_ method: String, _ parameters: [UInt8]) throws {
-    let client = try connect()
-    try client.send(method, parameters, payload: nil) { _ in }
-    try client.drain { _ in }
   }
 }

@@ -28,6 +28,15 @@ struct ServiceOptions: ParsableArguments {
     return try ServiceClient(endpoint: endpoint, curve: try curve(), timeoutSeconds: timeout)
   }
 
+  /// Sends one request, and waits for its answer, which is JSON.
+  func answer(to method: String, _ parameters: [UInt8]) throws -> [UInt8] {
+    let client = try connect()
+    var answer: [UInt8] = []
+    try client.send(method, parameters, payload: nil) { answer = $0 }
+    try client.drain { answer = $0 }
+    return answer
+  }
+
   private func curve() throws -> Curve.Role? {
     guard let serverKey, let keyFile else {
       if serverKey == nil && keyFile == nil { return nil }

@@ -76,14 +76,18 @@ struct UserDeleteCommand: AsyncParsableCommand {
       writer.list("channels") { writer in for channel in channels { writer.write(element: channel) } }
       if ban { writer.write("ban", true) }
     }
-    while !noWait, !answer.contains("\"state\":\"done\"") {
+    while !noWait, Self.state(answer) != "done" {
       try await Task.sleep(for: .milliseconds(200))
       answer = try services.answer("user_delete_status", user: user)
-      guard answer.contains("\"waiting\"") || answer.contains("\"deleting\"") || answer.contains("\"done\"") else {
+      guard ["waiting", "deleting", "done"].contains(Self.state(answer)) else {
         throw Complaint("the server knows nothing of this deletion any more: \(answer)")
       }
     }
     print(answer)
+  }
+
+  private static func state(_ answer: String) -> String? {
+    (try? JSONValue(parsing: Array(answer.utf8)))?.object?["state"]?.string
   }
 }
 
@@ -97,10 +101,6 @@ extension ServiceOptions {
       writer.write("user", user)
       more(&writer)
     }
-    let client = try connect()
-    var answer = ""
-    try client.send(method, writer.bytes, payload: nil) { _ in }
-    try client.drain { answer = String(decoding: $0, as: UTF8.self) }
-    return answer
+    return String(decoding: try answer(to: method, writer.bytes), as: UTF8.self)
   }
 }

@@ -13,7 +13,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     @OptionGroup var services: ServiceOptions
 
-    func run() async throws { print(try services.answer("webhooks_list", Array("{}".utf8))) }
+    func run() async throws { try services.printAnswer(to: "webhooks_list", Array("{}".utf8)) }
   }
 
   struct GivenUp: AsyncParsableCommand {
@@ -38,7 +38,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         writer.write("position", position)
         writer.write("limit", limit)
       }
-      print(try services.answer("webhook_given_up", writer.bytes))
+      try services.printAnswer(to: "webhook_given_up", writer.bytes)
     }
   }
 
@@ -61,18 +61,13 @@ struct WebhooksCommand: AsyncParsableCommand {
         writer.write("name", name)
         writer.write("limit", limit)
       }
-      print(try services.answer("webhook_resend", writer.bytes))
+      try services.printAnswer(to: "webhook_resend", writer.bytes)
     }
   }
 }
 
 extension ServiceOptions {
-  /// Sends one request and gives its answer, which is JSON.
-  fileprivate func answer(_ method: String, _ parameters: [UInt8]) throws -> String {
-    let client = try connect()
-    var answer: [UInt8] = []
-    try client.send(method, parameters, payload: nil) { answer = $0 }
-    try client.drain { answer = $0 }
-    return String(decoding: answer, as: UTF8.self)
+  fileprivate func printAnswer(to method: String, _ parameters: [UInt8]) throws {
+    print(String(decoding: try answer(to: method, parameters), as: UTF8.self))
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Console
 import Settings
 import Wire
 
@@ -39,10 +40,7 @@ struct WhyCommand: AsyncParsableCommand {
       writer.write("offset", offset)
       if let epoch { writer.write("epoch", epoch) }
     }
-    let client = try services.connect()
-    var answer: [UInt8] = []
-    try client.send("why", writer.bytes, payload: nil) { answer = $0 }
-    try client.drain { answer = $0 }
+    let answer = try services.answer(to: "why", writer.bytes)
     print(try json ? String(decoding: answer, as: UTF8.self) : Self.text(answer))
   }
 
@@ -59,6 +57,6 @@ struct WhyCommand: AsyncParsableCommand {
     for note in fields["notes"]?.array ?? [] {
       if let sentence = note.string { lines.append("  (\(sentence))") }
     }
-    return lines.joined(separator: "\n")
+    return lines.map(\.visible).joined(separator: "\n")
   }
 }

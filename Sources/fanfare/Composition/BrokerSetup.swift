@@ -50,7 +50,7 @@ enum BrokerSetup {
     let broker = try BrokerBackbone(
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index,
-      poster: WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
+      poster: try WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())

@@ -1,4 +1,3 @@
-import Foundation
 import Gateway
 import Settings
 
@@ -13,14 +12,11 @@ enum ProxySetup {
       (.publish, proxies.publish), (.subRefresh, proxies.subRefresh), (.rpc, proxies.rpc),
     ] where proxy.isOn { endpoints[kind] = endpoint(proxy) }
     guard !endpoints.isEmpty else { return nil }
-    let authorities = proxies.certificateAuthorities
-    if !authorities.isEmpty, !FileManager.default.isReadableFile(atPath: authorities) {
-      throw Complaint("proxies.certificate_authorities: the file \(authorities) cannot be read; check its path")
-    }
     return ProxyConfiguration(
       endpoints: endpoints, connections: proxies.maxConnections, replyBytes: proxies.maxReplyBytes,
       allowsPrivateAddresses: proxies.allowPrivateAddresses,
-      certificateAuthorities: authorities.isEmpty ? nil : authorities, callsPerClient: proxies.maxCallsPerClient)
+      certificateAuthorities: try CertificateAuthorities.file(proxies.$certificateAuthorities),
+      callsPerClient: proxies.maxCallsPerClient)
   }
 
   private static func endpoint(_ proxy: Settings.Proxies.Proxy) -> ProxyEndpoint {

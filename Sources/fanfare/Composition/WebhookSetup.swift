@@ -31,15 +31,15 @@ enum WebhookSetup {
   /// Nil where no webhook is configured.
   ///
   /// - Parameter clock: seconds since 1970.
-  static func poster(_ settings: Settings, clock: @escaping @Sendable () -> Int64) -> HTTPWebhookPoster? {
+  static func poster(_ settings: Settings, clock: @escaping @Sendable () -> Int64) throws -> HTTPWebhookPoster? {
     if settings.webhooks.isEmpty { return nil }
-    let receivers = settings.webhooks.map { webhook in
+    let receivers = try settings.webhooks.map { webhook in
       WebhookReceiver(
         name: webhook.name, url: webhook.url,
         secrets: [webhook.secret, webhook.previousSecret].filter { !$0.isEmpty },
         timeoutMilliseconds: Int(webhook.timeout.milliseconds),
         allowsPrivateAddresses: webhook.allowPrivateAddresses,
-        certificateAuthorities: webhook.certificateAuthorities.isEmpty ? nil : webhook.certificateAuthorities)
+        certificateAuthorities: try CertificateAuthorities.file(webhook.$certificateAuthorities))
     }
     return HTTPWebhookPoster(receivers, userAgent: "Fanfare/\(Fanfare.version)", clock: clock)
   }

@@ -133,6 +133,23 @@ struct WebhookTests {
     #expect(third.posts.isEmpty && third.status.waiting == 0 && third.status.waitingBytes == 0)
   }
 
+  @Test("After a restart it is known how many bytes wait, though the newest events were erased with a user's data")
+  func erasedNewest() {
+    let disk = ScriptedStore()
+    let scene = BrokerScene.withWebhook(.publication, disk: disk)
+    for id in 1...3 { scene.publish(UInt64(id), "d:a", "\"\(id)\"") }
+    scene.finish(3)
+    let bytes = scene.status.waitingBytes
+    for offset: UInt64 in [2, 3] { disk.empty(outbox, at: offset) }
+    disk.crash()
+    let next = BrokerScene.withWebhook(.publication, disk: disk)
+    // The first of three that are as long.
+    #expect(bytes > 0 && next.status.waiting == 3 && next.status.waitingBytes == bytes / 3)
+    next.publish(4, "d:a", "\"4\"")
+    next.finish()
+    #expect(next.status.waiting == 4 && next.status.waitingBytes == 2 * (bytes / 3))
+  }
+
   @Test("What nobody wants costs no entry: other events, other namespaces, and channels of apps")
   func unwanted() {
     let scene = BrokerScene.withWebhook([.publication, .cliqueRequest]) { $0.namespaces = ["bare"] }

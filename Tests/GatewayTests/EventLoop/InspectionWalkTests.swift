@@ -79,6 +79,11 @@ struct InspectionWalkTests {
     #expect(names.number(of: "js", "5.2.1") == js && names[js] == "js 5.2.1" && names[0] == "")
     for number in 0..<1000 { _ = names.number(of: "made-up", "\(number)") }
     #expect(names.number(of: "made-up", "999") == 0)
-    #expect(names[names.number(of: String(repeating: "x", count: 500), "")].count <= 48)
+    var others = SoftwareNames()
+    // The last is one character of a thousand bytes.
+    for (first, rest) in [("x", "x"), ("é", "é"), ("a", "\u{301}")] {
+      let long = others.number(of: first + String(repeating: rest, count: 500), "")
+      #expect(long > 0 && (47...48).contains(others[long].utf8.count))
+    }
   }
 }

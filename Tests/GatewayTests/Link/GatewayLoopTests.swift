@@ -13,7 +13,7 @@ import ZeroMQ
 struct GatewayLoopTests {
   @Test("What a broker sent before it died is read whole, and the link goes on with the next broker")
   func brokerDies() async throws {
-    try await withTemporaryDirectory { directory in
+    try await withTemporaryFolder { directory in
       let endpoint = "ipc://\(directory.path)/b.ipc"
       let scene = LoopScene()
       var broker: PipeBroker? = try PipeBroker(at: endpoint)

@@ -2,6 +2,7 @@ import HTTPClient
 import Logging
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
@@ -110,6 +111,26 @@ struct ProxyCallsTests {
     #expect(wire.sent == 3 && calls.underWay(.rpc) == 2)
   }
 
+  @Test("as many calls as max_calls allows may come in one moment, however many connections there are")
+  func burst() async throws {
+    let receiver = try HookReceiver { _ in
+      .raw("HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{\"result\":{}}")
+    }
+    defer { receiver.stop() }
+    let endpoint = ProxyEndpoint(
+      url: "http://127.0.0.1:\(receiver.port)/", timeoutMilliseconds: 60_000, maximumCalls: 50,
+      breaker: .init(failures: 0, openMilliseconds: 1000))
+    let configuration = ProxyConfiguration(
+      endpoints: [.rpc: endpoint], connections: 50, replyBytes: 1024, allowsPrivateAddresses: true,
+      certificateAuthorities: nil, callsPerClient: 16)
+    let calls = ProxyCalls(configuration, userAgent: "Fanfare/test", logger: Logger(label: "test"))
+    defer { calls.close() }
+    for _ in 0..<50 { ask(calls) }
+    let wire = wire
+    #expect(await eventually { wire.answers.count == 50 })
+    #expect(wire.answers == Array(repeating: .result(ProxyResult()), count: 50))
+  }
+
   @Test("calls without an answer open the breaker: further ones fail at once, and later one tries")
   func breaker() {
     let calls = calls(failures: 2)
@@ -165,7 +186,10 @@ struct ProxyCallsTests {
     headers.add(name: "X-Secret", value: "s")
     headers.add(name: "X-Long", value: String(repeating: "x", count: ForwardedHeaders.mostBytes))
     headers.add(name: "X-Odd", value: "a\u{1}b")
-    let kept = ForwardedHeaders.chosen(["cookie", "x-missing", "x-odd", "x-long"], from: headers)
-    #expect(kept == [BackendHeader(name: "cookie", value: "a=1; b=2")])
+    headers.add(name: "X-Short", value: "s")
+    let kept = ForwardedHeaders.chosen(["cookie", "x-missing", "x-odd", "x-long", "x-short"], from: headers)
+    // A header that is too long takes no other with it.
+    #expect(
+      kept == [BackendHeader(name: "cookie", value: "a=1; b=2"), BackendHeader(name: "x-short", value: "s")])
   }
 }

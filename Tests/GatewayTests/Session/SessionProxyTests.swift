@@ -103,10 +103,12 @@ struct SessionProxyTests {
     var (bench, asked) = connecting(Self.rules(.connect))
     let actions = bench.feed(.backendAnswered(tag: try #require(asked.backendTag), .error(error)))
     #expect(actions.replies == [.error(id: 1, error)] && bench.session.phase == .refused)
+    #expect(actions.contains(.signInRefused(.backend, "the backend answers with error 1000")))
     var (other, second) = connecting(Self.rules(.connect))
     let code = DisconnectCode(code: 4501, reason: "unauthorized")
     #expect(
-      other.feed(.backendAnswered(tag: try #require(second.backendTag), .disconnect(code))) == [.close(code)])
+      other.feed(.backendAnswered(tag: try #require(second.backendTag), .disconnect(code)))
+        == [.signInRefused(.backend, "the backend ends it with code 4501"), .close(code)])
   }
 
   @Test("without the backend a connect is refused for now, and a valid token alone counts where that is configured")
@@ -115,6 +117,7 @@ struct SessionProxyTests {
       var (bench, asked) = connecting(Self.rules(.connect, byToken: true)) { $0.allowAnonymous = true }
       let actions = bench.feed(.backendAnswered(tag: try #require(asked.backendTag), .failed(fault)))
       #expect(actions.errorCode == 100 && actions.contains(.note(.backend)) && bench.session.phase == .refused)
+      #expect(actions.contains { if case .signInRefused(.backend, _) = $0 { true } else { false } })
     }
     for (byToken, phase) in [(true, Session.Phase.live), (false, .refused)] {
       var (bench, first) = connecting(Self.rules(.connect, byToken: byToken, withToken: true), token: "t")

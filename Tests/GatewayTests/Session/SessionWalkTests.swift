@@ -391,7 +391,7 @@ struct SessionWalk {
       seen.insert("\(action)")
       if !holds { broken = "nothing is held" }
       holds = false
-    case .note, .introduced, .covers, .uncovers, .coverageRefused: break
+    case .note, .signInRefused, .introduced, .covers, .uncovers, .coverageRefused: break
     }
   }
 

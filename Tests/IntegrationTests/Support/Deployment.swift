@@ -51,7 +51,7 @@ final class Deployment: Sendable {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
     if let given { return try await run(kind, settings, in: given, body) }
-    try await withTemporaryDirectory { try await run(kind, settings, in: $0, body) }
+    try await withTemporaryFolder { try await run(kind, settings, in: $0, body) }
   }
 
   private static func run(

@@ -196,7 +196,7 @@ final class PhoneHall: Sendable {
   static func with(_ settings: [String] = [], _ body: (PhoneHall) async throws -> Void) async throws {
     await Turn.shared.take()
     defer { Turn.shared.giveBack() }
-    try await withTemporaryDirectory { directory in
+    try await withTemporaryFolder { directory in
       let hall = try await PhoneHall(directory, settings)
       do { try await body(hall) } catch {
         await hall.server.kill()

@@ -1,6 +1,6 @@
 import Foundation
-import Glibc
 import Synchronization
+import TestSupport
 
 /// A collector of traces: takes OTLP/HTTP in JSON on a free port, and remembers the spans.
 final class SpanReceiver: Sendable {
@@ -26,29 +26,18 @@ final class SpanReceiver: Sendable {
   private struct State {
     var spans: [Span] = []
     var heads: [String] = []
-    var connections: [Int32] = []
-    var isClosed = false
   }
 
   let port: Int
-  private let listening: Int32
+  private let server: ConnectionServer
   private let state = Mutex(State())
 
   init() throws {
-    listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let descriptor = listening
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
+    server = try ConnectionServer()
+    port = Int(server.port)
+    server.start { [self] connection in
+      while let request = connection.request() { connection.answer(note(request), "{}") }
     }
-    guard isBound else { throw Failure("no port for a collector: errno \(errno)") }
-    port = Int(in_port_t(bigEndian: address.sin_port))
-    Thread.detachNewThread { [self] in accept() }
   }
 
   var spans: [Span] { state.withLock { $0.spans } }
@@ -56,58 +45,15 @@ final class SpanReceiver: Sendable {
   var heads: [String] { state.withLock { $0.heads } }
 
   /// Ends its threads.
-  func stop() {
-    let connections = state.withLock { state in
-      state.isClosed = true
-      return state.connections
-    }
-    shutdown(listening, Int32(SHUT_RDWR))
-    for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
-  }
+  func stop() { server.stop() }
 
-  private func accept() {
-    while true {
-      let connection = Glibc.accept(listening, nil, nil)
-      let isKept =
-        connection >= 0
-        && state.withLock { state in
-          if !state.isClosed { state.connections.append(connection) }
-          return !state.isClosed
-        }
-      guard isKept else { break }
-      Thread.detachNewThread { [self] in
-        while serve(connection) {}
-        state.withLock { $0.connections.removeAll { $0 == connection } }
-        close(connection)
-      }
-    }
-    close(listening)
-  }
-
-  /// - Returns: false where the connection has ended.
-  private func serve(_ connection: Int32) -> Bool {
-    var bytes: [UInt8] = []
-    while true {
-      if let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) {
-        let head = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
-        let length = head.lowercased().firstMatch(of: /content-length: *(\d+)/).flatMap { Int($0.1) } ?? 0
-        if bytes.count - end.upperBound >= length { return answer(head, Data(bytes[end.upperBound...]), connection) }
-      }
-      var buffer = [UInt8](repeating: 0, count: 65_536)
-      let count = recv(connection, &buffer, buffer.count, 0)
-      guard count > 0 else { return false }
-      bytes += buffer[..<count]
-    }
-  }
-
-  private func answer(_ head: String, _ body: Data, _ connection: Int32) -> Bool {
-    let request = try? JSONDecoder().decode(Request.self, from: body)
+  /// - Returns: the status of the answer.
+  private func note(_ request: ServedRequest) -> Int {
+    let spans = try? JSONDecoder().decode(Request.self, from: Data(request.body))
     state.withLock { state in
-      state.heads.append(head)
-      state.spans += request?.resourceSpans.flatMap { $0.scopeSpans.flatMap(\.spans) } ?? []
+      state.heads.append(request.head)
+      state.spans += spans?.resourceSpans.flatMap { $0.scopeSpans.flatMap(\.spans) } ?? []
     }
-    let status = request == nil ? "400 Bad Request" : "200 OK"
-    let text = Array("HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".utf8)
-    return send(connection, text, text.count, Int32(MSG_NOSIGNAL)) == text.count
+    return spans == nil ? 400 : 200
   }
 }
