@@ -1998,7 +1998,10 @@ extension OpenAPI {
                   "type": "object",
                   "required": ["kind", "count", "bytes"],
                   "properties": {
-                    "kind": {"type": "string"},
+                    "kind": {
+                      "description": "channels, publications, entries (of maps), webhook_events (that wait or were given up), or a kind of an app's records, which begins with the app's name.",
+                      "type": "string"
+                    },
                     "namespace": {"type": "string"},
                     "count": {"type": "integer", "minimum": 0},
                     "bytes": {"description": "In memory, roughly.", "type": "integer", "minimum": 0}
