@@ -64,6 +64,10 @@ public protocol App: Sendable {
   /// Whether the payload of a publication on a stream of the app names one of the users.
   func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool
 
+  /// The picture of a record, where a user whose data is exported may have a copy of it; nil: there is none, or it is not
+  /// for the user.
+  func picture(in key: String, for user: String, _ view: any AppView) throws(ClientError) -> AppPicture?
+
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 }

@@ -361,7 +361,7 @@ final class PictureStore: Sendable {
     try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SecretKey(key))
   }
 
-  private static func chunk(
+  static func chunk(
     _ index: Int, of file: borrowing OpenPicture, id: String, key: SecretKey
   ) throws -> [UInt8] {
     let header = try file.header()

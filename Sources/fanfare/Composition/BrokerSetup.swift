@@ -51,6 +51,7 @@ enum BrokerSetup {
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index,
       poster: WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
+      pictures: AppSetup.pictureSource(settings),
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())
