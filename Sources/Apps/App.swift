@@ -70,6 +70,9 @@ public protocol App: Sendable {
 
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
+
+  /// The groups of a user, or one group, as JSON without contents, for whoever has to help people.
+  func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
 
 /// One command, with its caller.
@@ -127,6 +130,10 @@ extension App {
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
+
+  public func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8] {
+    throw .notAvailable.saying("the app \(name) has no groups")
+  }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])

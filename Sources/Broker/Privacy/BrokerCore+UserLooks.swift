@@ -15,12 +15,26 @@ extension BrokerCore {
       }
       try begin(UserLook(.export, of: user, from: cursor, for: requester), in: &turn)
     case .pair(let app, let user, let other):
-      guard let host = hosts[app] else { throw .notAvailable.saying("the app \(app) is switched off on this broker") }
+      let host = try host(app)
       let standing = try consult(host, in: &turn) { (lens) throws(ClientError) in
         try host.app.standing(between: user, and: other, lens)
       }
       answer(requester, .result(standing), in: &turn)
+    case .groups(let query):
+      let host = try host("clique")
+      let groups = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.groups(query, lens) }
+      answer(requester, .result(groups), in: &turn)
+    case .unblock(let user, let other):
+      _ = try host("clique")
+      // As the user's own phone does it, so that lists, groups and what comes after are the same.
+      let command = AppCommand.clique(.unblock(.person(other)))
+      try call(.init(command, caller: ClientInfo(user: user, client: "service")), for: requester, in: &turn)
     }
+  }
+
+  private func host(_ app: String) throws(ClientError) -> AppHost {
+    guard let host = hosts[app] else { throw .notAvailable.saying("the app \(app) is switched off on this broker") }
+    return host
   }
 
   private func begin(_ look: UserLook, in turn: inout Turn) throws(ClientError) {

@@ -55,7 +55,7 @@ final class ExportFolder {
   }
 
   private func add(_ fields: JSONObject) throws {
-    guard let id = fields["id"]?.string, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }),
+    guard let id = fields["id"]?.string, id.utf8.allSatisfy(Self.isOfID),
       let type = fields["type"]?.string, let total = fields["bytes"].flatMap({ UInt64($0.text) })
     else { throw Complaint("the broker's answer has a picture without an id, a type or a size") }
     guard let text = fields["b64data"]?.string else { return try write(Self.line(fields, file: nil)) }
@@ -92,6 +92,15 @@ final class ExportFolder {
   }
 
   private func write(_ line: [UInt8]) throws { try items.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }
+
+  private static func isOfID(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
 
   private static func ending(of type: String) -> String {
     switch type {

@@ -35,8 +35,8 @@ struct KeysCommand: AsyncParsableCommand {
         map_get and map_list; write is publish, broadcast, edit, delete, history_remove, map_set and map_remove; \
         control is subscribe, unsubscribe, disconnect, refresh, revoke_token and invalidate_user_tokens; inspect is \
         inspect_channel, inspect_user, inspect_client, explain and top; webhooks is webhooks_list, webhook_given_up and \
-        webhook_resend; privacy is user_data, user_export, user_delete and user_delete_status; support is clique_pair \
-        and state_thread; all is all of them.
+        webhook_resend; privacy is user_data, user_export, user_delete and user_delete_status; support is \
+        clique_pair, clique_groups, clique_unblock and state_thread; all is all of them.
         """)
 
     @OptionGroup var options: SettingsOptions

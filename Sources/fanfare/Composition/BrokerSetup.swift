@@ -120,6 +120,7 @@ enum BrokerSetup {
       idempotencyKeys: IdempotencyLimits(
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
     configuration.webhooks = WebhookSetup.configurations(settings)
+    configuration.gatewaysKeepPictures = settings.state.enabled
     configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
     configuration.maximumPageBytes = max(
