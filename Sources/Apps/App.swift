@@ -64,8 +64,15 @@ public protocol App: Sendable {
   /// Whether the payload of a publication on a stream of the app names one of the users.
   func names(_ users: SoughtUsers, _ publication: Publication, on channel: ChannelName) -> Bool
 
+  /// The picture of a record, where a user whose data is exported may have a copy of it; nil: there is none, or it is not
+  /// for the user.
+  func picture(in key: String, for user: String, _ view: any AppView) throws(ClientError) -> AppPicture?
+
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
+
+  /// The groups of a user, or one group, as JSON without contents, for whoever has to help people.
+  func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
 
 /// One command, with its caller.
@@ -123,6 +130,10 @@ extension App {
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
+
+  public func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8] {
+    throw .notAvailable.saying("the app \(name) has no groups")
+  }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])

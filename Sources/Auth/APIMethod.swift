@@ -34,6 +34,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case userDeleteStatus = "user_delete_status"
   case cliquePair = "clique_pair"
   case stateThread = "state_thread"
+  case cliqueGroups = "clique_groups"
+  case cliqueUnblock = "clique_unblock"
   case why
 
   /// Methods that a key is given with one word.
@@ -51,7 +53,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case webhooks
     /// What is about all that is kept of one user: looked at, handed out, deleted.
     case privacy
-    /// What stands between people in an app, without contents.
+    /// What stands between people in an app, without contents; and a block of Clique is lifted.
     case support
     case all
 
@@ -67,7 +69,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .inspectChannel, .inspectUser, .inspectClient, .explain, .top: .inspect
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
-    case .cliquePair, .stateThread: .support
+    case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
     }
   }
 
@@ -89,7 +91,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     // Answers name only channels that the key may use.
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
-      .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread:
+      .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
+      .cliqueGroups, .cliqueUnblock:
       .noChannel
     }
   }

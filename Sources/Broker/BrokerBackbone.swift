@@ -48,6 +48,9 @@ public final class BrokerBackbone: BackboneParticipant {
   /// thread whether it has.
   private let otherPlaces: [OtherPlace]
   private let forgotten = Mailbox<Bool>(capacity: .max)  // One batch of deletions waits for them at a time.
+  /// Reads pictures for exports; nil: this process reaches none.
+  private let pictures: PictureSource?
+  private let picturesRead = Mailbox<PictureRead>(capacity: .max)  // Bounded by the looks that may be under way.
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   /// Nil where no webhook is configured.
   private let poster: (any WebhookPoster)?
@@ -79,12 +82,13 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - finder: finds messages; closed with the loop. Nil: searches are refused.
   ///   - poster: sends events to webhooks' receivers; closed with the loop. Nil where none is configured.
   ///   - otherPlaces: what else keeps something of users, and forgets them when their data is deleted.
+  ///   - pictures: reads pictures for exports; nil: there are none that this process reaches.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
-    poster: (any WebhookPoster)? = nil, otherPlaces: [OtherPlace] = [],
+    poster: (any WebhookPoster)? = nil, otherPlaces: [OtherPlace] = [], pictures: PictureSource? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, audit: Audit = .none, logger: Logger
   ) throws {
     self.core = core
@@ -94,6 +98,7 @@ public final class BrokerBackbone: BackboneParticipant {
     self.finder = finder
     self.poster = poster
     self.otherPlaces = otherPlaces
+    self.pictures = pictures
     self.desk = desk
     self.loop = loop
     self.logger = logger
@@ -112,6 +117,7 @@ public final class BrokerBackbone: BackboneParticipant {
     loop.receive(from: searches, for: self) { broker, answer in broker.searched(answer) }
     loop.receive(from: webhookAnswers, for: self) { broker, answer in broker.answered(answer) }
     loop.receive(from: forgotten, for: self) { broker, isDone in broker.forgot(isDone) }
+    loop.receive(from: picturesRead, for: self) { broker, read in broker.take(read) }
     if let desk {
       loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
         broker.serve(inquiries)
@@ -225,6 +231,12 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
+  private func take(_ read: PictureRead) {
+    turn.time = clock()
+    core.pictureRead(read.result, for: read.look, in: &turn)
+    perform()
+  }
+
   private func resume(_ news: AppResumption) {
     turn.time = clock()
     core.resume(news.app, error: news.error, in: &turn)
@@ -266,6 +278,7 @@ public final class BrokerBackbone: BackboneParticipant {
     case .search(let search, let requester): self.search(search, for: requester)
     case .post(let post): self.post(post)
     case .forget(let users): forget(users)
+    case .readPicture(let part, let look): read(part, for: look)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -295,7 +308,7 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search, .post, .forget: break  // Go to no socket of this loop.
+    case .search, .post, .forget, .readPicture: break  // Go to no socket of this loop.
     }
   }
 
@@ -330,6 +343,16 @@ public final class BrokerBackbone: BackboneParticipant {
         if let isDone = progress.note(failure == nil) { _ = forgotten.post(isDone) }
       }
     }
+  }
+
+  private func read(_ part: PicturePart, for look: UInt64) {
+    let picturesRead = picturesRead
+    guard let pictures else {
+      let sentence = "this broker reaches no pictures: switch the app State on in its configuration"
+      _ = picturesRead.post(PictureRead(look: look, result: .failure(.unavailable(sentence))))
+      return
+    }
+    pictures(part) { _ = picturesRead.post(PictureRead(look: look, result: $0)) }
   }
 
   /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
@@ -430,6 +453,12 @@ private struct SearchAnswer: Sendable {
   /// Who searched.
   var user: String
   var requester: Requester
+}
+
+/// What came of reading a part of a picture.
+private struct PictureRead: Sendable {
+  var look: UInt64
+  var result: PictureReadResult
 }
 
 /// Says that what an app's commands were put aside for is there, or will not come.

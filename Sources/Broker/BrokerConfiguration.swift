@@ -56,6 +56,10 @@ public struct BrokerConfiguration: Sendable {
   /// Idempotency keys that a channel, a publisher and the broker hold at a time.
   public var idempotencyKeys: IdempotencyLimits
 
+  /// Gateways keep people's pictures: what is deleted of a user is not gone before at least one of them has said that the
+  /// files are.
+  public var gatewaysKeepPictures = false
+
   /// The webhooks; their order is that in which they are listed.
   public var webhooks: [WebhookConfiguration] = []
   /// Milliseconds without a subscriber after which a channel counts as vacated.

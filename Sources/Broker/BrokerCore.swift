@@ -32,6 +32,8 @@ public final class BrokerCore {
   var deletions: UserDeletions?
   /// Looks at what is kept of users that are under way.
   var looks = 0
+  /// Those of them that wait for a picture.
+  var pictureLooks = PictureLooks()
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   /// What is measured; nil: nothing is.

@@ -20,6 +20,9 @@ public enum BrokerEffect: Sendable, Equatable {
   /// Have other parts of the server forget users. What became of it comes back through
   /// ``BrokerCore/forgotElsewhere(isDone:in:)``.
   case forget([String])
+  /// Read a part of a picture for the look of this number. What came of it comes back through
+  /// ``BrokerCore/pictureRead(_:for:in:)``.
+  case readPicture(PicturePart, look: UInt64)
 }
 
 public struct LinkTarget: Sendable, Equatable {

@@ -43,6 +43,7 @@ extension BrokerRequest {
       (.deletion, ["what": "map_key", "channel": publish.channel.string, "key": publish.write?.key ?? ""])
     case .user(.delete(let deletion)):
       (.deletion, ["what": "user", "user": deletion.user, "channels": "\(deletion.channels.count)"])
+    case .user(.unblock(let user, let other)): (.unblock, ["app": "clique", "user": user, "other": other])
     default: nil
     }
   }

@@ -141,15 +141,17 @@ enum ServiceRequest {
     case "webhooks_list": return .webhooks(.list)
     case "webhook_given_up": return .webhooks(try webhooks(method, parameters))
     case "webhook_resend": return try once(parameters, .webhooks(try webhooks(method, parameters)))
-    case let method where UserMethod(rawValue: method) != nil: return .user(try UserMethod.read(method, fields))
+    case let method where UserMethod(rawValue: method) != nil:
+      let request = BrokerRequest.user(try UserMethod.read(method, fields))
+      return UserMethod(rawValue: method)?.isDoneOnce == true ? try once(parameters, request) : request
     case let other:
       throw .methodNotFound.saying(
         "there is no method \(other.prefix(40).debugDescription); there are publish, edit, delete, history, "
           + "history_remove, map_set, map_remove, map_get, map_list, presence, presence_stats, channels, info, why, "
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
-          + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair "
-          + "and state_thread")
+          + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair, "
+          + "clique_groups, clique_unblock and state_thread")
     }
   }
 

@@ -147,7 +147,7 @@ public final class GatewayServer: Sendable {
     let calls = GatewayCalls(uplink: uplink)
     try await eventLoops[0].submit { [shard = shards[0]] in shard.value.calls = calls }.get()
     pictures = try configuration.pictures.map { (pictures) throws(ListenerError) in
-      try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls))
+      try PictureService(pictures, verifier: gate.others, broker: PictureBroker(calls)) { logger.warning("\($0)") }
     }
     (self.rules, self.proxies) = (rules, proxies)
     self.egress = egress
@@ -213,10 +213,13 @@ public final class GatewayServer: Sendable {
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))
     let link = GatewayLink(configuration: linkConfiguration)
     if let measuring = configuration.measuring { link.measure(with: measuring) }
+    var forgetPictures: ForgetUsers?
+    if let pictures { forgetPictures = { pictures.forget($0, then: $1) } }
     return try GatewayBackbone(
       link: link, pipe: pipe, rules: rules, shards: mailboxes,
       loop: loop, uplink: uplink, identity: identity, revocations: revocations,
       discardPictures: { [pictures] in pictures?.discard($0) },
+      forgetPictures: forgetPictures,
       linkOpened: { [pictures] in pictures?.reconcile() },
       linkIs: { [isLinked] isOpen in isLinked.withLockedValue { $0 = isOpen } },
       metrics: GatewayMetrics(

@@ -70,6 +70,9 @@ public struct TracedRow: Sendable, Hashable {
   public var channel: ChannelName
   /// As it stands on the disk; without meaning where the kind is ``Kind/channel``.
   public var publication: Publication
+  /// Where it stands on the disk: a trace that goes on from there begins behind it. Nil: in memory, or a name of a
+  /// channel. It says nothing of what the row is, so rows are equal whatever it is.
+  public var place: TracePosition?
 
   public init(_ kind: Kind, _ channel: ChannelName, _ publication: Publication) {
     self.kind = kind

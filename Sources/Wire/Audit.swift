@@ -19,6 +19,8 @@ public enum AuditEvent: String, Sendable, CaseIterable {
   case revocation
   /// A publication, a history, a key of a map or what is kept of a user was deleted by order.
   case deletion
+  /// A block between two people was lifted by order, in place of the one who had set it.
+  case unblock
   /// The server began, with these settings.
   case settingsLoaded = "settings_loaded"
 }

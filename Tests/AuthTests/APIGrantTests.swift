@@ -12,7 +12,7 @@ struct APIGrantTests {
   private static let webhooks = ["webhooks_list", "webhook_given_up", "webhook_resend"]
   private static let inspect = ["inspect_channel", "inspect_user", "inspect_client", "explain", "top"]
   private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
-  private static let support = ["clique_pair", "state_thread"]
+  private static let support = ["clique_pair", "state_thread", "clique_groups", "clique_unblock"]
   private static let every = read + write + control + inspect + webhooks + privacy + support
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
@@ -28,7 +28,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 35)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 37)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))

@@ -44,6 +44,7 @@ final class BrokerScene {
   private(set) var searches: [MessageSearch] = []
   private(set) var posts: [WebhookPost] = []
   /// The users whom other parts of the server were told to forget.
+  private(set) var pictureParts: [PicturePart] = []
   private(set) var forgotten: [[String]] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
@@ -153,6 +154,7 @@ final class BrokerScene {
       case .search(let search, _): searches.append(search)
       case .post(let post): posts.append(post)
       case .forget(let users): forgotten.append(users)
+      case .readPicture(let part, _): pictureParts.append(part)
       }
     }
   }

@@ -27,8 +27,16 @@ final class DeletionScene {
   /// Bodies of all requests to the receiver.
   private(set) var posted: [String] = []
   private let hasWebhook: Bool
+  private let gatewaysKeepPictures: Bool
   /// Orders that gateways were given and have not confirmed.
   private(set) var orders: [(gateway: UInt64, order: LinkOrder)] = []
+  /// What the files of pictures hold, by id; parts of others are lost.
+  var pictureFiles: [String: [UInt8]] = [:]
+  /// Why no picture can be read now; nil: they can.
+  var pictureFailure: PictureReadFailure?
+  /// Parts of pictures that were read.
+  private(set) var pictureParts: [PicturePart] = []
+  private var requests: UInt64 = 0
   /// Messages that each gateway has sent.
   private var sent: [UInt64: UInt64] = [:]
   /// Stores of processes that were killed: closed when the scene goes, since closing writes.
@@ -45,16 +53,18 @@ final class DeletionScene {
     }
   }
 
-  init(hasWebhook: Bool = false) throws {
+  init(hasWebhook: Bool = false, gatewaysKeepPictures: Bool = false) throws {
     self.hasWebhook = hasWebhook
+    self.gatewaysKeepPictures = gatewaysKeepPictures
     folder = try TemporaryFolder()
     completions = Completions()
-    (store, core) = try Self.open(folder, completions, hasWebhook, at: time)
+    (store, core) = try Self.open(folder, completions, hasWebhook, gatewaysKeepPictures, at: time)
     step()
   }
 
   private static func open(
-    _ folder: TemporaryFolder, _ completions: Completions, _ hasWebhook: Bool, at time: BrokerTime
+    _ folder: TemporaryFolder, _ completions: Completions, _ hasWebhook: Bool, _ gatewaysKeepPictures: Bool,
+    at time: BrokerTime
   ) throws -> (SQLiteStore, BrokerCore) {
     var options = SQLiteStore.Options(
       backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000,
@@ -65,6 +75,7 @@ final class DeletionScene {
     var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
     configuration.maximumRevocations = 100_000
     configuration.gatewayTimeout = 600_000
+    configuration.gatewaysKeepPictures = gatewaysKeepPictures
     if hasWebhook {
       var webhook = WebhookConfiguration(name: "hook", events: .publication)
       (webhook.giveUpAfter, webhook.minimumBackoff, webhook.maximumBackoff) = (1, 1, 1)
@@ -165,12 +176,31 @@ final class DeletionScene {
     killed.append((store, folder))
     folder = left
     completions = Completions()
-    (store, core) = try Self.open(left, completions, hasWebhook, at: time)
+    (store, core) = try Self.open(left, completions, hasWebhook, gatewaysKeepPictures, at: time)
     for _ in 0..<20 { step() }
+  }
+
+  /// A gateway has taken in a picture of somebody.
+  func upload(_ id: String, of user: String, _ bytes: [UInt8], by gateway: UInt64) {
+    pictureFiles[id] = bytes
+    let picture = StateCommand.Picture(
+      id: id, type: "image/png", bytes: Int64(bytes.count), key: Array(repeating: 7, count: 32), upload: nil)
+    let call = BrokerRequest.CallRequest(
+      .state(.addPicture(picture)), caller: ClientInfo(user: user, client: ""), isGateways: true)
+    requests += 1
+    send(.request(LinkRequest(id: requests, oldestPending: requests, request: .call(call))), from: gateway)
+    step()
   }
 
   /// A gateway opens a link.
   func gatewayComes(_ gateway: UInt64) { send(.hello(LinkHello(gateway: gateway)), from: gateway) }
+
+  /// A gateway ends its link.
+  func gatewayGoes(_ gateway: UInt64) {
+    send(.goodbye, from: gateway)
+    sent[gateway] = nil
+    orders.removeAll { $0.gateway == gateway }
+  }
 
   /// Gateways confirm what they were ordered, where it is meant.
   func obey(where isMeant: (SessionOrder) -> Bool) {
@@ -204,10 +234,12 @@ final class DeletionScene {
     var turn = Turn(at: time)
     body(&turn)
     var wants = 0
+    var reads: [(PicturePart, UInt64)] = []
     var posts: [WebhookPost] = []
     for effect in turn.effects {
       if case .answer(let tag, let response) = effect { answers[tag.number] = response }
       if case .forget = effect { wants += 1 }
+      if case .readPicture(let part, let look) = effect { reads.append((part, look)) }
       if case .post(let post) = effect { posts.append(post) }
       if case .send(let gateway, let message) = effect { note(message.body, to: gateway) }
       if case .broadcast(let targets, let body) = effect { for target in targets { note(body, to: target.gateway) } }
@@ -215,6 +247,12 @@ final class DeletionScene {
     for post in posts {
       posted.append(String(decoding: post.body, as: UTF8.self))
       if let receiver { answer(post, receiver) } else { hanging.append(post) }
+    }
+    for (part, look) in reads {
+      pictureParts.append(part)
+      let file = pictureFiles[part.id].map { PictureReadResult.success(Array($0[part.range])) }
+      let result = pictureFailure.map { .failure($0) } ?? file ?? .failure(.lost("gone"))
+      perform { core.pictureRead(result, for: look, in: &$0) }
     }
     if wants > 0 { perform { core.forgotElsewhere(isDone: true, in: &$0) } }
   }

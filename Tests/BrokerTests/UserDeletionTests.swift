@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Wire
@@ -92,6 +93,66 @@ import Wire
     goOn()
     #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
     #expect(try scene.files(holding: DeletionScene.marker) == [])
+  }
+
+  @Test("where gateways keep pictures, a deletion is done when one of them has said that the files are gone")
+  func waitsForPictures() throws {
+    let scene = try DeletionScene(gatewaysKeepPictures: true)
+    let user = DeletionScene.marker + "-seen"
+    try scene.publish("words", by: user, in: "room:hall")
+    scene.step()
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    func isForgetting(_ order: SessionOrder) -> Bool { order == .forget([user]) }
+    func goOn() {
+      for _ in 0..<200 {
+        scene.step(5)
+        scene.obey { !isForgetting($0) }
+      }
+    }
+    goOn()
+    #expect(scene.isDeleting, "nobody is there who could delete a file")
+    scene.gatewayComes(1)
+    goOn()
+    #expect(scene.orders.map(\.gateway) == [1], "it is at \(scene.phase)")
+    scene.gatewayGoes(1)
+    goOn()
+    #expect(scene.isDeleting, "it has gone without a word")
+    scene.gatewayComes(2)
+    goOn()
+    #expect(scene.orders.map(\.gateway) == [2], "it is at \(scene.phase)")
+    scene.obey(where: isForgetting)
+    goOn()
+    #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
+  }
+
+  @Test("a picture that comes while its user is deleted is not taken in, and one that comes afterwards is")
+  func uploadMeanwhile() throws {
+    let scene = try DeletionScene(gatewaysKeepPictures: true)
+    scene.gatewayComes(1)
+    let user = DeletionScene.marker + "-late"
+    func count() -> Int {
+      scene.answer(to: .user(.data(user: user))).components(separatedBy: "\"state.picture\"").count - 1
+    }
+    func goOn(obeying isMeant: (SessionOrder) -> Bool) {
+      for _ in 0..<200 {
+        scene.step(5)
+        scene.obey(where: isMeant)
+      }
+    }
+    scene.upload("first-0123456789abcdef0123", of: user, [1], by: 1)
+    #expect(count() == 1)
+    #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
+    goOn { $0 != .forget([user]) }
+    #expect(scene.isDeleting && scene.orders.count == 1, "it is at \(scene.phase)")
+    scene.upload("second-0123456789abcdef012", of: user, [1], by: 1)
+    #expect(count() == 0)
+    scene.upload("others-0123456789abcdef012", of: "bob", [1], by: 1)
+    goOn { _ in true }
+    #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
+    #expect(scene.answer(to: .user(.data(user: "bob"))).contains("state.picture"))
+    #expect(try scene.files(holding: DeletionScene.marker) == [])
+    scene.upload("third-0123456789abcdef0123", of: user, [1], by: 1)
+    #expect(count() == 1)
   }
 
   @Test("no outbox of a webhook keeps an event of a deleted user, and what others published is sent")

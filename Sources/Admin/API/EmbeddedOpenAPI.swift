@@ -713,7 +713,7 @@ extension OpenAPI {
             "operationId": "user_export",
             "tags": ["Privacy"],
             "summary": "A copy of what a user wrote",
-            "description": "A page of it, with what the user's own lists show. What is sealed stays sealed.",
+            "description": "A page of it, with what the user's own lists show, and pictures in parts. What is sealed stays sealed.",
             "requestBody": {
               "required": true,
               "content": {
@@ -788,6 +788,50 @@ extension OpenAPI {
             },
             "responses": {
               "200": {"$ref": "#/components/responses/UserPair"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/clique_groups": {
+          "post": {
+            "operationId": "clique_groups",
+            "tags": ["Privacy"],
+            "summary": "Who is in groups of Clique",
+            "description": "The groups of a user, or one group, without its name and a word of what was written. Give the user or the conversation.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CliqueGroupsRequest"}, "example": {"user": "grace"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/CliqueGroups"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/clique_unblock": {
+          "post": {
+            "operationId": "clique_unblock",
+            "tags": ["Privacy"],
+            "summary": "Lift a block of Clique",
+            "description": "In place of the user who has set it, as if that user had lifted it. A block that does not stand is no error.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CliqueUnblockRequest"}, "example": {"user": "grace", "other": "ada"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
               "400": {"$ref": "#/components/responses/BadRequest"},
               "401": {"$ref": "#/components/responses/Unauthorized"},
               "404": {"$ref": "#/components/responses/NotFound"},
@@ -1113,6 +1157,24 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"state": "waiting", "since": 1767225600000}}
+              }
+            }
+          },
+          "CliqueGroups": {
+            "description": "The groups, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/CliqueGroupsResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"groups": []}}
               }
             }
           },
@@ -1987,6 +2049,59 @@ extension OpenAPI {
               "other": {"$ref": "#/components/schemas/RevokedName"}
             }
           },
+          "CliqueGroupsRequest": {
+            "description": "Names a user, or a group by the id of its conversation, which goes before the user.",
+            "type": "object",
+            "maxProperties": 64,
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "conversation": {"type": "string"}
+            }
+          },
+          "CliqueUnblockRequest": {
+            "description": "Names who has set the block, and whom it is about.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user", "other"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "other": {"$ref": "#/components/schemas/RevokedName"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "CliqueGroupsResult": {
+            "description": "Groups of Clique, without contents.",
+            "type": "object",
+            "required": ["groups"],
+            "properties": {
+              "groups": {
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "required": ["conversation", "created", "members", "absent", "blocks"],
+                  "properties": {
+                    "conversation": {"type": "string"},
+                    "founder": {"description": "Missing where that user's data was deleted.", "type": "string"},
+                    "created": {"description": "Milliseconds since 1970.", "type": "integer"},
+                    "members": {"type": "array", "items": {"type": "string"}},
+                    "absent": {
+                      "description": "Whom somebody wanted to have in the group whom they block; they know nothing of it.",
+                      "type": "array",
+                      "items": {"type": "string"}
+                    },
+                    "blocks": {
+                      "type": "array",
+                      "items": {
+                        "type": "object",
+                        "required": ["by", "of"],
+                        "properties": {"by": {"type": "string"}, "of": {"type": "string"}}
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          },
           "UserDataResult": {
             "description": "What is kept of a user.",
             "type": "object",
@@ -2017,7 +2132,30 @@ extension OpenAPI {
             "type": "object",
             "required": ["items"],
             "properties": {
-              "items": {"type": "array", "items": {"type": "object"}},
+              "items": {
+                "description": "Publications and entries of maps, each with its channel; and at most one part of a picture.",
+                "type": "array",
+                "items": {
+                  "type": "object",
+                  "properties": {
+                    "channel": {"type": "string"},
+                    "picture": {
+                      "type": "object",
+                      "required": ["id", "type", "bytes", "user"],
+                      "properties": {
+                        "id": {"type": "string"},
+                        "type": {"description": "A media type.", "type": "string"},
+                        "bytes": {"description": "Of the whole picture.", "type": "integer", "minimum": 1},
+                        "user": {"description": "Who made it.", "type": "string"},
+                        "with": {"description": "The other of the two; missing: it was not sent.", "type": "string"},
+                        "from": {"description": "Where the part begins in the picture.", "type": "integer", "minimum": 0},
+                        "b64data": {"description": "The part, in base64: up to 1 MiB.", "type": "string"},
+                        "lost": {"description": "In place of a part: why nobody can read the picture.", "type": "string"}
+                      }
+                    }
+                  }
+                }
+              },
               "cursor": {"description": "Asks for the next page; missing on the last.", "type": "string"}
             }
           },
@@ -2305,6 +2443,8 @@ extension OpenAPI {
               "user_delete": {"$ref": "#/components/schemas/UserDeleteRequest"},
               "user_delete_status": {"$ref": "#/components/schemas/UserRequest"},
               "clique_pair": {"$ref": "#/components/schemas/UserPairRequest"},
+              "clique_groups": {"$ref": "#/components/schemas/CliqueGroupsRequest"},
+              "clique_unblock": {"$ref": "#/components/schemas/CliqueUnblockRequest"},
               "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
               "why": {"$ref": "#/components/schemas/WhyRequest"}
             }
@@ -2365,6 +2505,8 @@ extension OpenAPI {
               "user_delete": {"$ref": "#/components/schemas/UserDeletionResult"},
               "user_delete_status": {"$ref": "#/components/schemas/UserDeletionResult"},
               "clique_pair": {"$ref": "#/components/schemas/UserPairResult"},
+              "clique_groups": {"$ref": "#/components/schemas/CliqueGroupsResult"},
+              "clique_unblock": {"$ref": "#/components/schemas/EmptyResult"},
               "state_thread": {"$ref": "#/components/schemas/UserPairResult"},
               "error": {"$ref": "#/components/schemas/Error"}
             }

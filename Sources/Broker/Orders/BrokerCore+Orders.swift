@@ -39,6 +39,7 @@ extension BrokerCore {
 
   func obeyed(_ id: UInt64, by gateway: UInt64, in turn: inout Turn) {
     orders.confirm(id, by: gateway)
+    deletions?.confirmed(id)
     answerOrders(id, in: &turn)
   }
 

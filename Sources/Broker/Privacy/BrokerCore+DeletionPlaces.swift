@@ -21,7 +21,29 @@ extension BrokerCore {
     let id = orders.following
     let told = Set(links.open.map(\.gateway))
     tellGateways(.forget(deletions.sought.users), then: .done, for: .broker, in: &turn)
-    deletions.phase = .ordered(id, told: told)
+    deletions.phase = .ordered(id, told: told, isConfirmed: false)
+  }
+
+  /// Looks whether gateways have done that, and then has the other parts of the server forget the users.
+  ///
+  /// - Returns: whether the next step can be done at once.
+  func awaitForgetting(
+    _ deletions: UserDeletions, order id: UInt64, told: Set<UInt64>, isConfirmed: Bool, in turn: inout Turn
+  ) -> Bool {
+    if isAwaited(id) { return false }
+    let open = links.open
+    let lacksPictures = configuration.gatewaysKeepPictures && !isConfirmed
+    // Nobody is here who could delete the pictures' files.
+    if lacksPictures && open.isEmpty { return false }
+    if lacksPictures || open.contains(where: { !told.contains($0.gateway) }) {
+      // A gateway that has come since, maybe in place of one that was told, has not heard of it.
+      deletions.phase = .ordering
+      return true
+    }
+    deletions.awaited = 1
+    deletions.phase = .elsewhere
+    turn.effects.append(.forget(deletions.sought.users))
+    return false
   }
 
   /// Takes everybody off the channels that name one of the users: those cannot be deleted while somebody has them open.

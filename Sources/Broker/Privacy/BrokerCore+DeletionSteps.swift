@@ -68,17 +68,8 @@ extension BrokerCore {
       deletions.phase = .dropping
     case .dropping: return try drop(deletions, in: &turn)
     case .ordering: orderForgetting(deletions, in: &turn)
-    case .ordered(let id, let told):
-      if isAwaited(id) { return false }
-      if links.open.contains(where: { !told.contains($0.gateway) }) {
-        // A gateway that has come since, maybe in place of one that was told, has not heard of it.
-        deletions.phase = .ordering
-        return true
-      }
-      deletions.awaited = 1
-      deletions.phase = .elsewhere
-      turn.effects.append(.forget(deletions.sought.users))
-      return false
+    case .ordered(let id, let told, let isConfirmed):
+      return awaitForgetting(deletions, order: id, told: told, isConfirmed: isConfirmed, in: &turn)
     case .elsewhere:
       if deletions.awaited > 0 { return false }
       try close(deletions, in: &turn)

@@ -15,12 +15,26 @@ extension BrokerCore {
       }
       try begin(UserLook(.export, of: user, from: cursor, for: requester), in: &turn)
     case .pair(let app, let user, let other):
-      guard let host = hosts[app] else { throw .notAvailable.saying("the app \(app) is switched off on this broker") }
+      let host = try host(app)
       let standing = try consult(host, in: &turn) { (lens) throws(ClientError) in
         try host.app.standing(between: user, and: other, lens)
       }
       answer(requester, .result(standing), in: &turn)
+    case .groups(let query):
+      let host = try host("clique")
+      let groups = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.groups(query, lens) }
+      answer(requester, .result(groups), in: &turn)
+    case .unblock(let user, let other):
+      _ = try host("clique")
+      // As the user's own phone does it, so that lists, groups and what comes after are the same.
+      let command = AppCommand.clique(.unblock(.person(other)))
+      try call(.init(command, caller: ClientInfo(user: user, client: "service")), for: requester, in: &turn)
     }
+  }
+
+  private func host(_ app: String) throws(ClientError) -> AppHost {
+    guard let host = hosts[app] else { throw .notAvailable.saying("the app \(app) is switched off on this broker") }
+    return host
   }
 
   private func begin(_ look: UserLook, in turn: inout Turn) throws(ClientError) {
@@ -38,6 +52,7 @@ extension BrokerCore {
         // answers at once, and would be asked deeper and deeper.
         if case .disk = look.position { return run(.lookAtUser(look), in: &turn) }
       }
+      if let copy = look.picture { return read(copy, for: look, in: &turn) }
       answer(look.requester, .result(json(of: look)), in: &turn)
     } catch {
       if !turn.missing.isEmpty { return stores.park(waiting, .lookAtUser(look), in: &turn) }
@@ -56,7 +71,10 @@ extension BrokerCore {
     if !look.rows.isEmpty {
       for _ in 0..<UserLook.rowsPerTurn {
         guard let row = look.rows.last else { break }
-        try note(row, look, in: &turn)
+        if try note(row, look, in: &turn) {
+          look.rows = []
+          break
+        }
         look.rows.removeLast()
       }
       return true
@@ -69,6 +87,7 @@ extension BrokerCore {
     case .memory(let position):
       let next = try trace(look, position, of: stores.memory, in: &turn)
       look.position = next.map { .memory($0) } ?? .lists(0, after: "")
+    case .picture(let place, let start): return try begin(look, at: place, from: start, in: &turn)
     case .lists(let index, let key): try list(look, index, after: key, in: &turn)
     case .over: return false
     }
@@ -87,29 +106,48 @@ extension BrokerCore {
   }
 
   /// Counts a row, or puts it into an export, if it is about the user.
-  private func note(_ row: TracedRow, _ look: UserLook, in turn: inout Turn) throws(ClientError) {
-    if row.kind == .channel { return look.count(row, as: "channels") }
+  ///
+  /// - Returns: whether the look leaves the page here, for a picture.
+  private func note(_ row: TracedRow, _ look: UserLook, in turn: inout Turn) throws(ClientError) -> Bool {
+    if row.kind == .channel {
+      look.count(row, as: "channels")
+      return false
+    }
     let name = row.channel.namespace.map(String.init) ?? ""
     if let host = hosts.all.first(where: { $0.recordsState.name == row.channel }) {
-      guard row.kind == .entry, let key = row.publication.change?.key, !key.hasPrefix(DiscardedPictures.prefix) else {
-        return
-      }
-      let names = try consult(host, in: &turn) { (lens) throws(ClientError) in
-        try host.app.forget(look.sought, in: key, lens) != nil
-      }
-      let kind = key.prefix { $0 != "/" && $0 != ":" }
-      if names { look.count(row, as: "\(kind.hasPrefix("\(host.app.name).") ? "" : "\(host.app.name).")\(kind)") }
-      return
+      return try note(record: row, of: host, look, in: &turn)
     }
     if Outbox.isOne(row.channel) {
       if look.sought.areNamed(byEvent: row.publication) { look.count(row, as: "webhook_events") }
-      return
+      return false
     }
-    guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return }
+    guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return false }
     look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
     let isOwn =
       look.sought.published(row.publication) || row.publication.change.map { look.sought.contains($0.key) } ?? false
     if look.kind == .export, isOwn { look.export(row) }
+    return false
+  }
+
+  /// Counts a record of an app. An export gives out none, but the picture of one: a part on a page of its own.
+  private func note(
+    record row: TracedRow, of host: AppHost, _ look: UserLook, in turn: inout Turn
+  ) throws(ClientError) -> Bool {
+    guard row.kind == .entry, let key = row.publication.change?.key, !key.hasPrefix(DiscardedPictures.prefix) else {
+      return false
+    }
+    if look.kind == .export {
+      guard let place = row.place, try picture(in: key, for: look.user, in: &turn) != nil else { return false }
+      look.position = .picture(place, from: 0)
+      look.isPageRead = !look.exported.isEmpty
+      return true
+    }
+    let names = try consult(host, in: &turn) { (lens) throws(ClientError) in
+      try host.app.forget(look.sought, in: key, lens) != nil
+    }
+    let kind = key.prefix { $0 != "/" && $0 != ":" }
+    if names { look.count(row, as: "\(kind.hasPrefix("\(host.app.name).") ? "" : "\(host.app.name).")\(kind)") }
+    return false
   }
 
   /// Reads a page of one of the lists that apps keep for the user: what the user sees of others, and no more.
@@ -132,8 +170,8 @@ extension BrokerCore {
 
   // MARK: Answers
 
-  private func json(of look: UserLook) -> [UInt8] {
-    var writer = JSONWriter(capacity: 256 + look.exportedBytes)
+  func json(of look: UserLook) -> [UInt8] {
+    var writer = JSONWriter(capacity: 256 + look.exportedBytes + (look.picture?.cost ?? 0))
     writer.object { writer in
       if look.kind == .counts { return writeAmounts(of: look, &writer) }
       writer.list("items") { writer in
@@ -144,6 +182,7 @@ extension BrokerCore {
             writer.write(row.publication.withoutAudienceTags, binary: isBinary)
           }
         }
+        if let copy = look.picture { writer.object { copy.write(to: &$0) } }
       }
       let cursor = look.position.text
       if !cursor.isEmpty { writer.write("cursor", cursor) }

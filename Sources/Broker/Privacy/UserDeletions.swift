@@ -23,8 +23,9 @@ import Wire
 /// - dropping: channels that belong to the users are deleted. Can transition to: ordering, barring (somebody is
 ///   subscribed again to one that names a user).
 /// - ordering: gateways are told to forget the users. Can transition to: ordered.
-/// - ordered: gateways delete the intervals of the users' subscriptions. Can transition to: elsewhere (all of them have
-///   confirmed), ordering (another gateway has come).
+/// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
+///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
+///   to, because gateways keep pictures).
 /// - elsewhere: other parts of the server forget the users. Can transition to: closing, ordering (one could not, and is
 ///   asked again a second later).
 /// - closing: the jobs are replaced by digests of the users. Can transition to: scrubbing.
@@ -77,7 +78,8 @@ final class UserDeletions {
     case dropping
     case ordering
     /// - told: gateways that had a link when the order was given.
-    case ordered(UInt64, told: Set<UInt64>)
+    /// - isConfirmed: at least one of them has carried it out.
+    case ordered(UInt64, told: Set<UInt64>, isConfirmed: Bool)
     case elsewhere
     case closing
     case scrubbing
@@ -159,6 +161,20 @@ final class UserDeletions {
     waiting.sort { ($0.since, $0.user) < ($1.since, $1.user) }
     isLoaded = true
     return true
+  }
+
+  /// Notes that a gateway has carried out an order.
+  func confirmed(_ order: UInt64) {
+    guard case .ordered(order, let told, _) = phase else { return }
+    phase = .ordered(order, told: told, isConfirmed: true)
+  }
+
+  /// Whether nothing of a user may come in now: what came would be missed.
+  func bars(_ user: String) -> Bool {
+    switch phase {
+    case .resting, .closing, .scrubbing, .confirming: false
+    default: sought.contains(user)
+    }
   }
 
   /// When the batch goes on by itself, in monotonic milliseconds; nil: it waits for a store, or there is none.

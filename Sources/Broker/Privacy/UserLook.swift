@@ -1,3 +1,4 @@
+import Apps
 import Log
 import Wire
 
@@ -6,7 +7,8 @@ import Wire
 /// States:
 /// - settling: the log writes what it has taken. Can transition to: looking.
 /// - looking: the disk's pages, then those of the memory store; each row is held against the user, which may wait for
-///   the store. Can transition to: listing.
+///   the store. Can transition to: listing, reading (an export has come to a picture).
+/// - reading: a part of a picture is read on a thread that may wait for the disk. Can transition to: over.
 /// - listing: entries of the user's own lists, which show what the user sees. Can transition to: over, when it answers.
 ///
 /// An export is over after each page, and goes on from its cursor with the next request.
@@ -34,6 +36,8 @@ final class UserLook {
   var exportedBytes = 0
   /// The page of an export is full, or was read to its end.
   var isPageRead = false
+  /// The picture of which the page of an export gives a part; nil: it gives none.
+  var picture: PictureCopy?
 
   /// Looks that are under way at a time; one more is refused.
   static let most = 8
@@ -44,6 +48,8 @@ final class UserLook {
   enum Cursor: Equatable {
     case disk(TracePosition)
     case memory(TracePosition)
+    /// A picture, from a byte of it on; its record stands at the position, and the look goes on behind that.
+    case picture(TracePosition, from: Int)
     /// The user's own lists, from a list and a key of it on.
     case lists(Int, after: String)
     case over
@@ -51,8 +57,9 @@ final class UserLook {
     /// As it stands in an answer.
     var text: String {
       switch self {
-      case .disk(let at): "d.\(at.table.rawValue).\(at.channel).\(at.offset).\(at.key)"
-      case .memory(let at): "m.\(at.table.rawValue).\(at.channel).\(at.offset).\(at.key)"
+      case .disk(let at): "d.\(Self.text(at))"
+      case .memory(let at): "m.\(Self.text(at))"
+      case .picture(let at, let start): "p.\(start).\(Self.text(at))"
       case .lists(let index, let key): "l.\(index).\(key)"
       case .over: ""
       }
@@ -64,20 +71,37 @@ final class UserLook {
         self = .disk(.start)
         return
       }
-      let parts = text.split(separator: ".", maxSplits: text.hasPrefix("l.") ? 2 : 4, omittingEmptySubsequences: false)
-      if parts[0] == "l", parts.count == 3, let index = Int(parts[1]), index >= 0 {
+      let kind = text.prefix { $0 != "." }
+      let count = kind == "l" ? 3 : kind == "p" ? 6 : 5
+      let parts = text.split(separator: ".", maxSplits: count - 1, omittingEmptySubsequences: false)
+      guard parts.count == count else { return nil }
+      switch kind {
+      case "l":
+        guard let index = Int(parts[1]), index >= 0 else { return nil }
         self = .lists(index, after: String(parts[2]))
-        return
-      }
-      guard parts.count == 5, let table = UInt8(parts[1]).flatMap({ TracePosition.Table(rawValue: $0) }),
-        let channel = Int64(parts[2]), let offset = UInt64(parts[3]), offset <= UInt64(Int64.max)
-      else { return nil }
-      let position = TracePosition(table: table, channel: channel, offset: offset, key: String(parts[4]))
-      switch parts[0] {
-      case "d": self = .disk(position)
-      case "m": self = .memory(position)
+      case "d", "m":
+        guard let position = Self.position(parts[1...]) else { return nil }
+        self = kind == "d" ? .disk(position) : .memory(position)
+      case "p":
+        guard let start = Int(parts[1]), start >= 0, start % PicturePart.longest == 0,
+          let position = Self.position(parts[2...])
+        else { return nil }
+        self = .picture(position, from: start)
       default: return nil
       }
+    }
+
+    private static func text(_ at: TracePosition) -> String {
+      "\(at.table.rawValue).\(at.channel).\(at.offset).\(at.key)"
+    }
+
+    /// - Parameter parts: four of them.
+    private static func position(_ parts: ArraySlice<Substring>) -> TracePosition? {
+      let parts = Array(parts)
+      guard let table = UInt8(parts[0]).flatMap({ TracePosition.Table(rawValue: $0) }), let channel = Int64(parts[1]),
+        let offset = UInt64(parts[2]), offset <= UInt64(Int64.max)
+      else { return nil }
+      return TracePosition(table: table, channel: channel, offset: offset, key: String(parts[3]))
     }
   }
 

@@ -8,11 +8,20 @@ enum UserMethod: String {
   case status = "user_delete_status"
   case cliquePair = "clique_pair"
   case stateThread = "state_thread"
+  case cliqueGroups = "clique_groups"
+  case cliqueUnblock = "clique_unblock"
+
+  /// Whether it changes something each time that it is asked for, so that a repeated request is told by its
+  /// idempotency key. A deletion that was asked for is the same deletion until it is done.
+  var isDoneOnce: Bool { self == .cliqueUnblock }
 
   static func read(_ method: String, _ fields: JSONArguments) throws(ClientError) -> UserRequest {
     guard let method = UserMethod(rawValue: method) else { throw .methodNotFound }
+    if method == .cliqueGroups, let group = try group(fields) { return .groups(.one(group)) }
     let user = try user(fields, "user", of: method)
     switch method {
+    case .cliqueGroups: return .groups(.of(user: user))
+    case .cliqueUnblock: return try unblock(user, self.user(fields, "other", of: method))
     case .data: return .data(user: user)
     case .export: return .export(user: user, cursor: try fields.string("cursor") ?? "")
     case .status: return .deletionStatus(user: user)
@@ -32,6 +41,20 @@ enum UserMethod: String {
       }
       return .delete(deletion)
     }
+  }
+
+  private static func group(_ fields: JSONArguments) throws(ClientError) -> String? {
+    guard let id = try fields.string("conversation"), !id.isEmpty else { return nil }
+    guard CliqueCommand.isGroup(id), CliqueCommand.isConversation(id) else {
+      throw .badRequest.saying("conversation is the id of a group, as its members have it in their lists: g and digits")
+    }
+    return id
+  }
+
+  private static func unblock(_ user: String, _ other: String) throws(ClientError) -> UserRequest {
+    for name in [user, other] { try UserIdentifier.check(name, most: CliqueCommand.maximumUserBytes) }
+    if user.hasSameBytes(as: other) { throw .badRequest.saying("user and other are the same person; name two") }
+    return .unblock(user: user, other: other)
   }
 
   private static func user(

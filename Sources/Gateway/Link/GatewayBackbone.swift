@@ -45,6 +45,10 @@ enum UplinkMessage: Sendable {
   case mark(loop: Int)
 }
 
+/// Deletes what is kept of users on a disk, and then calls the second parameter once, on any thread: with false where it
+/// was ended before.
+typealias ForgetUsers = @Sendable ([String], @escaping @Sendable (Bool) -> Void) -> Void
+
 /// The gateway's part of the backbone: the pipe, ``GatewayLink``, and one hand-over per event loop and round.
 final class GatewayBackbone: BackboneParticipant {
   private let link: GatewayLink
@@ -53,6 +57,8 @@ final class GatewayBackbone: BackboneParticipant {
   private let pipe: MemoryPipe?
   private let shards: [ShardMailbox]
   private let discardPictures: ([String]) -> Void
+  /// Deletes the files of users' pictures, and then says so; nil: this gateway takes none in.
+  private let forgetPictures: ForgetUsers?
   private let linkOpened: () -> Void
   private let linkIs: (_ isOpen: Bool) -> Void
   private let logger: Logger
@@ -83,7 +89,7 @@ final class GatewayBackbone: BackboneParticipant {
   init(
     link: GatewayLink, pipe: BackbonePipe, rules: SessionRules, shards: [ShardMailbox], loop: BackboneLoop,
     uplink: Mailbox<UplinkMessage>, identity: GatewayIdentity = GatewayIdentity(), revocations: Revocations,
-    discardPictures: @escaping ([String]) -> Void, linkOpened: @escaping () -> Void,
+    discardPictures: @escaping ([String]) -> Void, forgetPictures: ForgetUsers? = nil, linkOpened: @escaping () -> Void,
     linkIs: @escaping (_ isOpen: Bool) -> Void, metrics: GatewayMetrics? = nil, coverage: CoverageSink? = nil,
     logger: Logger
   ) throws {
@@ -97,6 +103,7 @@ final class GatewayBackbone: BackboneParticipant {
     self.shards = shards
     self.loop = loop
     self.discardPictures = discardPictures
+    self.forgetPictures = forgetPictures
     self.linkOpened = linkOpened
     self.linkIs = linkIs
     self.logger = logger
@@ -250,14 +257,19 @@ final class GatewayBackbone: BackboneParticipant {
     for shard in shards.indices { add(.survey(asked), bytes: 64, to: shard) }
   }
 
-  /// Deletes the intervals of users. A file that is closed before it could do that leaves the order unconfirmed: this
-  /// process ends.
+  /// Deletes the intervals of users and the files of their pictures. What is closed before it could do that leaves the
+  /// order unconfirmed: this process ends.
   private func forget(_ users: [String], order: UInt64, _ session: UInt64) {
     let uplink = uplink
     let confirm: @Sendable (Bool) -> Void = { isDone in
       if isDone { _ = uplink.post(.forgot(order, session: session), cost: 0, wakes: true) }
     }
-    if let coverage { coverage.forget(users, confirm) } else { confirm(true) }
+    let forgetPictures = forgetPictures
+    let goOn: @Sendable (Bool) -> Void = { isDone in
+      guard isDone, let forgetPictures else { return confirm(isDone) }
+      forgetPictures(users, confirm)
+    }
+    if let coverage { coverage.forget(users, goOn) } else { goOn(true) }
   }
 
   private func obeyed(_ order: UInt64) {

@@ -121,7 +121,9 @@ enum PictureFolder {
     guard unsafe rename(path, newPath) == 0 else { throw failure() }
   }
 
-  static func remove(_ path: String) { unsafe unlink(path) }
+  /// - Returns: whether the file is gone.
+  @discardableResult
+  static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 || errno == ENOENT }
 
   /// Makes durable which names a folder has.
   static func sync(_ path: String) throws {

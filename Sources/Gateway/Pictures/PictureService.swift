@@ -1,7 +1,9 @@
 public import Auth
+import Dispatch
 public import Wire
 import NIOCore
 import NIOPosix
+import Synchronization
 import ZeroMQ
 
 /// A picture that was taken in and is on disk.
@@ -89,6 +91,8 @@ public struct PictureConfiguration: Sendable {
   public var maximumRequestsPerUser: Int
   /// Threads that wait for the disk.
   public var threads = 2
+  /// Milliseconds until files of forgotten users that could not be deleted are tried again.
+  var retryMilliseconds = 1_000
 
   public init(folder: String, maximumBytes: Int, maximumRequests: Int, maximumRequestsPerUser: Int) {
     self.folder = folder
@@ -106,12 +110,24 @@ public final class PictureService: Sendable {
   let broker: PictureBroker
   let budget: PictureBudget
   private let pool: NIOThreadPool
+  /// One thread that deletes files, in the order in which that is asked for: what is discarded before users are
+  /// forgotten is gone when they are.
+  private let cleaning = NIOThreadPool(numberOfThreads: 1)
+  /// Pictures whose files the disk did not let go of.
+  private let undeleted = Mutex<Set<String>>([])
+  /// With more, some are left to ``reconcile()``.
+  private static let mostUndeleted = 100_000
+  /// Tells the operator what went wrong.
+  private let warn: @Sendable (String) -> Void
 
+  /// - Parameter warn: tells the operator what went wrong, with a sentence.
   /// - Throws: where the folder cannot be made or read. The description is a sentence for the operator.
   public init(
-    _ configuration: PictureConfiguration, verifier: any TokenVerifier, broker: PictureBroker
+    _ configuration: PictureConfiguration, verifier: any TokenVerifier, broker: PictureBroker,
+    warn: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ListenerError) {
     self.configuration = configuration
+    self.warn = warn
     self.verifier = verifier
     self.broker = broker
     budget = PictureBudget(total: configuration.maximumRequests, perUser: configuration.maximumRequestsPerUser)
@@ -126,19 +142,54 @@ public final class PictureService: Sendable {
     }
     pool = NIOThreadPool(numberOfThreads: max(1, configuration.threads))
     pool.start()
+    cleaning.start()
   }
 
   /// Deletes pictures, as ``AppEffect`` says: their keys are gone already. Returns at once.
   public func discard(_ ids: [String]) {
-    pool.submit { [store] state in
-      if case .active = state { store.discard(ids) }
+    cleaning.submit { [self] state in
+      if case .active = state { discardNow(ids) }
+    }
+  }
+
+  /// - Returns: whether no file is left of these pictures, nor of those that could not be deleted before.
+  @discardableResult
+  private func discardNow(_ ids: [String]) -> Bool {
+    let all = undeleted.withLock { Array($0.union(ids)) }
+    let left = all.isEmpty ? [] : store.discard(all)
+    undeleted.withLock { $0 = Set(left.prefix(Self.mostUndeleted)) }
+    return left.isEmpty
+  }
+
+  /// Deletes the files of all pictures that users have sent, and what was discarded before; tried again until the disk
+  /// lets go of them. Pictures that come later are kept again: end the users' sessions first. Returns at once.
+  ///
+  /// - Parameter then: called once, with true when none of the files is there any more, or with false where the service
+  ///   was stopped before.
+  public func forget(_ users: [String], then: @escaping @Sendable (Bool) -> Void) { forget(users, attempt: 1, then) }
+
+  private func forget(_ users: [String], attempt: Int, _ then: @escaping @Sendable (Bool) -> Void) {
+    cleaning.submit { [self] state in
+      guard case .active = state else { return then(false) }
+      do {
+        try store.forget(users)
+        guard discardNow([]) else { throw PictureFault.system("files that are still there") }
+        then(true)
+      } catch {
+        // Once at first, and then as often as somebody may look.
+        if attempt % 60 == 1 { warn("pictures of users whose data is deleted cannot be deleted yet: \(error)") }
+        let wait = DispatchTimeInterval.milliseconds(configuration.retryMilliseconds)
+        DispatchQueue.global().asyncAfter(deadline: .now() + wait) { [self] in
+          forget(users, attempt: attempt + 1, then)
+        }
+      }
     }
   }
 
   /// Deletes what the broker wanted deleted while there was no link to it, because the broker says so only once.
   /// Returns at once.
   public func reconcile() {
-    pool.submit { [self] state in
+    cleaning.submit { [self] state in
       if case .active = state { reconcile((try? store.finished()) ?? []) }
     }
   }
@@ -157,16 +208,22 @@ public final class PictureService: Sendable {
 
   /// Deletes uploads that nobody goes on with. Returns at once; the listener asks every few minutes.
   public func sweep() {
-    pool.submit { [store] state in
+    cleaning.submit { [store] state in
       if case .active = state { store.sweep() }
     }
   }
 
   /// Ends the threads, after the listener.
-  public func stop() async { try? await pool.shutdownGracefully() }
+  public func stop() async {
+    try? await pool.shutdownGracefully()
+    try? await cleaning.shutdownGracefully()
+  }
 
   /// Ends the threads, and blocks until they have ended.
-  func stopWaiting() { try? pool.syncShutdownGracefully() }
+  func stopWaiting() {
+    try? pool.syncShutdownGracefully()
+    try? cleaning.syncShutdownGracefully()
+  }
 
   /// Runs `body` on a thread that may wait for the disk. Fails where the threads have ended.
   func work<Value: Sendable>(

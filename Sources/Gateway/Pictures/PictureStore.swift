@@ -361,7 +361,7 @@ final class PictureStore: Sendable {
     try Self.chunk(index, of: try OpenPicture.reading(path(id)), id: id, key: SecretKey(key))
   }
 
-  private static func chunk(
+  static func chunk(
     _ index: Int, of file: borrowing OpenPicture, id: String, key: SecretKey
   ) throws -> [UInt8] {
     let header = try file.header()
@@ -376,14 +376,43 @@ final class PictureStore: Sendable {
   // MARK: Cleaning
 
   /// Deletes pictures that nobody will see any more. Ids that are not here are passed over.
-  func discard(_ ids: [String]) {
-    for id in ids where PictureRequest.isID(id) {
-      PictureFolder.remove(path(id))
+  ///
+  /// - Returns: those of which a file is still there, or may be there again after a power cut.
+  @discardableResult
+  func discard(_ ids: [String]) -> [String] {
+    let ids = ids.filter(PictureRequest.isID)
+    var left: [String] = []
+    for id in ids {
+      let isGone = PictureFolder.remove(path(id))
       // An upload that goes on at this moment ends at its next chunk.
       contents.withLock { _ = $0.partials.removeValue(forKey: id) }
-      PictureFolder.remove(partialPath(id))
+      if !PictureFolder.remove(partialPath(id)) || !isGone { left.append(id) }
     }
-    try? PictureFolder.sync(folder)
+    do { try PictureFolder.sync(folder) } catch { left = ids }
+    return left
+  }
+
+  /// Deletes the files of all pictures that these users have sent, whole or not, whatever the broker knows of them.
+  ///
+  /// - Throws: where one of them is still there, or may be.
+  func forget(_ users: [String]) throws {
+    var theirs: [String] = []
+    for name in try PictureFolder.names(in: folder) {
+      let isPartial = name.hasSuffix(Self.partialSuffix)
+      let id = isPartial ? String(name.dropLast(Self.partialSuffix.count)) : name
+      if PictureRequest.isID(id), try isFile(name, ofPicture: id, ofOneOf: users) { theirs.append(id) }
+    }
+    if !discard(theirs).isEmpty { throw PictureFault.system("files that are still there") }
+  }
+
+  /// A file says whose it is by a digest, from before its first byte of a picture on.
+  private func isFile(_ name: String, ofPicture id: String, ofOneOf users: [String]) throws -> Bool {
+    do {
+      let header = try OpenPicture.reading(folder + "/" + name).header()
+      return users.contains { header.isOf($0, id: id) }
+    } catch PictureFault.missing, PictureFault.damaged {
+      return false  // Gone since, or cut off before it held anything of a picture.
+    }
   }
 
   /// The ids of all pictures that were taken in.

@@ -73,8 +73,9 @@ struct UserTrace: Sendable {
     try look(in: table, through: end, db) { found.append(($0, $1)) }
     var page = TracePage(next: end ?? (table == .publications ? TracePosition(table: .entries) : nil))
     var bytes = 0
-    for (place, row) in found {
+    for (place, var row) in found {
       if page.rows.count >= Self.mostFound || bytes > Self.mostBytes { break }
+      row.place = place
       page.rows.append(row)
       bytes += row.publication.cost
       let isFull = page.rows.count >= Self.mostFound || bytes > Self.mostBytes

@@ -10,6 +10,18 @@ public enum UserRequest: Sendable, Equatable {
   case deletionStatus(user: String)
   /// What stands between two people in an app, without contents: for whoever helps people.
   case pair(app: String, user: String, other: String)
+  /// Who is in groups of Clique, without contents: for whoever helps people.
+  case groups(Groups)
+  /// Lifts a block that a user has set in Clique, in place of the user.
+  case unblock(user: String, other: String)
+
+  /// Which groups are meant.
+  public enum Groups: Sendable, Equatable {
+    /// Those that a user is in.
+    case of(user: String)
+    /// The one with the id of a conversation.
+    case one(String)
+  }
 
   /// A deletion of everything that is kept of a user.
   public struct Deletion: Sendable, Equatable {
@@ -40,7 +52,8 @@ public enum UserRequest: Sendable, Equatable {
     case .data, .deletionStatus: "user_data"
     case .export: "user_export"
     case .delete: "user_delete"
-    case .pair: "user_pair"
+    case .pair, .groups: "user_pair"
+    case .unblock: "user_unblock"
     }
   }
 
@@ -52,6 +65,8 @@ public enum UserRequest: Sendable, Equatable {
     case .delete(let deletion):
       deletion.channels.reduce(deletion.user.utf8.count) { $0 + 32 + $1.string.utf8.count }
     case .pair(let app, let user, let other): app.utf8.count + user.utf8.count + other.utf8.count
+    case .groups(.of(let text)), .groups(.one(let text)): text.utf8.count
+    case .unblock(let user, let other): user.utf8.count + other.utf8.count
     }
   }
 }
@@ -60,7 +75,7 @@ public enum UserRequest: Sendable, Equatable {
 
 private enum UserRequestKind: UInt8 {
   case data = 1
-  case export, delete, deletionStatus, pair
+  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock
 }
 
 extension UserRequest {
@@ -86,6 +101,15 @@ extension UserRequest {
     case .pair(let app, let user, let other):
       sink.write(byte: UserRequestKind.pair.rawValue)
       for text in [app, user, other] { sink.write(text) }
+    case .groups(.of(let user)):
+      sink.write(byte: UserRequestKind.groupsOfUser.rawValue)
+      sink.write(user)
+    case .groups(.one(let id)):
+      sink.write(byte: UserRequestKind.group.rawValue)
+      sink.write(id)
+    case .unblock(let user, let other):
+      sink.write(byte: UserRequestKind.unblock.rawValue)
+      for text in [user, other] { sink.write(text) }
     }
   }
 
@@ -103,6 +127,9 @@ extension UserRequest {
     case .deletionStatus: self = .deletionStatus(user: try reader.readString())
     case .pair:
       self = .pair(app: try reader.readString(), user: try reader.readString(), other: try reader.readString())
+    case .groupsOfUser: self = .groups(.of(user: try reader.readString()))
+    case .group: self = .groups(.one(try reader.readString()))
+    case .unblock: self = .unblock(user: try reader.readString(), other: try reader.readString())
     }
   }
 }

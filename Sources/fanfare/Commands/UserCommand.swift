@@ -24,23 +24,36 @@ struct UserDataCommand: AsyncParsableCommand {
 
 struct UserExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Print what a user wrote, and what the user's lists show.",
-    discussion: "Prints a line of JSON for each page.")
+    commandName: "export", abstract: "Hand out what a user wrote, what the user's lists show, and the pictures.",
+    discussion: """
+      Prints a line of JSON for each page, pictures in base64. With --folder it makes a folder of items.jsonl and the \
+      pictures as files.
+      """)
 
   @OptionGroup var services: ServiceOptions
 
   @Argument(help: "The user's id.")
   var user: String
 
+  @Option(name: .long, help: "A folder to make, in place of printing.")
+  var folder: String?
+
   func run() async throws {
+    let folder = try folder.map { try ExportFolder($0) }
     var cursor: String?
     repeat {
       let page = try services.answer("user_export", user: user) { writer in
         if let cursor { writer.write("cursor", cursor) }
       }
-      print(page)
-      cursor = (try? JSONValue(parsing: Array(page.utf8)))?.object?["cursor"]?.string
+      if let folder {
+        cursor = try folder.add(page)
+      } else {
+        print(page)
+        let fields = (try? JSONValue(parsing: Array(page.utf8), levels: ExportFolder.levels))?.object
+        cursor = fields?["cursor"]?.string
+      }
     } while cursor != nil
+    if let folder { print("pictures: \(folder.pictureCount)") }
   }
 }
 

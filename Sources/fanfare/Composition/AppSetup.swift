@@ -1,4 +1,5 @@
 import Apps
+import Broker
 import Gateway
 import Settings
 import Vault
@@ -49,5 +50,23 @@ enum AppSetup {
       maximumBytes: settings.state.pictureBytes,
       maximumRequests: settings.state.maxPictureRequests,
       maximumRequestsPerUser: settings.state.maxPictureRequestsPerUser)
+  }
+
+  /// Where the broker reads pictures for exports: in the folder of its gateways; nil where the app State is off.
+  static func pictureSource(_ settings: Settings) -> PictureSource? {
+    guard let folder = pictures(settings)?.folder else { return nil }
+    let reader = PictureReader(folder: folder)
+    return { part, then in
+      reader.read(part.id, key: part.key, total: part.total, part.range) { result in
+        then(
+          result.mapError { failure in
+            switch failure {
+            case .missing: .lost("the picture's file is not there")
+            case .damaged: .lost("the picture's file is damaged")
+            case .unavailable(let sentence): .unavailable(sentence)
+            }
+          })
+      }
+    }
   }
 }

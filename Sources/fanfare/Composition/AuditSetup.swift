@@ -33,6 +33,7 @@ enum AuditSetup {
     case .subscriptionOrder: "subscriptions were changed by order"
     case .revocation: "tokens were revoked"
     case .deletion: "something was deleted by order"
+    case .unblock: "a block was lifted by order"
     case .settingsLoaded: "the settings were loaded"
     }
   }

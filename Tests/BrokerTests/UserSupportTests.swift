@@ -1,0 +1,76 @@
+import Testing
+import Wire
+
+@testable import Broker
+
+@Suite("What operators see and do between people")
+struct UserSupportTests {
+  private func request(_ method: String, _ parameters: String) throws -> BrokerRequest {
+    try ServiceRequest.read([Array(method.utf8), Array(parameters.utf8)])
+  }
+
+  private func refusal(_ method: String, _ parameters: String) -> ClientError? {
+    do {
+      _ = try request(method, parameters)
+      return nil
+    } catch { return error as? ClientError }
+  }
+
+  @Test("a request names a user, a group, or two different people, and says what is missing")
+  func reading() throws {
+    #expect(try request("clique_groups", #"{"user":"ada"}"#) == .user(.groups(.of(user: "ada"))))
+    let id = "g" + String(repeating: "0", count: 32)
+    #expect(try request("clique_groups", #"{"user":"ada","conversation":"\#(id)"}"#) == .user(.groups(.one(id))))
+    let unblock = BrokerRequest.user(.unblock(user: "eve", other: "ada"))
+    #expect(try request("clique_unblock", #"{"user":"eve","other":"ada"}"#) == unblock)
+    let once = try request("clique_unblock", #"{"user":"eve","other":"ada","idempotency_key":"k"}"#)
+    #expect(once == .once(OnceKey(owner: "", key: "k"), unblock))
+    for (method, parameters) in [
+      ("clique_groups", "{}"), ("clique_groups", #"{"conversation":"p0"}"#),
+      ("clique_groups", #"{"conversation":"group"}"#), ("clique_unblock", #"{"user":"eve"}"#),
+      ("clique_unblock", #"{"other":"eve"}"#), ("clique_unblock", #"{"user":"eve","other":"eve"}"#),
+      ("clique_unblock", #"{"user":"eve","other":"a\u0001"}"#),
+      ("clique_unblock", #"{"user":"eve","other":"\#(String(repeating: "x", count: 200))"}"#),
+    ] {
+      #expect(refusal(method, parameters)?.code == ClientError.badRequest.code, "\(method) \(parameters)")
+    }
+  }
+
+  @Test("an operator lifts a block as the user would, twice as well as once, and nobody else's with it")
+  func unblock() throws {
+    let scene = try DeletionScene()
+    func pair(_ user: String, _ other: String) -> String {
+      scene.answer(to: .user(.pair(app: "clique", user: user, other: other)))
+    }
+    for (user, other) in [("eve", "ada"), ("ada", "eve"), ("eve", "bob")] {
+      try scene.call(user, "clique.block", "{\"person\":\"\(other)\"}")
+    }
+    for _ in 0..<20 { scene.step() }
+    #expect(pair("ada", "eve").contains(#""blocked_by":["ada","eve"]"#))
+    let unblock = BrokerRequest.user(.unblock(user: "eve", other: "ada"))
+    for _ in 0..<2 {
+      #expect(scene.answer(to: unblock) == "{}")
+      #expect(pair("ada", "eve").contains(#""blocked_by":["ada"]"#))
+      #expect(pair("bob", "eve").contains(#""blocked_by":["eve"]"#))
+    }
+    let once = BrokerRequest.once(OnceKey(owner: "support", key: "k"), unblock)
+    for _ in 0..<2 { #expect(scene.answer(to: once) == "{}") }
+    #expect(scene.answer(to: .user(.unblock(user: "nobody", other: "ada"))) == "{}")
+    try scene.kill()
+    #expect(pair("ada", "eve").contains(#""blocked_by":["ada"]"#))
+  }
+
+  @Test("groups are shown by member and by id, and not what they are called")
+  func groups() throws {
+    let scene = try DeletionScene()
+    try scene.call("ada", "clique.send", #"{"to":"bob","text":"hi"}"#)
+    try scene.call("bob", "clique.send", #"{"to":"ada","text":"hi"}"#)
+    for _ in 0..<5 { scene.step() }
+    try scene.call("ada", "clique.group.create", #"{"members":["bob"],"name":"Sunday"}"#)
+    for _ in 0..<5 { scene.step() }
+    let shown = scene.answer(to: .user(.groups(.of(user: "bob"))))
+    #expect(shown.contains(#""members":["ada","bob"]"#) && !shown.contains("Sunday"), "\(shown)")
+    let id = shown.split(separator: "\"")[5]
+    #expect(scene.answer(to: .user(.groups(.one(String(id))))) == shown)
+  }
+}
