@@ -53,6 +53,10 @@ public protocol App: Sendable {
   /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
 
+  /// Whether what a publication of the app tells of is kept from both people, for whoever asks what became of it; nil: it
+  /// is not.
+  func seal(of publication: Publication, on channel: ChannelName) -> AppSeal?
+
   /// The channels of the app on disk that belong to a user alone, and go with the user's data.
   func channels(of user: String) -> [ChannelName]
 
@@ -123,6 +127,8 @@ extension App {
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
+
+  public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
@@ -317,6 +323,12 @@ public struct AppAdmission: Sendable, Equatable {
     self.audience = audience
     self.refusal = refusal
   }
+}
+
+/// Until when what a publication tells of is shown to nobody.
+public enum AppSeal: Sendable, Equatable {
+  case untilAnswered
+  case forEver
 }
 
 /// What a map channel holds for a key.
