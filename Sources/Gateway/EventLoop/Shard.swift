@@ -46,6 +46,7 @@ final class Shard: SessionHost {
   private var answered: [SessionDriver] = []
   /// Where records for the file of intervals go; nil: none is kept.
   var coverage: CoverageSink?
+  var coverageMarks = CoverageMarks()
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var inspections = InspectionWalks()
