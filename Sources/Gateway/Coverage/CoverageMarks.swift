@@ -53,7 +53,7 @@ struct CoverageMarks {
     at channel: ChannelName, in hub: Hub, _ note: (SessionDriver, ChannelName, CoverageReach) -> Void
   ) -> Bool {
     var isWhole = true
-    for session in hub.sessions(on: channel) where !session.user.isEmpty {
+    for session in hub.sessions(on: channel) {
       guard let reach = hub.reach(of: session, on: channel) else { continue }
       if reach.isUnsent || reach.unsure > 0 || reach.written < reach.covered { isWhole = false }
       if !reach.isUnsent { note(session, channel, reach) }

@@ -60,6 +60,8 @@ extension Shard {
     guard let coverage else { return }
     let isWanted: (ChannelName) -> Bool = { [rules] in rules.namespaces.options(for: $0)?.lane.isConflated == false }
     coverageMarks.pass(in: hub, isWanted: isWanted) { driver, channel, reach in
+      // Nobody can be asked about who has no name.
+      if driver.user.isEmpty { return }
       coverage.record(.reached(CoverageKey(connection: driver.id, channel: channel), reach))
     }
   }
