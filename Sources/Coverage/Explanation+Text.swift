@@ -102,8 +102,9 @@ extension Explanation.Device {
       interval.end == nil
         ? "it was handed to \(who), whose queue has not gone out yet"
         : "it was handed to \(who), whose queue had not gone out when \(end)"
-    case .conflated: "\(who) was subscribed, in a lane that leaves out what a newer publication of the same key replaces "
-      + "where a reader lags; " + conflation(facts)
+    case .conflated:
+      "\(who) was subscribed, in a lane that leaves out what a newer publication of the same key replaces where a reader "
+        + "lags; " + conflation(facts)
     case .filterUnknown: unknownFilter(who, facts)
     case .died: "\(who) was subscribed, and \(certainty): \(end)"
     case .notAsked: "\(who) is subscribed, and how far it is could not be asked; ask again"
@@ -129,7 +130,9 @@ extension Explanation.Device {
         + "was for the user cannot be told"
       : "\(who) was subscribed with " + parts.joined(separator: ", and ")
         + ", and the publication is not kept any more: its tags cannot be held against that"
-    guard let sure = interval.sure, facts.position.offset <= sure, !interval.start.isConflated else { return subscribed }
+    guard let sure = interval.sure, facts.position.offset <= sure, !interval.start.isConflated else {
+      return subscribed
+    }
     return subscribed + "; if it was let through, it was "
       + (facts.position.offset <= interval.start.position.offset
         ? "sent with the answer to the subscribe" : "written to the socket \(span(facts))")
@@ -141,8 +144,8 @@ extension Explanation.Device {
       return "how far it came is not known, since its gateway had noted no more than that it began, at offset "
         + "\(interval.start.position.offset)"
     }
-    return "it is known that everything up to \(sure) was written to its socket, where its gateway noted that last, and "
-      + "not how far it came after that"
+    return "it is known that everything up to \(sure) was written to its socket, where its gateway noted that last, "
+      + "and not how far it came after that"
   }
 
   private var ownFilter: String { interval.start.filter?.text() ?? "everything" }

@@ -53,14 +53,16 @@ extension TagFilter {
 
   /// A key as it is where it is a plain word, and quoted where it is not.
   private static func name(_ key: String, _ most: Int) -> String {
-    let isWord = !key.isEmpty && key.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        true
-      default: false
+    let isWord =
+      !key.isEmpty
+      && key.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
       }
-    }
     return isWord && key.utf8.count <= most ? key : quoted(key, most)
   }
 

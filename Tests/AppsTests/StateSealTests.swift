@@ -8,7 +8,9 @@ struct StateSealTests {
   private let app = StateApp(rules: StateRules(), vault: NoVault())
 
   private struct NoVault: KeyVault {
-    func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey { SealedKey(hour: 0, box: Bytes64(key)) }
+    func seal(_ key: [UInt8], at now: Int64) throws(KeyVaultError) -> SealedKey {
+      SealedKey(hour: 0, box: Bytes64(key))
+    }
     func release(_ key: SealedKey) throws(KeyVaultError) -> ReleasedKey { ReleasedKey(box: key.box) }
     func open(_ key: ReleasedKey) throws(KeyVaultError) -> [UInt8] { key.box.bytes }
     func open(_ key: SealedKey) throws(KeyVaultError) -> [UInt8] { key.box.bytes }

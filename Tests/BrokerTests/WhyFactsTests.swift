@@ -25,7 +25,8 @@ struct WhyFactsTests {
     return try #require(try JSONValue(parsing: bytes).object)
   }
 
-  private func interval(_ scene: BrokerScene, _ channel: ChannelName, filter: TagFilter? = nil) throws -> CoverageInterval
+  private func interval(_ scene: BrokerScene, _ channel: ChannelName, filter: TagFilter? = nil) throws
+    -> CoverageInterval
   {
     let epoch = try #require(scene.core.channels[channel]?.sequencer.top.epoch)
     return CoverageInterval(

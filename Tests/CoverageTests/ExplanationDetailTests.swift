@@ -30,7 +30,7 @@ struct ExplanationDetailTests {
     let interval = ExplanationTests.interval(from: 10, filter: Self.red, reach: Self.far, end: .gone)
     let explanation = ExplanationTests.explain(ExplanationTests.facts(20, tags: nil), [interval])
     #expect(explanation.verdict == .perhaps)
-    #expect(explanation.sentence.contains(#"with the filter colour is "red", and the publication is not kept any more"#))
+    #expect(explanation.sentence.contains(#"with the filter colour is "red", and the publication is not kept"#))
     #expect(explanation.sentence.contains("if it was let through, it was written to the socket"))
     let recovered = ExplanationTests.interval(
       from: 30, since: 10, recovered: true, filter: Self.red, reach: Self.far, end: .gone)

@@ -66,7 +66,9 @@ extension WhyAppWorld {
     case .connecting: break
     case .up:
       for feed in client.feeds {
-        if feed.state == .idle { client.subscribe(feed) } else if feed.state == .live, random.chance(15) {
+        if feed.state == .idle {
+          client.subscribe(feed)
+        } else if feed.state == .live, random.chance(15) {
           client.unsubscribe(feed)
         }
       }

@@ -61,7 +61,8 @@ struct WhySimulationTests {
     #expect(!tally.wrong.isEmpty)
   }
 
-  @Test("Each thing that could be got wrong about blocks, seals and limits is noticed", arguments: WhyAppMutation.allCases)
+  @Test(
+    "Each thing that could be got wrong about blocks, seals and limits is noticed", arguments: WhyAppMutation.allCases)
   func appMutants(_ mutation: WhyAppMutation) throws {
     var tally = Tally()
     for seed in 1...40 as ClosedRange<UInt64> where tally.wrong.isEmpty {
