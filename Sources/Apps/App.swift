@@ -53,6 +53,10 @@ public protocol App: Sendable {
   /// - Parameter latest: the latest that the time may be now, in milliseconds since 1970.
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8]
 
+  /// Whether what a publication of the app tells of is kept from both people, for whoever asks what became of it; nil: it
+  /// is not.
+  func seal(of publication: Publication, on channel: ChannelName) -> AppSeal?
+
   /// The channels of the app on disk that belong to a user alone, and go with the user's data.
   func channels(of user: String) -> [ChannelName]
 
@@ -134,6 +138,8 @@ extension App {
   public func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8] {
     throw .notAvailable.saying("the app \(name) has no groups")
   }
+
+  public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
     AppDecision([.edit(edit.channel, offset: edit.original.offset, data: edit.data)])
@@ -328,6 +334,12 @@ public struct AppAdmission: Sendable, Equatable {
     self.audience = audience
     self.refusal = refusal
   }
+}
+
+/// Until when what a publication tells of is shown to nobody.
+public enum AppSeal: Sendable, Equatable {
+  case untilAnswered
+  case forEver
 }
 
 /// What a map channel holds for a key.

@@ -57,10 +57,14 @@ extension BrokerCore {
     let kept = isShownOtherwise ? entries.map(\.asKept) : entries
     let isKept = try store(.together(events.isEmpty ? kept : kept + events.entries), in: states[0].store)
     if case .decision(let decision) = owner { decision.host.lastPending = decision }
+    let trace = events.isEmpty ? nil : hops?.context(of: owner)
     for index in entries.indices {
       noteAppended(entries[index], on: states[index], isKept: isKept, for: owner, in: &turn)
     }
-    if !events.isEmpty { note(events, isKept: isKept, in: &turn) }
+    if events.isEmpty { return }
+    hops?.events.telling = trace
+    note(events, isKept: isKept, in: &turn)
+    hops?.events.telling = nil
   }
 
   /// - Returns: true where the entries may be delivered now; false where the log answers later.
@@ -124,7 +128,9 @@ extension BrokerCore {
     deliver(publication, on: state, in: &turn)
     // A durable publication was told in its own transaction.
     if let hooks = state.hooks, !hooks.publication.isEmpty, state.options.durability != .durable {
+      self.hops?.events.telling = self.hops?.context(of: publication.offset, on: state.name)
       tell(draft(of: publication, on: state), to: hooks.publication, in: &turn)
+      self.hops?.events.telling = nil
     }
     switch owner {
     case .requester(let requester): answerPublished(publication.offset, in: state, to: requester, in: &turn)

@@ -36,9 +36,13 @@ public final class BrokerHops {
     var isLogged = false
   }
 
-  private let recorder: HopRecorder
+  let recorder: HopRecorder
   private var sampler: HopSampler
   private var underWay: [Key: UnderWay] = [:]
+  /// The traced publication that came to its end last: webhooks may be told of it next.
+  private var lastLanded: (channel: ChannelName, offset: UInt64, context: TraceContext)?
+  /// Events of traced requests, on their way to webhooks.
+  var events = WebhookTraces()
 
   /// - Parameter services: chooses among services' publications.
   public init(_ recorder: HopRecorder, services: HopSampler) {
@@ -105,7 +109,19 @@ public final class BrokerHops {
     let (now, attributes) = (recorder.now(), SpanAttributes(channel, offset: offset))
     recorder.end(.log, of: &request.trace, at: now, attributes)
     if let name = request.name { recorder.answered(name, request.trace, parent: request.parent, at: now, attributes) }
+    if let context = request.trace.context { lastLanded = (channel, offset, context) }
     return LinkTrace(.publication(channel, offset: offset), request.trace)
+  }
+
+  /// The trace of a request that is under way; nil: it has none.
+  func context(of owner: PendingAppend.Owner) -> TraceContext? {
+    Self.key(of: owner).flatMap { underWay[$0]?.trace.context }
+  }
+
+  /// The trace of a publication that has just come to its end.
+  func context(of offset: UInt64, on channel: ChannelName) -> TraceContext? {
+    guard let landed = lastLanded, landed.offset == offset, landed.channel == channel else { return nil }
+    return landed.context
   }
 
   /// A request is answered of which no publication has come: its time in the broker ends here.

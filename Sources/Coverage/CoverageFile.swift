@@ -156,6 +156,7 @@ final class CoverageFile {
   private static func write(_ record: CoverageRecord, _ db: Database) throws {
     switch record {
     case .began(let key, let owner, let start): try begin(key, owner, start, db)
+    case .reached(let key, let reach): try reached(key, reach, db)
     case .ended(let key, let reach, let end): try self.end(key, reach, end, db)
     case .refiltered(let key, let reach, let audience, let at):
       guard let (owner, start) = try open(key, db) else { return }
@@ -197,6 +198,22 @@ final class CoverageFile {
     statement.bind(reach.map { Int64(bitPattern: $0.written) }, at: 7)
     statement.bind(reach.map { Int64(bitPattern: $0.unsure) }, at: 8)
     statement.bind(reach.map { $0.isUnsent ? 1 : 0 }, at: 9)
+    try statement.run()
+  }
+
+  /// Notes how far an open row is. What is noted stands where the process dies.
+  private static func reached(_ key: CoverageKey, _ reach: CoverageReach, _ db: Database) throws {
+    let statement = try db.statement(
+      """
+      UPDATE intervals SET covered = ?3, written = ?4, unsure = ?5, unsent = ?6
+      WHERE id = (SELECT max(id) FROM intervals WHERE connection = ?1 AND channel = ?2 AND ended IS NULL)
+      """)
+    statement.bind(key.connection, at: 1)
+    statement.bind(key.channel.string, at: 2)
+    statement.bind(Int64(bitPattern: reach.covered), at: 3)
+    statement.bind(Int64(bitPattern: reach.written), at: 4)
+    statement.bind(Int64(bitPattern: reach.unsure), at: 5)
+    statement.bind(Int64(reach.isUnsent ? 1 : 0), at: 6)
     try statement.run()
   }
 

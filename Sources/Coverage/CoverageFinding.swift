@@ -56,16 +56,28 @@ public struct PublicationFacts: Sendable, Equatable {
   /// The publication without its data, where it is still kept.
   public var publication: Publication?
   public var isApps: Bool
+  /// What the publication tells of is not shown yet, or never will be; nil: nothing is sealed, or it is not kept.
+  public var seal: Seal?
+  /// On a map: nothing newer was written under the publication's key, so that nothing replaces it for those who lag.
+  public var isNewestOfKey: Bool
+
+  /// Until when an app keeps what a publication tells of from both people.
+  public enum Seal: String, Sendable {
+    case untilAnswered = "until_answered"
+    case forEver = "for_ever"
+  }
 
   public init(
     channel: ChannelName, position: StreamPosition, top: StreamPosition, publication: Publication? = nil,
-    isApps: Bool = false
+    isApps: Bool = false, seal: Seal? = nil, isNewestOfKey: Bool = false
   ) {
     self.channel = channel
     self.position = position
     self.top = top
     self.publication = publication
     self.isApps = isApps
+    self.seal = seal
+    self.isNewestOfKey = isNewestOfKey
   }
 
   var isOfThisEpoch: Bool { position.epoch.hasSameBytes(as: top.epoch) }
@@ -86,7 +98,11 @@ extension CoverageInterval {
       return offset <= since.offset ? .claimed : .gap
     }
     if offset <= start.low { return findingBefore(facts) }
-    guard let covered, let written, let sure, let reach else { return .perhaps(end == nil ? .notAsked : .died) }
+    guard let covered, let written, let sure, let reach else {
+      return withoutReach(facts, .perhaps(end == nil ? .notAsked : .died))
+    }
+    // What the process noted last is sure; how much further it came, nobody saw.
+    if end?.cause == .died, offset > sure { return withoutReach(facts, .perhaps(.died)) }
     if offset > covered { return end == nil ? .underWay : .after }
     if reach.isUnsent { return end == nil ? .underWay : .unsent }
     if start.isConflated { return filtered(facts, hidesFilters, otherwise: .perhaps(.conflated)) }
@@ -95,6 +111,15 @@ extension CoverageInterval {
     }
     if offset <= written { return filtered(facts, hidesFilters, otherwise: .perhaps(.queued)) }
     return filtered(facts, hidesFilters, otherwise: end == nil ? .underWay : .unwritten)
+  }
+
+  /// How far the subscription was is not known. What its own filter holds back did not go out all the same; what the
+  /// server lets the user see may have changed.
+  private func withoutReach(_ facts: PublicationFacts, _ doubt: CoverageFinding) -> CoverageFinding {
+    guard let filter = start.filter, let publication = facts.publication, !filter.matches(publication) else {
+      return doubt
+    }
+    return .filtered(by: .own)
   }
 
   /// The publication is not the server's to send in this interval.

@@ -12,6 +12,7 @@ extension Explanation {
       writer.write("offset", facts.position.offset)
       writer.write("epoch", facts.position.epoch)
       if let time = facts.publication?.time { writer.write("published", Self.time(time)) }
+      if let seal = facts.seal { writer.write("sealed", seal.rawValue) }
       writer.list("subscriptions") { writer in
         for device in devices { writer.object { write(device, &$0) } }
       }
@@ -30,9 +31,15 @@ extension Explanation {
     writer.write("began", Self.time(interval.start.at))
     if interval.end?.cause != .refused { writer.write("from", interval.start.position.offset) }
     if let since = interval.start.since { writer.write("asked_since", since.offset) }
+    if let filter = interval.start.filter { writer.write("filter", filter.text()) }
+    if let audience = interval.start.audience, !device.isVeiled { writer.write("audience", audience.text()) }
     if let written = interval.sure { writer.write("written", written) }
     if let end = interval.end {
       writer.write("ended", Self.time(end.at))
+      if device.isVeiled, end.cause.isVeiled {
+        writer.write("cause", "ended")
+        return
+      }
       writer.write("cause", "\(end.cause)")
       if end.code != 0 { writer.write("code", end.code) }
     }

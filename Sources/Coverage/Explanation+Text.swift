@@ -52,6 +52,10 @@ extension Explanation {
       case .keptSince(let time): "Subscriptions that ended before \(Self.time(time)) are not known any more."
       case .noGateway: "No gateway is connected to the broker, and gateways keep what is needed to tell."
       case .unreadable: "A gateway could not read its file of intervals; see its log."
+      case .sealed(.untilAnswered):
+        "What it tells of is sealed: neither of the two sees what the other has sent before both have answered (State)."
+      case .sealed(.forEver):
+        "What it tells of was never answered, and stays sealed for ever (State)."
       case .lostRecords(let count):
         "\(count) records of subscriptions could not be written since a gateway started; see its log."
       }
@@ -76,11 +80,12 @@ extension Explanation.Device {
     case .recovered: return "sent to \(who) with the answer to its subscribe at \(began), which recovered it"
     case .claimed:
       return "\(who) came at \(began) with position \(interval.start.since?.offset ?? 0) already"
-    case .perhaps(let doubt): return sentence(doubt, who)
+    case .perhaps(let doubt): return sentence(doubt, who, facts)
     case .underWay: return "\(who) is subscribed since \(began), and it has not been written to its socket yet"
     case .unwritten: return "it waited for \(who) to read what came before it, and then \(end)"
-    case .filtered(by: .own): return "the filter that \(who) asked for does not let it through"
-    case .filtered(by: .audience): return "the app does not let the user see it (a block, or it is for others)"
+    case .filtered(by: .own): return "the filter that \(who) asked for does not let it through: \(ownFilter)"
+    case .filtered(by: .audience):
+      return "the app does not let the user see it (a block, or it is for others); what \(who) may see: \(audience)"
     case .gap:
       return "\(who) came at \(began) and asked for everything since \(interval.start.since?.offset ?? 0), "
         + "which could not be had whole any more"
@@ -91,20 +96,60 @@ extension Explanation.Device {
     }
   }
 
-  private func sentence(_ doubt: CoverageFinding.Doubt, _ who: String) -> String {
+  private func sentence(_ doubt: CoverageFinding.Doubt, _ who: String, _ facts: PublicationFacts) -> String {
     switch doubt {
     case .queued:
       interval.end == nil
         ? "it was handed to \(who), whose queue has not gone out yet"
         : "it was handed to \(who), whose queue had not gone out when \(end)"
     case .conflated:
-      "\(who) was subscribed, in a lane that leaves out what a newer publication replaces where a reader lags"
-    case .filterUnknown:
-      "\(who) was subscribed to a part of the channel, and the publication's tags are not known any more"
-    case .died: "\(who) was subscribed, and how far it came is not known: \(end)"
+      "\(who) was subscribed, in a lane that leaves out what a newer publication of the same key replaces where a reader "
+        + "lags; " + conflation(facts)
+    case .filterUnknown: unknownFilter(who, facts)
+    case .died: "\(who) was subscribed, and \(certainty): \(end)"
     case .notAsked: "\(who) is subscribed, and how far it is could not be asked; ask again"
     }
   }
+
+  /// What is known all the same in a lane that leaves publications out.
+  private func conflation(_ facts: PublicationFacts) -> String {
+    facts.isNewestOfKey
+      ? "nothing newer has replaced this one, so it is left out for nobody who reads on"
+      : "what is sure is that the newest of each key goes out"
+  }
+
+  /// Nothing can be held against the filter any more: says what the filter was, and what follows where it let it
+  /// through.
+  private func unknownFilter(_ who: String, _ facts: PublicationFacts) -> String {
+    var parts: [String] = []
+    if interval.start.filter != nil { parts.append("the filter \(ownFilter)") }
+    if interval.start.audience != nil, !isVeiled { parts.append("what the app let the user see: \(audience)") }
+    let subscribed =
+      parts.isEmpty
+      ? "\(who) was subscribed, to a part of the channel perhaps, and the publication is not kept any more: whether it "
+        + "was for the user cannot be told"
+      : "\(who) was subscribed with " + parts.joined(separator: ", and ")
+        + ", and the publication is not kept any more: its tags cannot be held against that"
+    guard let sure = interval.sure, facts.position.offset <= sure, !interval.start.isConflated else {
+      return subscribed
+    }
+    return subscribed + "; if it was let through, it was "
+      + (facts.position.offset <= interval.start.position.offset
+        ? "sent with the answer to the subscribe" : "written to the socket \(span(facts))")
+  }
+
+  /// How far it is known what a process that died had sent.
+  private var certainty: String {
+    guard let sure = interval.sure else {
+      return "how far it came is not known, since its gateway had noted no more than that it began, at offset "
+        + "\(interval.start.position.offset)"
+    }
+    return "it is known that everything up to \(sure) was written to its socket, where its gateway noted that last, "
+      + "and not how far it came after that"
+  }
+
+  private var ownFilter: String { interval.start.filter?.text() ?? "everything" }
+  private var audience: String { interval.start.audience?.text() ?? "everything" }
 
   /// When it was written: not before it was published, and within the subscription.
   private func span(_ facts: PublicationFacts) -> String {
@@ -118,6 +163,7 @@ extension Explanation.Device {
   /// How the subscription ended, as a clause.
   private var end: String {
     guard let end = interval.end else { return "the subscription is there" }
+    if isVeiled, end.cause.isVeiled { return "the subscription ended at \(endTime)" }
     switch end.cause {
     case .unsubscribed: return "it unsubscribed at \(endTime)"
     case .removed: return "the server ended its subscription at \(endTime) (\(end.code))"

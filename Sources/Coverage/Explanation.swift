@@ -28,6 +28,9 @@ public struct Explanation: Sendable, Equatable {
   public struct Device: Sendable, Equatable {
     public var interval: CoverageInterval
     public var finding: CoverageFinding
+    /// What an app keeps from the user must not be told: neither that it ended the subscription, nor what of the channel
+    /// it lets the user see.
+    public var isVeiled = false
   }
 
   public var facts: PublicationFacts
@@ -55,6 +58,8 @@ public struct Explanation: Sendable, Equatable {
     case noGateway
     /// A gateway could not read its file.
     case unreadable
+    /// What the publication tells of is sealed.
+    case sealed(PublicationFacts.Seal)
   }
 }
 
@@ -72,14 +77,9 @@ extension Explanation {
     self.facts = facts
     self.user = user
     let hides = facts.isApps && !mayKnowExclusions
-    var devices: [Device] = []
-    for interval in found.flatMap(\.intervals) {
-      guard let finding = interval.finding(of: facts, hidesFilters: hides) else { continue }
-      let device = Device(interval: interval, finding: finding)
-      if !hides || !device.isExclusion { devices.append(device) }
-    }
-    self.devices = Self.sorted(devices)
-    notes = Self.notes(facts, found, unanswered, isFound: self.devices.first.map { $0.rank < Device.awayRank } ?? false)
+    devices = Self.sorted(found.flatMap { Self.devices(facts, $0.intervals, hides: hides) })
+    if !mayKnowExclusions { self.facts.seal = nil }
+    notes = Self.notes(self.facts, found, unanswered, isFound: devices.first.map { $0.rank < Device.awayRank } ?? false)
     verdict = .unknown
     verdict = decide(found, unanswered)
   }
@@ -116,6 +116,7 @@ extension Explanation {
     if facts.publication == nil, !facts.isOfThisEpoch || facts.position.offset <= facts.top.offset {
       notes.append(.notKept)
     }
+    if let seal = facts.seal { notes.append(.sealed(seal)) }
     if unanswered > 0 { notes.append(.unanswered(unanswered)) }
     if found.contains(where: { !$0.isKept }) { notes.append(.switchedOff) }
     if found.isEmpty && unanswered == 0 { notes.append(.noGateway) }

@@ -185,6 +185,10 @@ public final class GatewayServer: Sendable {
         shard.value.inbox = mailbox
         shard.value.hops = ShardHops(recorder: measuring, sampler: sampler)
         shard.value.coverage = coverage
+        guard coverage != nil else { return }
+        // This task ends with the event loop.
+        let pause = TimeAmount.milliseconds(CoverageMarks.pause)
+        mailbox.eventLoop.scheduleRepeatedTask(initialDelay: pause, delay: pause) { _ in shard.value.markCoverage() }
       }.get()
     }
   }

@@ -91,6 +91,18 @@ public final class HopRecorder: Sendable {
         attributes))
   }
 
+  /// Exports the span for a request to somebody else, who was told it as the parent of what they do.
+  ///
+  /// - Parameters:
+  ///   - call: the trace, with the id of this span.
+  ///   - parent: the span that the call is a part of.
+  public func called(
+    _ name: String, _ call: TraceContext, parent: UInt64, from start: HopStamp, to end: HopStamp
+  ) {
+    guard let exporter, end.since(start) != nil, end.host == host else { return }
+    exporter.add(Span(call, parent: parent, name: name, kind: .client, from: start.nanoseconds, to: end.nanoseconds))
+  }
+
   /// Counts a publication that was to be measured, and for which there was no room.
   public func drop() { dropped.increment() }
 }

@@ -37,6 +37,17 @@ public struct HopSampler: Sendable {
     return left <= 0
   }
 
+  /// Makes the next publication due, since it was chosen before: it has waited for somebody's answer.
+  ///
+  /// - Returns: how many were left; give it to ``restore(_:)`` when that one has come, or will not come.
+  public mutating func makeDue() -> Int {
+    defer { left = 1 }
+    return left
+  }
+
+  /// Goes on counting where ``makeDue()`` has interrupted it.
+  public mutating func restore(_ left: Int) { self.left = left }
+
   /// Begins to count to the next one.
   ///
   /// - Returns: whether the one at hand is traced as well.

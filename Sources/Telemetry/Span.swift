@@ -6,6 +6,8 @@ public struct Span: Sendable, Equatable {
   public enum Kind: Int, Sendable {
     case inside = 1
     case server = 2
+    /// A request that the server makes of somebody else.
+    case client = 3
   }
 
   /// The trace, and this span's own id.

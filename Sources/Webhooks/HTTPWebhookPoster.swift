@@ -91,12 +91,15 @@ public final class HTTPWebhookPoster: WebhookPoster {
     signing.async {
       let receiver = destination.receiver
       let signature = Self.signature(of: post.body, id: post.id, time: time, with: destination.keys)
-      let call = HTTPCall(
+      var call = HTTPCall(
         method: "POST", url: receiver.url,
         headers: [
           (name: "Content-Type", value: "application/json"), (name: "webhook-id", value: post.id),
           (name: "webhook-timestamp", value: "\(time)"), (name: "webhook-signature", value: signature),
         ], body: post.body, timeoutMilliseconds: receiver.timeoutMilliseconds)
+      if let context = post.context {
+        call.headers.append((name: TraceContext.headerName, value: context.traceparent))
+      }
       destination.client.send(call) { reply in
         done(WebhookAnswer(webhook: post.webhook, number: post.number, result: Self.result(reply)))
       }

@@ -160,6 +160,10 @@ final class TinyApp: App, @unchecked Sendable {  // Used by one test's thread al
     kept.first == UInt8(ascii: "\"") ^ 0x20 ? kept.map { $0 ^ 0x20 } : kept
   }
 
+  func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? {
+    publication.data == Array("\"sealed\"".utf8) ? .untilAnswered : nil
+  }
+
   func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { Array("\"withheld\"".utf8) }
 }
 

@@ -56,6 +56,29 @@ struct CoverageFileTests {
     #expect(rows.map(\.interval.reach) == [nil])
   }
 
+  @Test("how far a subscription was noted to be is known after the process died, and is no end while it lives")
+  func noted() throws {
+    let folder = try TemporaryFolder()
+    do {
+      let file = try CoverageFile(folder: folder.path, now: 1)
+      try file.write([began(7), began(8), ended(8)], at: 4000)
+      for covered in [3, 6] as [UInt64] {
+        try file.write([.reached(key(7), CoverageReach(covered: covered, written: covered))], at: 5000)
+      }
+      // The one that is over is not touched.
+      try file.write([.reached(key(8), CoverageReach(covered: 99, written: 99))], at: 5000)
+      let open = try file.find(Self.query)
+      #expect(open.rows.first?.interval.end == nil)
+      // While the process lives, its event loops are asked, and what they said before counts for nothing.
+      #expect(CoverageFindings(open, live: []).intervals.first?.reach == nil)
+      try file.close()
+    }
+    let file = try CoverageFile(folder: folder.path, now: 9000)
+    let intervals = try file.find(Self.query).rows.map(\.interval)
+    #expect(intervals.map(\.reach?.covered) == [6, 9])
+    #expect(intervals.map(\.end?.cause) == [.died, .removed])
+  }
+
   @Test("a filter that changes ends one interval and begins the next where it ended")
   func refiltered() throws {
     let folder = try TemporaryFolder()

@@ -125,6 +125,7 @@ extension World {
     perform { $0.tick(ingressPaused: $0.isStarting, in: &$1) }
     for index in gateways.indices {
       for loop in gateways[index].loops { loop.pass(milliseconds) }
+      if why != nil { for loop in gateways[index].loops { loop.shard.markCoverage() } }
       gateways[index].tick(at: now)
       listen(to: gateways[index])
     }

@@ -2375,6 +2375,10 @@ extension OpenAPI {
               "offset": {"type": "integer"},
               "epoch": {"type": "string"},
               "published": {"description": "Where it is still kept: when, in UTC.", "type": "string"},
+              "sealed": {
+                "description": "What it tells of is shown to nobody yet, or never.", "type": "string",
+                "enum": ["until_answered", "for_ever"]
+              },
               "subscriptions": {
                 "type": "array",
                 "items": {
@@ -2387,6 +2391,8 @@ extension OpenAPI {
                     "began": {"type": "string"},
                     "from": {"description": "What came after it came live.", "type": "integer"},
                     "asked_since": {"description": "From where the client asked to go on.", "type": "integer"},
+                    "filter": {"description": "What the client asked to see, in words.", "type": "string"},
+                    "audience": {"description": "What the app lets the user see, in words.", "type": "string"},
                     "written": {"description": "Everything up to it was written to the socket.", "type": "integer"},
                     "ended": {"type": "string"},
                     "cause": {"type": "string"},

@@ -43,6 +43,9 @@ final class MapEntries {
   /// The entry as subscribers see it.
   func entry(_ key: String) -> Publication? { entries[IdentifierKey(key)] }
 
+  /// The entry that a publication wrote, where none has written its key since. Looks through all entries.
+  func entry(writtenAt offset: UInt64) -> Publication? { entries.values.first { $0.offset == offset } }
+
   /// The entry as it will be once everything that is under way is delivered; nil: there will be none.
   func latest(_ key: String) -> Publication? {
     let key = IdentifierKey(key)

@@ -1,3 +1,4 @@
+import Apps
 import Coverage
 import Log
 import Wire
@@ -30,13 +31,22 @@ extension BrokerCore {
     let position = StreamPosition(epoch: request.epoch ?? top.epoch, offset: request.offset)
     var facts = PublicationFacts(
       channel: request.channel, position: position, top: top, isApps: options.app != nil)
-    guard let state = opened, options.keepsHistory, position.epoch.hasSameBytes(as: top.epoch),
-      position.offset <= top.offset
-    else { return facts }
-    let range = LogRange(
-      since: position.offset - 1, through: position.offset, limit: 1, notBefore: oldest(in: state, at: turn.time))
-    facts.publication = try read(range, within: .most, of: state, in: &turn).publications.first {
-      $0.offset == position.offset
+    guard let state = opened, position.epoch.hasSameBytes(as: top.epoch), position.offset <= top.offset else {
+      return facts
+    }
+    if options.keepsHistory {
+      let range = LogRange(
+        since: position.offset - 1, through: position.offset, limit: 1, notBefore: oldest(in: state, at: turn.time))
+      facts.publication = try read(range, within: .most, of: state, in: &turn).publications.first {
+        $0.offset == position.offset
+      }
+    }
+    if let entry = state.map?.entry(writtenAt: position.offset) {
+      facts.publication = entry
+      facts.isNewestOfKey = true
+    }
+    if let publication = facts.publication {
+      facts.seal = hosts.host(of: options)?.app.seal(of: publication, on: request.channel)?.asFact
     }
     // Kept until the gateways have answered, and its data is nobody's business here.
     facts.publication?.data = []
@@ -50,5 +60,14 @@ extension BrokerCore {
       question.facts, user: question.user, found: found, unanswered: unanswered,
       mayKnowExclusions: question.mayKnowExclusions)
     return .result(explanation.json)
+  }
+}
+
+extension AppSeal {
+  fileprivate var asFact: PublicationFacts.Seal {
+    switch self {
+    case .untilAnswered: .untilAnswered
+    case .forEver: .forEver
+    }
   }
 }

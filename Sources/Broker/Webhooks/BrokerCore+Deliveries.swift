@@ -1,4 +1,5 @@
 import Log
+import Telemetry
 import Wire
 
 /// Sending what waits in outboxes. ``WebhookSender`` decides; here its actions are performed.
@@ -79,7 +80,10 @@ extension BrokerCore {
       for event in batch.events where !event.json.isEmpty { writer.write(rawElement: event.json) }
     }
     writer.close()
-    let post = WebhookPost(webhook: name, id: id, body: writer.bytes, number: webhooks.begin(of: outbox))
+    var post = WebhookPost(webhook: name, id: id, body: writer.bytes, number: webhooks.begin(of: outbox))
+    if let hops {
+      post.context = hops.events.post(post.number, to: name, first.offset...batch.last.offset, at: hops.recorder.now())
+    }
     turn.effects.append(.post(post))
   }
 
@@ -88,6 +92,9 @@ extension BrokerCore {
 
   /// A receiver has answered, or could not be reached.
   public func answered(_ answer: WebhookAnswer, in turn: inout Turn) {
+    if let hops {
+      hops.events.answered(answer.number, isTaken: WebhookSender.failure(answer.result) == nil, hops.recorder)
+    }
     guard let webhooks, let outbox = webhooks.end(answer.number), outbox.isOpen else { return }
     note(answer.result, of: outbox, at: turn.time)
     let chance = webhooks.chance()

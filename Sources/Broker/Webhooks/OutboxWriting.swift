@@ -155,6 +155,7 @@ extension BrokerCore {
   func note(_ events: OutboxEntries, isKept: Bool, in turn: inout Turn) {
     for (entry, append) in zip(events.entries, events.appends) {
       append.outbox.taken(entry.publication)
+      hops?.events.add(append.outbox.configuration.name, entry.publication.offset)
       noteAppended(entry, on: append.outbox.waiting, isKept: isKept, for: .outbox(append), in: &turn)
     }
   }

@@ -43,6 +43,8 @@ public struct WebhookPost: Sendable, Equatable {
   public var body: [UInt8]
   /// Given back with the answer. It is another for each request of the process.
   public var number: UInt64
+  /// The trace that the first of the events that are traced belongs to, with this request's span; nil: none is.
+  public var context: TraceContext?
 
   public init(webhook: String, id: String, body: [UInt8], number: UInt64) {
     self.webhook = webhook

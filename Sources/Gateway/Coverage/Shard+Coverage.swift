@@ -55,6 +55,17 @@ extension Shard {
     }
   }
 
+  /// Notes how far some subscriptions are (``CoverageMarks``). To be called every ``CoverageMarks/pause`` milliseconds.
+  func markCoverage() {
+    guard let coverage else { return }
+    let isWanted: (ChannelName) -> Bool = { [rules] in rules.namespaces.options(for: $0)?.lane.isConflated == false }
+    coverageMarks.pass(in: hub, isWanted: isWanted) { driver, channel, reach in
+      // Nobody can be asked about who has no name.
+      if driver.user.isEmpty { return }
+      coverage.record(.reached(CoverageKey(connection: driver.id, channel: channel), reach))
+    }
+  }
+
   /// How far the user's subscriptions to the channel are on this event loop.
   func liveCoverage(of query: CoverageQuery) -> [LiveCoverage] {
     hub.sessions(on: query.channel).filter { $0.user.hasSameBytes(as: query.user) }.compactMap { driver in

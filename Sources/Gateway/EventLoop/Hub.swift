@@ -189,6 +189,9 @@ final class Hub {
     return tape.reach(at: place, session.outlet, session.format, covered: newest, isHeld: isHeld)
   }
 
+  /// The newest publication that came for the channel; 0: none came since somebody is on it.
+  func newest(on channel: ChannelName) -> UInt64 { channels[channel]?.newest ?? 0 }
+
   func sessions(on channel: ChannelName) -> [SessionDriver] { channels[channel]?.sessions ?? [] }
 
   /// The channels that somebody here is on, in any order.

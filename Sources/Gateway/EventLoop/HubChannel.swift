@@ -93,6 +93,8 @@ struct HubChannel {
     [json, protobuf, jsonPresence, protobufPresence].count { $0 != nil } + (filtered?.tapeCount ?? 0)
   }
 
+  var newest: UInt64 { max(json?.newest ?? 0, protobuf?.newest ?? 0, filtered?.newest ?? 0) }
+
   /// Everybody on the channel.
   var sessions: [SessionDriver] {
     var sessions = Array(json?.sessions ?? []) + Array(protobuf?.sessions ?? [])

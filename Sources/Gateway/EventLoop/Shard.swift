@@ -46,6 +46,7 @@ final class Shard: SessionHost {
   private var answered: [SessionDriver] = []
   /// Where records for the file of intervals go; nil: none is kept.
   var coverage: CoverageSink?
+  var coverageMarks = CoverageMarks()
   /// Surveys for which channels are still to be looked at.
   private var walks = SurveyWalks()
   private var inspections = InspectionWalks()
@@ -246,7 +247,7 @@ final class Shard: SessionHost {
         return driver.brokerAnswered(tag: tag, .failed(hub.filters.refusal))
       }
     }
-    if request.isMeasured, hops.isDue(), let trace = hops.begin() {
+    if request.isMeasured, hops.isDue(), let trace = hops.begin(request) {
       // Refused only where the backbone thread has ended: then it is not measured.
       _ = uplink.post(.measured(source, trace), cost: 0, wakes: false)
     }
@@ -277,6 +278,13 @@ final class Shard: SessionHost {
   }
 
   func frameRead() { hops.frameRead() }
+  func beginBackendCall(_ question: ProxyQuestion) -> BackendCallTrace? { hops.askBackend(question) }
+
+  func resume(_ call: BackendCallTrace, _ goOn: () -> Void) {
+    hops.resume(call)
+    goOn()
+    hops.endResumed()
+  }
 
   /// Posts a mark, without cost: the mailbox refuses it only where the backbone thread has ended, and then everything
   /// that is held ends as well.

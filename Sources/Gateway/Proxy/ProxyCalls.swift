@@ -2,6 +2,7 @@ import HTTPClient
 public import Logging
 import Metrics
 import Synchronization
+import Wire
 import ZeroMQ
 
 /// Puts questions of sessions to the backend, each kind to its endpoint: bounded, behind a ``ProxyBreaker``, and off the
@@ -69,13 +70,14 @@ public final class ProxyCalls: Sendable {
   ///
   /// - Parameters:
   ///   - headers: what was kept of the client's request, under names in lower case.
+  ///   - context: the trace that the call belongs to; nil: none.
   ///   - done: called once, from any thread, perhaps before this returns; it must not block.
   func ask(
-    _ question: ProxyQuestion, from asker: ProxyAsker, headers: [BackendHeader],
+    _ question: ProxyQuestion, from asker: ProxyAsker, headers: [BackendHeader], under context: TraceContext? = nil,
     then done: @escaping @Sendable (ProxyAnswer) -> Void
   ) {
     guard let line = endpoints[question.kind] else { return done(.failed(.closed)) }
-    line.ask(question, from: asker, headers: headers, then: done)
+    line.ask(question, from: asker, headers: headers, under: context, then: done)
   }
 
   /// Calls under way of a kind.
@@ -130,7 +132,7 @@ private final class ProxyLine: Sendable {
   func close() { state.withLock { $0.isClosed = true } }
 
   func ask(
-    _ question: ProxyQuestion, from asker: ProxyAsker, headers: [BackendHeader],
+    _ question: ProxyQuestion, from asker: ProxyAsker, headers: [BackendHeader], under context: TraceContext?,
     then done: @escaping @Sendable (ProxyAnswer) -> Void
   ) {
     let permit: ProxyBreaker.Permit
@@ -141,7 +143,7 @@ private final class ProxyLine: Sendable {
       return done(.failed(fault))
     }
     let call = HTTPCall(
-      method: "POST", url: endpoint.url, headers: self.headers(with: headers),
+      method: "POST", url: endpoint.url, headers: self.headers(with: headers, under: context),
       body: ProxyRequest.body(
         of: question, from: asker, usesBase64: endpoint.usesBase64, includesMeta: endpoint.includesMeta),
       timeoutMilliseconds: endpoint.timeoutMilliseconds)
@@ -189,9 +191,16 @@ private final class ProxyLine: Sendable {
     }
   }
 
-  /// What the endpoint is told beside the body. A client's header replaces a static one of its name.
-  private func headers(with given: [BackendHeader]) -> [(name: String, value: String)] {
-    let forwarded = given.filter { endpoint.forwardedHeaders.contains($0.name) }
+  /// What the endpoint is told beside the body. A client's header replaces a static one of its name, and the trace of a
+  /// call that is traced replaces both.
+  private func headers(
+    with given: [BackendHeader], under context: TraceContext?
+  ) -> [(name: String, value: String)] {
+    var forwarded = given.filter { endpoint.forwardedHeaders.contains($0.name) }
+    if let context {
+      forwarded.removeAll { $0.name == TraceContext.headerName }
+      forwarded.append(BackendHeader(name: TraceContext.headerName, value: context.traceparent))
+    }
     let names = Set(forwarded.map(\.name))
     let fixed = endpoint.staticHeaders.filter { !names.contains($0.name.lowercased()) }
     return [("Content-Type", "application/json")] + (fixed + forwarded).map { ($0.name, $0.value) }

@@ -22,8 +22,13 @@ extension SessionDriver {
     let driver = NIOLoopBound(self, eventLoop: eventLoop)
     let eventLoop = eventLoop
     let asker = ProxyAsker(client: client, format: format, user: user, meta: session.ties?.meta)
-    proxies.ask(question, from: asker, headers: transport.forwardedHeaders) { answer in
-      eventLoop.execute { driver.value.backendAnswered(tag, answer) }
+    let call = host.beginBackendCall(question)
+    proxies.ask(question, from: asker, headers: transport.forwardedHeaders, under: call?.context) { answer in
+      eventLoop.execute {
+        guard var call else { return driver.value.backendAnswered(tag, answer) }
+        call.answered()
+        driver.value.host.resume(call) { driver.value.backendAnswered(tag, answer) }
+      }
     }
   }
 

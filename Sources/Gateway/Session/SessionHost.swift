@@ -57,6 +57,12 @@ protocol SessionHost: AnyObject {
   func request(_ request: BrokerRequest, tag: UInt64, filter: TagFilter?, from driver: SessionDriver)
   /// A whole message of a client has come, whose commands follow.
   func frameRead()
+  /// A command is put to the backend.
+  ///
+  /// - Returns: what is measured of it; nil: it is not measured.
+  func beginBackendCall(_ question: ProxyQuestion) -> BackendCallTrace?
+  /// Runs what a session does upon the backend's answer: what it publishes belongs to the call's trace.
+  func resume(_ call: BackendCallTrace, _ goOn: () -> Void)
   /// No more requests come for now. The host may have kept them until here, so that a burst is handed on together.
   func requestsComplete()
   /// From now on, publications of the channel go to the driver's connection.
@@ -124,4 +130,9 @@ extension SessionHost {
   func drained(_ driver: SessionDriver) {}
   func relieved(_ driver: SessionDriver) {}
   func closed(_ driver: SessionDriver) {}
+}
+
+extension SessionHost {
+  func beginBackendCall(_ question: ProxyQuestion) -> BackendCallTrace? { nil }
+  func resume(_ call: BackendCallTrace, _ goOn: () -> Void) { goOn() }
 }

@@ -15,13 +15,16 @@
 ///       │
 ///       └──the process dies──▶ ended (cause: died), found when its successor opens the file
 ///
-/// - open: the gateway knows how far it is, and is asked. Can transition to: ended.
-/// - ended: ``reach`` is what the gateway saw when it ended; nil where nobody saw it. Final.
+/// - open: the gateway knows how far it is, and is asked; now and then it notes that in its file. Can transition to:
+///   ended.
+/// - ended: ``reach`` is what the gateway saw when it ended. Where the process died, it is what was noted last: that far
+///   the subscription came for sure, and nobody saw whether it came further; nil where nothing was noted. Final.
 public struct CoverageInterval: Sendable, Equatable {
   /// The connection, by the id that presence and publications show of it.
   public var client: String
   public var start: CoverageStart
-  /// How far it went; nil: not known, because the process died, or because the gateway could not be asked.
+  /// How far it went; nil: not known, because the process died before it noted that, or because the gateway could not be
+  /// asked.
   public var reach: CoverageReach?
   /// Nil: the subscription is there now.
   public var end: CoverageEnd?

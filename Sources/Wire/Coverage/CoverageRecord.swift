@@ -24,6 +24,8 @@ public struct CoverageOwner: Sendable, Equatable {
 /// What an event loop tells of a subscription, for the file of intervals. Records of one subscription come in order.
 public enum CoverageRecord: Sendable, Equatable {
   indirect case began(CoverageKey, CoverageOwner, CoverageStart)
+  /// The subscription goes on, and is so far.
+  case reached(CoverageKey, CoverageReach)
   indirect case ended(CoverageKey, CoverageReach?, CoverageEnd)
   /// From here on the user may see another part of the channel.
   indirect case refiltered(CoverageKey, CoverageReach, audience: TagFilter?, at: Int64)

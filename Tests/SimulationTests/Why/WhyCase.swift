@@ -53,6 +53,12 @@ struct WhyCase {
   let lives: [Int]
   /// Nothing is under way any more, so no gateway can be behind with what a client did.
   let isSettled: Bool
+  /// The user from whom the app keeps the publication, as those who blocked know; nil: nobody, or it is no app's.
+  var withheldFrom: String?
+  /// Whether what the publication tells of is sealed, as its sender was answered; nil: not known.
+  var isSealed: Bool?
+  /// The same question by somebody who may not know what the app keeps from people.
+  var veiled: Explanation?
 
   private var channel: String { feed.channel.string }
   private var offset: UInt64 { explanation.facts.position.offset }
@@ -76,7 +82,27 @@ struct WhyCase {
     case .underWay: problem = underWay(device, truth)
     case .filtered, .gap, .away, .notRead, .notSubscribed, .refused: problem = denied(device, truth)
     }
-    return problem.map { "\($0): \(explanation.sentence) \(String(describing: device))" }
+    return (problem ?? sealing() ?? unveiled()).map {
+      "\($0): \(explanation.sentence) \(String(describing: device))"
+    }
+  }
+
+  /// Whether it is said rightly that something is sealed.
+  private func sealing() -> String? {
+    guard let isSealed, explanation.facts.publication != nil else { return nil }
+    let isSaid = explanation.noteSentences.contains { $0.contains("sealed") }
+    return isSaid == isSealed ? nil : isSealed ? "it is sealed" : "nothing is sealed"
+  }
+
+  /// Whether somebody who may not know is told what the app keeps from the user.
+  private func unveiled() -> String? {
+    guard let veiled else { return nil }
+    let told = String(decoding: veiled.json, as: UTF8.self) + veiled.noteSentences.joined()
+    let word = ["filtered_audience", "excluded", "refiltered", "the app ", "block", "sealed", "audience"].first {
+      told.contains($0)
+    }
+    if let word { return "whoever may not know is told \"\(word)\": \(told)" }
+    return veiled.verdict == .delivered && !isWritten ? "whoever may not know is told that it was written" : nil
   }
 
   private func delivered(_ device: Explanation.Device?, _ truth: WhyTruth?) -> String? {
@@ -132,8 +158,13 @@ struct WhyCase {
     }
     let subscriptions = truth?.subscriptions[channel] ?? []
     switch device.finding {
-    case .filtered:
-      return feed.wants(publication?.info?.user ?? "") ? "the filter lets it through" : nil
+    case .filtered(by: .own):
+      if feed.wants(publication?.info?.user ?? "") { return "the filter lets it through" }
+      // Which filter it was, in the words of the answer.
+      let users = (feed.users ?? []).map { "\"\($0)\"" }.joined(separator: ", ")
+      return explanation.sentence.contains("user is one of \(users)") ? nil : "another filter is named"
+    case .filtered(by: .audience):
+      return withheldFrom == client.name ? nil : "nobody keeps it from them"
     case .gap:
       let isGap = subscriptions.contains {
         $0.wasRecovering && !$0.recovered && ($0.position.offset >= offset || !isOfEpoch($0))
@@ -150,7 +181,7 @@ struct WhyCase {
     case .refused:
       // A connection that was never told its id was refused as a whole, or heard nothing more.
       guard let truth, let code = device.interval.end?.code else { return nil }
-      return truth.errors.contains(code) || truth.closed != nil ? nil : "nothing was refused"
+      return truth.errors.contains(code) || truth.closed != nil ? nil : "nothing was refused for that"
     default: return "that is no reason"
     }
   }
@@ -164,6 +195,9 @@ struct WhyCase {
     guard let truth else { return nil }
     if let publication, truth.wasIssued(publication.data, on: channel) { return "it came to the connection" }
     switch device.interval.end?.cause {
+    case .unsubscribed where truth.lost.contains(channel) && !truth.left.contains(channel):
+      return "the server ended it"
+    case .excluded: return truth.lost.contains(channel) || truth.closed != nil ? nil : "nobody ended it"
     case .unsubscribed:
       return truth.subscriptions[channel]?.contains(where: \.isOver) == true ? nil : "it did not unsubscribe"
     case .lost: return truth.lost.contains(channel) ? nil : "nothing was lost"
@@ -173,5 +207,55 @@ struct WhyCase {
     case .gone: return truth.socket.socket.closedBy == nil ? nil : "the server closed it"
     case let cause: return "no subscription ends so here: \(String(describing: cause))"
     }
+  }
+}
+
+/// What people ask why for. Each must have been the answer of some case.
+enum WhyReason: CaseIterable {
+  case delivered
+  case notSubscribed
+  /// Away, and not back yet.
+  case away
+  case filteredByOwnFilter
+  /// Somebody is blocked.
+  case blocked
+  /// The app ended the subscription.
+  case excluded
+  case sealed
+  case slow
+  case limitHit
+  case notPermitted
+  case gap
+  /// The gateway was killed, and what it had noted last makes the answer certain.
+  case certainDespiteKill
+  /// The same, and it was not enough.
+  case uncertainForKill
+}
+
+extension WhyCase {
+  /// What the answer rests on, where the judge agrees with it.
+  var reasons: [WhyReason] {
+    var reasons: [WhyReason] = []
+    let device = explanation.devices.first
+    let end = device?.interval.end
+    switch explanation.verdict {
+    case .delivered:
+      reasons.append(.delivered)
+      if end?.cause == .died { reasons.append(.certainDespiteKill) }
+    case .perhaps: if device?.finding == .perhaps(.died) { reasons.append(.uncertainForKill) }
+    case .notSubscribed: reasons.append(.notSubscribed)
+    case .away:
+      reasons.append(end?.cause == .excluded ? .excluded : .away)
+      if end?.cause == .disconnected, end?.code == UInt32(DisconnectCode.slow.code) { reasons.append(.slow) }
+    case .notRead:
+      if end?.cause == .disconnected, end?.code == UInt32(DisconnectCode.slow.code) { reasons.append(.slow) }
+    case .filtered: reasons.append(device?.finding == .filtered(by: .own) ? .filteredByOwnFilter : .blocked)
+    case .gap: reasons.append(.gap)
+    case .refused:
+      reasons.append(end?.code == ClientError.limitExceeded.code ? .limitHit : .notPermitted)
+    case .underWay, .unknown, .noSuchPublication: break
+    }
+    if explanation.facts.seal != nil { reasons.append(.sealed) }
+    return reasons
   }
 }

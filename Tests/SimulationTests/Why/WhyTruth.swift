@@ -24,6 +24,8 @@ struct WhyTruth {
   private(set) var subscriptions: [String: [Subscription]] = [:]
   /// Channels of which the server said that publications were lost.
   private(set) var lost: Set<String> = []
+  /// Channels that the client left by itself.
+  private(set) var left: Set<String> = []
   private(set) var closed: UInt16?
   /// Codes of the errors that commands were answered with.
   private(set) var errors: Set<UInt32> = []
@@ -55,7 +57,9 @@ struct WhyTruth {
       for (channel, sub) in result.subs { begin(channel, sub, isWritten) }
     // A client asks for one channel by itself; to the others it is subscribed when it connects.
     case .subscribe(_, let result): begin(socket.own, result, isWritten)
-    case .unsubscribe: end(socket.own)
+    case .unsubscribe:
+      left.insert(socket.own)
+      end(socket.own)
     case .error(_, let error): errors.insert(error.code)
     case .push(.unsubscribe(let channel, _)):
       lost.insert(channel)
