@@ -136,6 +136,20 @@ struct UserExportTests {
     #expect(try pages("ada", scene).flatMap(\.items).count { $0.picture != nil } == 4)
   }
 
+  @Test("what others' lists say of the user is not the user's: neither that somebody blocks them nor anything else")
+  func othersLists() throws {
+    let scene = try scene()
+    try scene.set("ada", "mine", by: "ada", in: "map:people")
+    for app in ["clique", "state"] {
+      try scene.call("eve", "\(app).block", "{\"\(app == "clique" ? "person" : "user")\":\"ada\"}")
+      try scene.call("ada", "\(app).block", "{\"\(app == "clique" ? "person" : "user")\":\"joe\"}")
+    }
+    try scene.call("ada", "clique.send", #"{"to":"bob","text":"hi"}"#)
+    for _ in 0..<20 { scene.step() }
+    let channels = Set(try pages("ada", scene).flatMap(\.items).compactMap(\.channel))
+    #expect(channels == ["map:people", "clique.list:ada", "clique.blocked:ada", "state.threads:ada"])
+  }
+
   @Test("a cursor gives out nothing that is not the user's, and one that was made up is refused or leads on")
   func cursors() throws {
     let scene = try scene()

@@ -123,10 +123,17 @@ extension BrokerCore {
     }
     guard look.sought.areNamed(by: row.publication), row.publication.tags["deleted"] == nil else { return false }
     look.count(row, as: "\(row.kind == .entry ? "entries" : "publications") \(name)")
-    let isOwn =
-      look.sought.published(row.publication) || row.publication.change.map { look.sought.contains($0.key) } ?? false
-    if look.kind == .export, isOwn { look.export(row) }
+    if look.kind == .export, isOwn(row, look.sought) { look.export(row) }
     return false
+  }
+
+  /// Whether a row is the user's to have: what the user published, or has set under the own id. In an app's lists a key says
+  /// whom an entry of somebody else's is about, and that somebody blocks the user must not come out so; the user's own
+  /// lists are read apart.
+  private func isOwn(_ row: TracedRow, _ user: SoughtUsers) -> Bool {
+    if user.published(row.publication) { return true }
+    guard let key = row.publication.change?.key, !AppChannels.contains(row.channel.string) else { return false }
+    return user.contains(key)
   }
 
   /// Counts a record of an app. An export gives out none, but the picture of one: a part on a page of its own.
