@@ -108,7 +108,8 @@ extension Settings {
         "Time for which a picture is kept that nobody sends.")
       _pictureDirectory = declare.text(
         "picture_directory", "",
-        "Folder of the pictures, which all gateways of a broker must share; empty: `pictures` in `data.directory`.")
+        "Folder of the pictures, which all gateways of a broker and the broker itself must share; without it a broker in a "
+          + "process of its own gives no pictures out with an export. Empty: `pictures` in `data.directory`.")
       _pictureBytes = declare.bytes("picture_bytes", mebibytes(8), in: 1024...mebibytes(64), "Largest picture.")
       _maxRecorders = declare.integer(
         "max_recorders", 20, in: 1...1000, "Recorders that one user has open at a time; one more is error 106.")
