@@ -30,6 +30,7 @@ struct CliqueGroupStandingTests {
     #expect(try groups(.one(id), scene) == #"{"groups":[\#(group)]}"#)
     #expect(try groups(.of(user: "joe"), scene) == #"{"groups":[]}"#)
     #expect(try groups(.one("g" + String(repeating: "0", count: 32)), scene) == #"{"groups":[]}"#)
+    try scene.call("ann", "unblock", #"{"person":"bob"}"#)
     let second = try found(scene, "g2")
     #expect(try groups(.of(user: "bob"), scene).contains(second))
     #expect(throws: ClientError.self) { try groups(.of(user: "a\u{1}"), scene) }
