@@ -58,7 +58,7 @@ public struct SoughtUsers: Sendable {
 
   private func isNamed(by value: String, of tag: String) -> Bool {
     switch tag {
-    case "only", "user": contains(value)
+    case "only", "user", "actor": contains(value)
     case "hidden": value.split(separator: "|").contains { plain.contains(IdentifierKey(String($0))) }
     case FormerVersions.tag: FormerVersions(value).names { contains($0) }
     default: false

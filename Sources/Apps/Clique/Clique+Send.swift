@@ -224,6 +224,11 @@ extension Clique {
     static let only = "only"
     /// In groups: the users who do not get the publication, each between bars.
     static let hidden = "hidden"
+    /// In groups that somebody has joined after they were founded: ``Group/term``.
+    static let term = "term"
+    /// On what tells of a change of a group: the administrator who made it, where that is not the publisher. This one
+    /// clients do see.
+    static let actor = "actor"
 
     static func bars(_ user: String) -> String { "|" + Key.plain(user) + "|" }
   }

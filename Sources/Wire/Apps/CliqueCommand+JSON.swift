@@ -21,6 +21,10 @@ extension CliqueCommand {
     case .leaveGroup:
       guard let id = try fields.conversation() else { throw Self.noConversation }
       self = .leaveGroup(id)
+    case .addToGroup, .removeFromGroup, .renameGroup, .appoint, .dismiss, .makeGroupLink, .groupLinks,
+      .revokeGroupLinks:
+      self = .changeGroup(try fields.group(), try GroupChange(method, fields, user))
+    case .joinGroup: self = .joinGroup(try GroupLink(fields))
     case .search: self = .search(try Search(fields))
     case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())
@@ -97,13 +101,7 @@ extension CliqueCommand.Mark {
 extension CliqueCommand.NewGroup {
   /// `{"members": [user, …], "name": …, "key": …}`
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
-    members = []
-    var seen: Set<IdentifierKey> = [IdentifierKey(user)]
-    for member in try fields.strings("members") ?? [] {
-      try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
-      if seen.insert(IdentifierKey(member)).inserted { members.append(member) }
-    }
-    if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    members = try fields.members(besides: user)
     name = try fields.string("name") ?? ""
     key = try fields.key()
   }
@@ -137,10 +135,29 @@ extension CliqueCommand.Crossings {
 }
 
 extension CommandFields {
+  /// The people that a command names as members, each once, without the caller.
+  func members(besides user: String) throws(ClientError) -> [String] {
+    var members: [String] = []
+    var seen: Set<IdentifierKey> = [IdentifierKey(user)]
+    for member in try strings("members") ?? [] {
+      try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
+      if seen.insert(IdentifierKey(member)).inserted { members.append(member) }
+    }
+    if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    return members
+  }
+
   /// The conversation that a command names; nil where it names none.
   fileprivate func conversation() throws(ClientError) -> String? {
     guard let id = try string("conversation") else { return nil }
     guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }
+    return id
+  }
+
+  /// The group that a command names. An id of a conversation of two is none that the caller has.
+  fileprivate func group() throws(ClientError) -> String {
+    let id = try namedConversation()
+    guard CliqueCommand.isGroup(id) else { throw CliqueCommand.noConversation }
     return id
   }
 

@@ -15,6 +15,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case createGroup(NewGroup)
   /// Somebody leaves the group with the conversation id.
   case leaveGroup(String)
+  /// An administrator changes the group with the conversation id.
+  case changeGroup(String, GroupChange)
+  case joinGroup(GroupLink)
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -27,6 +30,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case send = 1
     case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
     case leave, invisible, crossings
+    case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
+    case joinGroup
 
     public var name: String {
       switch self {
@@ -46,6 +51,15 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .leave: "clique.leave"
       case .invisible: "clique.invisible"
       case .crossings: "clique.crossings"
+      case .addToGroup: "clique.group.add"
+      case .removeFromGroup: "clique.group.remove"
+      case .renameGroup: "clique.group.rename"
+      case .appoint: "clique.group.appoint"
+      case .dismiss: "clique.group.dismiss"
+      case .makeGroupLink: "clique.group.link"
+      case .groupLinks: "clique.group.links"
+      case .revokeGroupLinks: "clique.group.revoke"
+      case .joinGroup: "clique.group.join"
       }
     }
 
@@ -108,6 +122,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .typing: .typing
     case .createGroup: .createGroup
     case .leaveGroup: .leaveGroup
+    case .changeGroup(_, let change): change.method
+    case .joinGroup: .joinGroup
     case .search: .search
     case .enter: .enter
     case .leave: .leave
@@ -120,6 +136,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     switch self {
     case .send(let send): send.message.payload.count
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
+    case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
     default: 0
     }

@@ -72,6 +72,12 @@ extension CliqueCommand {
       sink.write(group.members)
       sink.write(group.name)
       sink.write(group.key)
+    case .changeGroup(let id, let change):
+      sink.write(id)
+      change.write(to: &sink)
+    case .joinGroup(let link):
+      sink.write(link.conversation)
+      sink.write(link.secret)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -103,6 +109,11 @@ extension CliqueCommand {
       self = .createGroup(
         .init(members: try reader.readStrings(), name: try reader.readString(), key: try reader.readString()))
     case .leaveGroup: self = .leaveGroup(try reader.readConversation())
+    case .addToGroup, .removeFromGroup, .renameGroup, .appoint, .dismiss, .makeGroupLink, .groupLinks,
+      .revokeGroupLinks:
+      self = .changeGroup(try reader.readConversation(), try GroupChange(method, from: &reader))
+    case .joinGroup:
+      self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .search:
       self = .search(
         .init(
@@ -137,7 +148,7 @@ extension ByteSink {
     write(optionalText: message.key.published)
   }
 
-  fileprivate mutating func write(_ texts: [String]) {
+  mutating func write(_ texts: [String]) {
     write(UInt64(texts.count))
     for text in texts { write(text) }
   }
@@ -164,7 +175,7 @@ extension ByteReader {
     return message
   }
 
-  fileprivate mutating func readStrings() throws(MalformedMessage) -> [String] {
+  mutating func readStrings() throws(MalformedMessage) -> [String] {
     var texts: [String] = []
     for _ in 0..<(try readCount()) { texts.append(try readString()) }
     return texts
