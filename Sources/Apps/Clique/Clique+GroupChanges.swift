@@ -146,6 +146,7 @@ extension Clique {
       draft.refresh(try Channels.receipts(id), key: user, .soon)
       try readmit(user, toGroup: id, draft)
     }
+    if group.present.isEmpty { return }  // Nobody is left who could be told.
     switch event {
     case .remove: try tell("removed", user, by: call.user, in: group, id, draft)
     case .appoint: try tell("appointed", user, by: call.user, in: group, id, draft)
