@@ -162,8 +162,8 @@ struct AppLimitTests {
       .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
       .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay,
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
-      .stateBlocks,
-      .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
+      .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
+      .cliquePinned,  // CliqueKeepingTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

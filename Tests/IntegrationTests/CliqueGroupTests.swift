@@ -59,6 +59,10 @@ struct CliqueGroupTests {
       let search = #"{"text":"eve"}"#
       #expect(try await eve.call("clique.search", search)["messages"].array.count == 1)
       #expect(try await bob.call("clique.search", search)["messages"].array.count == 2)
+      try await bob.call("clique.keep", #"{"conversation":"\#(id)","pinned":true,"muted":true}"#)
+      #expect(await eventually { tablet.map("clique.list:bob")[id]?["pinned"].int != nil })
+      #expect(tablet.map("clique.list:bob")[id]?["muted"].bool == true)
+      #expect(eve.map("clique.list:eve")[id]?["pinned"].isNull == true)
       try await remove(ada, [bob, tablet], eve, id)
     }
   }

@@ -31,6 +31,8 @@ enum AppCommandExample {
     ("clique.group.revoke", #"{"conversation":"\#(group)","id":"0123abcd"}"#),
     ("clique.group.revoke", #"{"conversation":"\#(group)"}"#),
     ("clique.group.join", #"{"link":"\#(group).\#(String(repeating: "0", count: 32))"}"#),
+    ("clique.keep", #"{"person":"bob","muted":true}"#),
+    ("clique.keep", #"{"conversation":"\#(group)","muted":false,"archived":false,"pinned":true}"#),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),

@@ -106,6 +106,7 @@ extension Clique {
       if let last { write(last, &writer) }
       writer.write("unread", newest.unread)
       writer.write("read", mark.unreadFrom)
+      write(mark.keeping, newest: last?.offset, &writer)
       if sight == .active { try writeCrossing(user, other, &writer, view) }
       writer.close()
       let changed = sight == .active ? pair.openedAt : pair.endedAt
@@ -142,6 +143,7 @@ extension Clique {
     if let last { write(last, &writer) }
     writer.write("unread", newest.unread)
     writer.write("read", mark.unreadFrom)
+    write(mark.keeping, newest: last?.offset, &writer)
     writer.close()
     return AppEntry(data: writer.bytes, score: max(group.createdAt, last?.time ?? 0))
   }

@@ -141,6 +141,7 @@ extension Clique {
         person.groups.drop(id)
         person.terms?[id] = nil
         if person.terms?.isEmpty ?? false { person.terms = nil }
+        person.unpin(id)
       }
       draft.refresh(try Channels.list(user), key: id, .atomically)
       draft.refresh(try Channels.receipts(id), key: user, .soon)

@@ -80,6 +80,7 @@ public struct Clique: App {
     case .leaveGroup(let id): return try leaveGroup(id, call, view)
     case .changeGroup(let id, let change): return try changeGroup(id, change, call, view)
     case .joinGroup(let link): return try joinGroup(link, call, view)
+    case .keep(let keep): return try self.keep(keep, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)

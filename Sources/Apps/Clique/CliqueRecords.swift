@@ -145,6 +145,8 @@ extension Clique {
     var blockedAt: Int64 = 0
     /// The conversation stood in their list when they blocked the other.
     var listed = false
+    /// How this member keeps the conversation in their list; nil: as it comes.
+    var keeping: CliqueKeeping?
 
     var unreadFrom: UInt64 { max(read, base) }
   }
@@ -167,6 +169,8 @@ extension Clique {
     /// Of the groups that this person joined after they were founded: the term from which on the person reads
     /// (``Group/term``).
     var terms: [String: Int]?
+    /// Conversations that this person has pinned. Each says so itself, too (``Mark/keeping``); here they are counted.
+    var pinned: [String]?
     var blocked: [String] = []
     /// How many requests of this person wait for an answer, or seem to.
     var asking = 0

@@ -18,6 +18,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   /// An administrator changes the group with the conversation id.
   case changeGroup(String, GroupChange)
   case joinGroup(GroupLink)
+  case keep(Keep)
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -31,7 +32,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
-    case joinGroup
+    case joinGroup, keep
 
     public var name: String {
       switch self {
@@ -60,6 +61,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .groupLinks: "clique.group.links"
       case .revokeGroupLinks: "clique.group.revoke"
       case .joinGroup: "clique.group.join"
+      case .keep: "clique.keep"
       }
     }
 
@@ -124,6 +126,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .leaveGroup: .leaveGroup
     case .changeGroup(_, let change): change.method
     case .joinGroup: .joinGroup
+    case .keep: .keep
     case .search: .search
     case .enter: .enter
     case .leave: .leave

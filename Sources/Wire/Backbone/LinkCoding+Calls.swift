@@ -78,6 +78,9 @@ extension CliqueCommand {
     case .joinGroup(let link):
       sink.write(link.conversation)
       sink.write(link.secret)
+    case .keep(let keep):
+      sink.write(keep.target)
+      keep.writeFlags(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -114,6 +117,7 @@ extension CliqueCommand {
       self = .changeGroup(try reader.readConversation(), try GroupChange(method, from: &reader))
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
+    case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
     case .search:
       self = .search(
         .init(

@@ -23,6 +23,8 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueGroupName = "clique.group_name"
   /// Fixed: links of a group that hold at a time.
   case cliqueGroupLinks = "clique.group_links"
+  /// Fixed: conversations that one person pins.
+  case cliquePinned = "clique.pinned"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
