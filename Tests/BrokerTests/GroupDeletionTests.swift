@@ -44,7 +44,9 @@ import Wire
     try call(scene, user, "clique.group.add", "{\"conversation\":\"\(id)\",\"members\":[\"eve\"]}")
     try call(scene, user, "clique.group.appoint", about)
     try call(scene, user, "clique.group.link", "{\"conversation\":\"\(id)\"}")
-    try call(scene, "eve", "clique.send", "{\"conversation\":\"\(id)\",\"text\":\"keep this of eve\"}")
+    let mentions = ",\"mentions\":[\"\(user)\",\"bob\"]"
+    try call(
+      scene, "eve", "clique.send", "{\"conversation\":\"\(id)\",\"text\":\"keep this of eve\"\(mentions)}")
     // A second group remembers the user as one who was removed.
     let other = try found(scene, "bob", ["eve", user])
     try call(scene, "bob", "clique.group.remove", "{\"conversation\":\"\(other)\",\"person\":\"\(user)\"}")

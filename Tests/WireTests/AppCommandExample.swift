@@ -12,6 +12,8 @@ enum AppCommandExample {
     ("clique.send", #"{"to":"bob","text":"hi"}"#),
     ("clique.send", #"{"conversation":"\#(pair)","text":"caf\u00e9 \"\n","key":"k\u0031"}"#),
     ("clique.send", #"{"conversation":"\#(group)","text":"😀é","key":""}"#),
+    ("clique.send", #"{"to":"bob","text":"hi","reply":7}"#),
+    ("clique.send", #"{"conversation":"\#(group)","text":"hi","key":"k","reply":1,"mentions":["bob","eve","bob"]}"#),
     ("clique.accept", #"{"person":"bob"}"#), ("clique.accept", #"{"conversation":"\#(pair)"}"#),
     ("clique.decline", #"{"person":"b\u00f6b"}"#), ("clique.disconnect", #"{"person":"bob"}"#),
     ("clique.block", #"{"person":"bob"}"#), ("clique.unblock", #"{"conversation":"\#(pair)"}"#),

@@ -101,9 +101,11 @@ extension Clique {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
     else { throw Self.noConversation }
     try check(message.characters, isRequest: false)
+    if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
     let hidden = group.hidden(from: call.user)
     let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller, tags: group.tags(hiddenFrom: hidden),
+      channel: channel, data: message.payload, info: call.caller,
+      tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
       idempotencyKey: message.key.published)
     return AppDecision(
       [.publish(publication), .touch(id)],

@@ -72,7 +72,7 @@ extension CliqueCommand.Target {
 }
 
 extension CliqueCommand.Send {
-  /// `{"to": user | "conversation": id, "text": …, "key": …}`
+  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …]}`
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
     guard let text = try fields.text("text"), !text.raw.isEmpty else {
       throw .badRequest.saying("`text` is missing or empty; send what you want to say")
@@ -84,7 +84,9 @@ extension CliqueCommand.Send {
     } else {
       target = try CliqueCommand.Target(fields, "to", user)
     }
-    message = CliqueMessage(text, key)
+    // Nearly all messages have nothing but a target, a text and a key, and are not looked through for more.
+    let isPlain = fields.count <= (key.own.isEmpty ? 2 : 3)
+    message = CliqueMessage(text, key, isPlain ? nil : try CliqueMessageExtras(fields))
   }
 }
 

@@ -174,7 +174,7 @@ public struct CliqueConversation: Sendable, Equatable {
 /// A message as it is published, put together when its command was read; and what a conversation that is not open needs
 /// of it.
 public struct CliqueMessage: Sendable, Equatable {
-  /// `{"text":"…","key":"…"}`, the key where there is one.
+  /// `{"text":"…","key":"…","reply":…}`, the last two where they are given.
   public let payload: [UInt8]
   /// Bytes of the text as it stands in the payload, between its quotes.
   let textBytes: Int
@@ -182,12 +182,15 @@ public struct CliqueMessage: Sendable, Equatable {
   /// Unicode code points of the text.
   public let characters: Int
   public let key: CliqueMessageKey
+  /// What few messages have; nil: nothing of it.
+  public let extras: CliqueMessageExtras?
 
   static let opening = Array(#"{"text":""#.utf8)
 
   /// Makes the payload. A text without escapes goes into it as it came.
-  init(_ text: CommandFields.Text, _ key: CliqueMessageKey) {
+  init(_ text: CommandFields.Text, _ key: CliqueMessageKey, _ extras: CliqueMessageExtras? = nil) {
     self.key = key
+    self.extras = extras
     hasEscapes = text.hasEscapes
     characters = text.characters
     var writer = JSONWriter(capacity: text.raw.count + key.own.utf8.count + 32)
@@ -195,12 +198,16 @@ public struct CliqueMessage: Sendable, Equatable {
     if text.hasEscapes { writer.write("text", text.string) } else { writer.write("text", quoting: text.raw) }
     textBytes = writer.bytes.count - Self.opening.count - 1
     if !key.own.isEmpty { writer.write("key", key.own) }
+    if let reply = extras?.reply { writer.write("reply", reply) }
     writer.close()
     payload = writer.bytes
   }
 
   /// A message from its payload; nil where the bytes are none that a message has.
-  init?(payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey) {
+  init?(
+    payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey,
+    extras: CliqueMessageExtras?
+  ) {
     guard payload.starts(with: Self.opening), textBytes >= 0, textBytes <= payload.count - Self.opening.count else {
       return nil
     }
@@ -209,6 +216,7 @@ public struct CliqueMessage: Sendable, Equatable {
     self.hasEscapes = hasEscapes
     self.characters = characters
     self.key = key
+    self.extras = extras
   }
 
   public var text: String {

@@ -150,6 +150,10 @@ extension ByteSink {
     write(UInt64(message.characters))
     write(message.key.own)
     write(optionalText: message.key.published)
+    write(flag: message.extras != nil)
+    guard let extras = message.extras else { return }
+    write(extras.reply ?? 0)
+    write(extras.mentions)
   }
 
   mutating func write(_ texts: [String]) {
@@ -174,7 +178,8 @@ extension ByteReader {
     let message = CliqueMessage(
       payload: try readBytes(), textBytes: Int(try readLimit()), hasEscapes: try readFlag(),
       characters: Int(try readLimit()),
-      key: CliqueMessageKey(own: try readString(), published: try readOptionalString()))
+      key: CliqueMessageKey(own: try readString(), published: try readOptionalString()),
+      extras: try readFlag() ? CliqueMessageExtras(reply: try readNumber(), mentions: try readStrings()) : nil)
     guard let message else { throw MalformedMessage() }
     return message
   }
