@@ -122,6 +122,7 @@ private struct RunningSearch {
     }
     if let publisher = query.publisher, publication.info?.user.hasSameBytes(as: publisher) != true { return }
     if let audience = query.audience, !audience.matches(publication) { return }
+    if let audience = query.audiences[channel.name], !audience.matches(publication) { return }
     counts[place.channel, default: 0] += 1
     found.append(FoundMessage(channel: channel.name, publication: publication))
     if found.count >= Self.largestLimit + limit { found = newest }

@@ -9,6 +9,8 @@ public struct MessageSearch: Sendable, Equatable {
   public var publisher: String?
   /// The filter that publications must pass to be found; nil: everything passes.
   public var audience: TagFilter?
+  /// Filters that publications of single channels must pass besides ``audience``.
+  public var audiences: [ChannelName: TagFilter]
   /// Finds each publication as this user reads it (``FormerVersions``); nil: as it is.
   public var reader: String?
   public var limit: Int
@@ -16,13 +18,14 @@ public struct MessageSearch: Sendable, Equatable {
   public var user: String
 
   public init(
-    channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?, reader: String? = nil,
-    limit: Int, user: String = ""
+    channels: [ChannelName], text: String, publisher: String? = nil, audience: TagFilter?,
+    audiences: [ChannelName: TagFilter] = [:], reader: String? = nil, limit: Int, user: String = ""
   ) {
     self.channels = channels
     self.text = text
     self.publisher = publisher
     self.audience = audience
+    self.audiences = audiences
     self.reader = reader
     self.limit = limit
     self.user = user

@@ -102,7 +102,7 @@ public struct Publication: Sendable, Equatable {
 extension Publication {
   /// Tags by which apps say who may see a publication. Clients never see these tags, which would tell somebody who is
   /// blocked that this is so.
-  public static let audienceTags = ["only", "hidden"]
+  public static let audienceTags = ["only", "hidden", "term"]
 
   public var withoutAudienceTags: Publication {
     if tags.isEmpty { return self }

@@ -23,7 +23,7 @@ public enum PlainName {
 public struct SoughtUsers: Sendable {
   public let users: [String]
   private let byID: Set<IdentifierKey>
-  /// As the tag `hidden` writes them (``PlainName``).
+  /// As the tags `hidden` and `mentions` write them (``PlainName``).
   private let plain: Set<IdentifierKey>
 
   public init(_ users: [String]) {
@@ -58,8 +58,8 @@ public struct SoughtUsers: Sendable {
 
   private func isNamed(by value: String, of tag: String) -> Bool {
     switch tag {
-    case "only", "user": contains(value)
-    case "hidden": value.split(separator: "|").contains { plain.contains(IdentifierKey(String($0))) }
+    case "only", "user", "actor": contains(value)
+    case "hidden", "mentions": value.split(separator: "|").contains { plain.contains(IdentifierKey(String($0))) }
     case FormerVersions.tag: FormerVersions(value).names { contains($0) }
     default: false
     }
@@ -71,7 +71,7 @@ public struct SoughtUsers: Sendable {
     var tags = tags
     for (tag, value) in tags where isNamed(by: value, of: tag) {
       switch tag {
-      case "hidden":
+      case "hidden", "mentions":
         let others = value.split(separator: "|").filter { !plain.contains(IdentifierKey(String($0))) }
         tags[tag] = others.map { "|\($0)|" }.joined()
       case FormerVersions.tag: tags[tag] = FormerVersions(value).without { contains($0) }.text

@@ -8,8 +8,11 @@ import Wire
 @Suite("Every limit of the apps by its own name")
 struct AppLimitTests {
   /// What the last of the steps is refused for, or reaches all the same.
+  ///
+  /// - Parameter more: what is done after the steps, with the conversation that the last of them answers with.
   private func clique(
-    _ change: (inout CliqueRules) -> Void, _ steps: [(user: String, method: String, json: String)]
+    _ change: (inout CliqueRules) -> Void, _ steps: [(user: String, method: String, json: String)],
+    then more: ((CliqueScene, String) throws -> Void)? = nil
   ) throws -> AppLimit? {
     var rules = CliqueRules()
     change(&rules)
@@ -18,7 +21,8 @@ struct AppLimitTests {
     for step in steps.dropLast() { try scene.call(step.user, step.method, step.json) }
     let last = try #require(steps.last)
     do {
-      try scene.call(last.user, last.method, last.json)
+      let reply = try scene.call(last.user, last.method, last.json)
+      try more?(scene, String(reply.split(separator: "\"").dropFirst(3).first ?? ""))
       return scene.reached
     } catch let error as ClientError {
       #expect(error.code == 106, "\(error)")
@@ -94,6 +98,9 @@ struct AppLimitTests {
       try clique({ $0.groupsPerDay = 4 }, friends + [Self.group("ann", #""bob""#), Self.group("ann", #""bob""#)]),
       try clique({ $0.invitationsPerDay = 4 }, friends + [Self.group("ann", #""bob""#), Self.group("eve", #""bob""#)]),
       try clique({ _ in }, friends + [Self.group("ann", #""bob""#, String(repeating: "x", count: 101))]),
+      try clique({ _ in }, friends + [Self.group("ann", #""bob""#)]) { scene, id in
+        for _ in 0...10 { try scene.call("ann", "group.link", #"{"conversation":"\#(id)"}"#) }
+      },
       try clique({ $0.maximumPlaces = 1 }, [Self.place("enter", "a"), Self.place("enter", "b")]),
       try clique(
         { $0.visitsPerDay = 4 }, [Self.place("enter", "a"), Self.place("leave", "a"), Self.place("enter", "b")]),
@@ -101,7 +108,7 @@ struct AppLimitTests {
     #expect(
       found == [
         .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay, .cliqueGroupName,
-        .cliquePlaces, .cliqueVisitsPerDay,
+        .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay,
       ])
   }
 
@@ -154,8 +161,9 @@ struct AppLimitTests {
       .cliqueRequestMessages, .cliqueRequestCharacters, .cliqueMessageCharacters, .cliqueConversations,
       .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
       .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay,
-      .cliqueGroupName, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads, .stateBlocks,
-      .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
+      .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
+      .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
+      .cliquePinned,  // CliqueKeepingTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

@@ -247,7 +247,9 @@ struct CliquePropertyTests {
 
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
-    "group.leave", "search", "enter", "leave", "invisible", "crossings", "nothing",
+    "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
+    "group.links", "group.revoke", "group.join", "keep", "search", "enter", "leave", "invisible", "crossings",
+    "nothing",
   ]
 
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)

@@ -203,7 +203,7 @@ final class CliqueScene: AppView {
       (streams[channel] ?? []).map { $0.shown(to: search.reader ?? "") }.filter { publication in
         let isMessage = ["edits", "deletes", "deleted"].allSatisfy { publication.tags[$0] == nil }
         return isMessage && String(decoding: publication.data, as: UTF8.self).contains(text)
-          && search.audience?.passes(publication) ?? true
+          && search.audience?.passes(publication) ?? true && search.audiences[channel]?.passes(publication) ?? true
       }.map { "\(channel) \($0.offset)" }
     }
   }
@@ -249,6 +249,8 @@ extension TagFilter {
     case .oneOf(let key, let values): tags[key].map { tag in values.contains { $0.hasSameBytes(as: tag) } } ?? false
     case .exists(let key): tags[key] != nil
     case .contains(let key, let value): tags[key]?.contains(value) ?? false
+    case .number(let key, .greaterOrEqual, let value):
+      tags[key].flatMap { Int($0) } ?? .min >= Int(value) ?? .max
     case .hasPrefix, .hasSuffix, .number: false
     }
   }

@@ -39,10 +39,11 @@ extension Clique {
   ) throws(ClientError) -> AppAdmission {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
     else { throw Self.notAdmitted }
-    if !group.hadBlocks { return AppAdmission() }
+    let since = isChat ? try term(of: user, in: group, id, view).map(Self.since) : nil
+    if !group.hadBlocks { return AppAdmission(audience: since) }
     // Messages that are hidden from this user say so in a tag. The user also does not see members whom they block. A
     // user who is blocked must see the one who blocks as before.
-    let messages = Self.notHiddenFrom(user)
+    let messages = since.map { .all([Self.notHiddenFrom(user), $0]) } ?? Self.notHiddenFrom(user)
     let hidden = group.blocked(by: user)
     if hidden.isEmpty { return AppAdmission(audience: messages) }
     if !isChat { return AppAdmission(audience: .all([messages, .not(.oneOf(key: "key", hidden))])) }
@@ -50,6 +51,20 @@ extension Clique {
     // have the tag `hidden`, joins and members have not.
     return AppAdmission(
       audience: .all([messages, .any([.exists(key: Tag.hidden), .not(.oneOf(key: "user", hidden))])]))
+  }
+
+  /// The term from which on a member reads; nil: from the founding.
+  func term(
+    of user: String, in group: Group, _ id: String, _ view: any AppView
+  ) throws(ClientError) -> Int? {
+    // In most groups nobody has come since, and nothing more has to be read.
+    if group.term == nil { return nil }
+    return try view.record(Person.self, Key.person(user))?.terms?[id]
+  }
+
+  /// What was said from a term on. Joins and members have no tags, and pass.
+  private static func since(_ term: Int) -> TagFilter {
+    .any([.not(.exists(key: Tag.hidden)), .number(key: Tag.term, .greaterOrEqual, String(term))])
   }
 
   static func notForOthers(_ user: String) -> TagFilter {
@@ -88,13 +103,18 @@ extension Clique {
     // Messages of people whom the caller has blocked are not found.
     if let person = command.person, me.blocked.containsBytes(of: person) { ids = [] }
     var channels: [ChannelName] = []
-    for id in ids { channels.append(try Channels.chat(id)) }
+    var audiences: [ChannelName: TagFilter] = [:]
+    for id in ids {
+      let channel = try Channels.chat(id)
+      channels.append(channel)
+      if let term = me.terms?[id] { audiences[channel] = Self.since(term) }
+    }
     var audience: [TagFilter] = [Self.notForOthers(call.user), Self.notHiddenFrom(call.user)]
     if !me.blocked.isEmpty { audience.append(.not(.oneOf(key: "user", me.blocked))) }
     return AppDecision(
       search: MessageSearch(
         channels: channels, text: command.text, publisher: command.person, audience: .all(audience),
-        reader: call.user, limit: command.limit))
+        audiences: audiences, reader: call.user, limit: command.limit))
   }
 
   private static let maximumSearchBytes = 256

@@ -62,6 +62,7 @@ extension Clique {
     writer.object { writer in
       writer.write("text", text.string)
       if let key = try? original.string("key") { writer.write("key", key) }
+      if let reply = try? original.number("reply") { writer.write("reply", reply) }
       if let from = try? original.string("from") { writer.write("from", from) }
       if let sent = try? original.number("sent") { writer.write("sent", sent) }
     }

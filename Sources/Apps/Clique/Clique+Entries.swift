@@ -106,6 +106,7 @@ extension Clique {
       if let last { write(last, &writer) }
       writer.write("unread", newest.unread)
       writer.write("read", mark.unreadFrom)
+      write(mark.keeping, newest: last?.offset, &writer)
       if sight == .active { try writeCrossing(user, other, &writer, view) }
       writer.close()
       let changed = sight == .active ? pair.openedAt : pair.endedAt
@@ -123,7 +124,9 @@ extension Clique {
     guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: user)
     else { return nil }
     let mark = group.members[index].mark
-    let newest = try newest(try Channels.chat(id), seenBy: user, after: mark.unreadFrom, counting: true, view)
+    let newest = try newest(
+      try Channels.chat(id), seenBy: user, since: term(of: user, in: group, id, view), after: mark.unreadFrom,
+      counting: true, view)
     var writer = JSONWriter()
     writer.open()
     writer.write("conversation", id)
@@ -131,10 +134,16 @@ extension Clique {
     writer.write("group", true)
     if !group.name.isEmpty { writer.write("name", group.name) }
     writer.list("members") { writer in for member in group.members { writer.write(element: member.user) } }
+    writer.list("admins") { writer in
+      for member in group.settled(at: view.now).members where member.isAdministrator {
+        writer.write(element: member.user)
+      }
+    }
     let last = newest.last.map(preview(of:))
     if let last { write(last, &writer) }
     writer.write("unread", newest.unread)
     writer.write("read", mark.unreadFrom)
+    write(mark.keeping, newest: last?.offset, &writer)
     writer.close()
     return AppEntry(data: writer.bytes, score: max(group.createdAt, last?.time ?? 0))
   }
@@ -182,8 +191,11 @@ extension Clique {
 
   /// The newest message that a user sees, and how many are unread. Looks at few messages first, as this is worked out
   /// after each message and most conversations have been read.
+  ///
+  /// - Parameter term: in a group, the term from which on the user reads.
   func newest(
-    _ channel: ChannelName, seenBy user: String, after read: UInt64, counting: Bool, _ view: any AppView
+    _ channel: ChannelName, seenBy user: String, since term: Int? = nil, after read: UInt64, counting: Bool,
+    _ view: any AppView
   ) throws(ClientError) -> Newest {
     var count = 8
     while true {
@@ -192,7 +204,8 @@ extension Clique {
       if let top = publications.first?.offset, let bottom = publications.last?.offset, bottom <= top {
         newest.looked = bottom...top
       }
-      for publication in publications where Self.isMessage(publication) && Self.isSeen(publication, by: user) {
+      for publication in publications
+      where Self.isMessage(publication) && Self.isSeen(publication, by: user, since: term) {
         if newest.last == nil { newest.last = publication }
         let isOwn = publication.info?.user.hasSameBytes(as: user) ?? false
         if isOwn || publication.offset <= read || !counting { return newest }
@@ -214,7 +227,8 @@ extension Clique {
   /// How publications of the app itself begin in a chat. Messages of people always begin with their text.
   private static let eventStart = Array("{\"event\"".utf8)
 
-  private static func isSeen(_ publication: Publication, by user: String) -> Bool {
+  private static func isSeen(_ publication: Publication, by user: String, since term: Int?) -> Bool {
+    if let term, publication.tags[Tag.term].flatMap({ Int($0) }) ?? 0 < term { return false }
     if publication.tags.isEmpty { return true }
     if let only = publication.tags[Tag.only], !only.hasSameBytes(as: user) { return false }
     guard let hidden = publication.tags[Tag.hidden], !hidden.isEmpty else { return true }

@@ -62,9 +62,13 @@ extension Clique {
     var group = stored
     group.members.removeAll { users.contains($0.user) }
     group.blocks.removeAll { users.contains($0.by) || users.contains($0.of) }
-    // The name is what the founder called the group.
-    if users.contains(group.founder) { (group.founder, group.name) = ("", "") }
+    group.removed?.removeAll { users.contains($0) }
+    if group.removed?.isEmpty ?? false { group.removed = nil }
+    // The name is what somebody called the group.
+    if users.contains(group.namedBy ?? group.founder) { (group.name, group.namedBy) = ("", nil) }
+    if users.contains(group.founder) { group.founder = "" }
     if group == stored { return }
+    group = group.settled(at: draft.now)
     let present = group.members.filter { !$0.absent }
     if present.isEmpty { draft.erase(key) } else { draft.write(key, group) }
     for member in present { draft.refresh(try Channels.list(member.user), key: id, .atomically) }

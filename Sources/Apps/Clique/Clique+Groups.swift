@@ -10,10 +10,7 @@ extension Clique {
       throw ClientError.limitExceeded.counted(as: .cliqueGroupSize).saying(
         "a group has at most \(rules.groupSize) members, yourself among them")
     }
-    if name.unicodeScalars.count > rules.previewCharacters {
-      throw ClientError.limitExceeded.counted(as: .cliqueGroupName).saying(
-        "the name of a group has at most \(rules.previewCharacters) characters")
-    }
+    try checkName(name)
     let draft = CliqueDraft(view)
     let digest = CliqueIdentifier.hex([name, call.user] + users)
     if let group = try founded(command.key, call, digest, draft) { return AppDecision(reply: Self.conversation(group)) }
@@ -25,7 +22,8 @@ extension Clique {
       if known.members.map(\.user) == [call.user] + users { return AppDecision(reply: Self.conversation(id)) }
       throw ClientError.idempotencyConflict.saying("this key has founded another group; use a new one")
     }
-    var group = Group(founder: call.user, name: name, members: [.init(user: call.user)], createdAt: view.now)
+    var group = Group(
+      founder: call.user, name: name, members: [.init(user: call.user, administrator: true)], createdAt: view.now)
     for user in users {
       let blank = Pair(call.user, user)
       guard let pair = try view.record(Pair.self, Key.pair(blank.id)), let side = pair.side(of: call.user),
@@ -88,44 +86,12 @@ extension Clique {
     person.groupsFounded += 1
   }
 
-  private func countInvitation(_ person: inout Person, _ now: Int64) throws(ClientError) {
+  func countInvitation(_ person: inout Person, _ now: Int64) throws(ClientError) {
     guard let mark = CliqueRate(perDay: rules.invitationsPerDay).next(after: person.drawnMark, now: now) else {
       throw ClientError.limitExceeded.counted(as: .cliqueInvitationsPerDay).saying(
         "one of them was made a member of as many groups as one can be in a day; try again tomorrow")
     }
     person.drawnMark = mark
-  }
-
-  func leaveGroup(_ id: String, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
-    guard var group = try view.record(Group.self, Key.group(id)), let index = group.index(of: call.user)
-    else { throw Self.noConversation }
-    let draft = CliqueDraft(view)
-    group.members.remove(at: index)
-    group.blocks.removeAll { $0.by.hasSameBytes(as: call.user) || $0.of.hasSameBytes(as: call.user) }
-    try draft.update(call.user) { person in person.groups.drop(id) }
-    draft.refresh(try Channels.list(call.user), key: id, .atomically)
-    try readmit(call.user, toGroup: id, draft)
-    let present = group.members.filter { !$0.absent }
-    if present.isEmpty {
-      draft.erase(Key.group(id))
-      return draft.decision()
-    }
-    draft.write(Key.group(id), group)
-    var data = JSONWriter()
-    data.object { writer in
-      writer.write("event", "left")
-      writer.write("user", call.user)
-    }
-    // The leaving is hidden from nobody, blocks or not, because all members see the list of members change.
-    draft.publish(
-      AppPublication(
-        channel: try Channels.chat(id), data: data.bytes, info: call.caller, tags: Self.tags(hiddenFrom: [])))
-    for member in present {
-      draft.refresh(try Channels.list(member.user), key: id, .atomically)
-    }
-    // Lists show the last message on disk, so they are worked out once more when the leaving is there.
-    draft.touch(id)
-    return draft.decision()
   }
 
   func sendToGroup(
@@ -135,17 +101,18 @@ extension Clique {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
     else { throw Self.noConversation }
     try check(message.characters, isRequest: false)
+    if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
     let hidden = group.hidden(from: call.user)
     let publication = AppPublication(
-      channel: channel, data: message.payload, info: call.caller, tags: Self.tags(hiddenFrom: hidden),
+      channel: channel, data: message.payload, info: call.caller,
+      tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
       idempotencyKey: message.key.published)
     return AppDecision(
       [.publish(publication), .touch(id)],
       reply: conversation.answer(offset: try Self.offset(of: message.key, on: channel, view)))
   }
 
-  /// The tag that every publication of a group has, even if it is hidden from nobody: by the tag, an audience tells
-  /// publications from joins.
+  /// The tag that says from whom something is hidden, even if it is nobody.
   static func tags(hiddenFrom users: [String]) -> [String: String] {
     [Tag.hidden: users.map(Tag.bars).joined()]
   }

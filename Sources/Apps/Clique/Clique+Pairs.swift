@@ -92,6 +92,8 @@ extension Clique {
   /// so that nobody learns of a change that they must not see.
   func commit(_ stored: Pair?, _ new: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
     let old = stored ?? Pair(new.a, new.b)
+    var new = new
+    try dropKeeping(of: &new, id: id, draft)
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
     tell(from: old, to: new, id: id, draft)

@@ -11,13 +11,15 @@ extension Clique {
         pair.side(of: call.user) != nil
       {
         if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
-        return try sendToActive(conversation, message, call, view)
+        return try sendToActive(conversation, message, of: pair, call, view)
       }
     }
     let (pair, id, side, stored) = try pair(command.target, call, view)
     if pair.user(side.other).isEmpty { throw Self.forgotten }
     if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
-    if pair.state == .unblocked(.active) { return try sendToActive(CliqueConversation(id), message, call, view) }
+    if pair.state == .unblocked(.active) {
+      return try sendToActive(CliqueConversation(id), message, of: pair, call, view)
+    }
     return try sendByTable(pair, id, side, stored, message, call, view)
   }
 
@@ -35,16 +37,18 @@ extension Clique {
   }
 
   private func sendToActive(
-    _ conversation: CliqueConversation, _ message: CliqueMessage, _ call: AppCall, _ view: any AppView
+    _ conversation: CliqueConversation, _ message: CliqueMessage, of pair: Pair, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
     try check(message.characters, isRequest: false)
     let channel = conversation.chat
+    if message.extras != nil { try checkExtras(of: message, in: channel, of: [pair.a, pair.b], view) }
     let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
     return AppDecision(
       [
         .publish(
           AppPublication(
-            channel: channel, data: message.payload, info: call.caller, idempotencyKey: message.key.published)),
+            channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
+            idempotencyKey: message.key.published)),
         .touch(conversation.id),
       ], reply: reply)
   }
@@ -82,6 +86,7 @@ extension Clique {
       }
       // The command was done before: its message waited in a request that was taken back or has ended since.
       if view.isAskedAgain { return AppDecision(reply: Self.waits(id, count: old.waiting(for: side).count)) }
+      if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
       try wait(message, seen: seen, call, in: &pair, now: view.now)
       try commit(stored, pair, id: id, draft)
@@ -90,6 +95,7 @@ extension Clique {
       return decision
     case .delivered(let seen):
       try check(message.characters, isRequest: false)
+      try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
       if !seen { pair.hasUnseen = true }
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
       try publish(message, seen: seen, call, id: id, draft)
@@ -102,6 +108,7 @@ extension Clique {
       if let offset = try saidBefore(key, id, view) {
         return AppDecision(reply: CliqueConversation(id).answer(offset: offset))
       }
+      try checkExtras(of: message, in: Channels.chat(id), of: [old.a, old.b], view)
       let top = try open(&pair, id: id, to: step.state, answeredBy: side, draft)
       let offset = top + 1
       try publish(message, seen: seen, call, id: id, draft)
@@ -140,7 +147,7 @@ extension Clique {
     draft.publish(
       AppPublication(
         channel: try Channels.chat(id), data: message.payload, info: call.caller,
-        tags: seen ? [:] : [Tag.only: call.user], idempotencyKey: message.key.published))
+        tags: Self.tags(of: message, seen ? [:] : [Tag.only: call.user]), idempotencyKey: message.key.published))
   }
 
   /// Opens a conversation: publishes the messages that waited in the request, in their order.
@@ -224,6 +231,14 @@ extension Clique {
     static let only = "only"
     /// In groups: the users who do not get the publication, each between bars.
     static let hidden = "hidden"
+    /// In groups that somebody has joined after they were founded: ``Group/term``.
+    static let term = "term"
+    /// On what tells of a change of a group: the administrator who made it, where that is not the publisher. This one
+    /// clients do see.
+    static let actor = "actor"
+    /// On messages that mention members: their names, each between bars. In a tag rather than the payload, so that a
+    /// name can be taken out when the data of that user is deleted. Clients see it.
+    static let mentions = "mentions"
 
     static func bars(_ user: String) -> String { "|" + Key.plain(user) + "|" }
   }

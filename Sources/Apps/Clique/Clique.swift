@@ -78,6 +78,9 @@ public struct Clique: App {
     case .typing(let id): return try typing(id, call, view)
     case .createGroup(let group): return try createGroup(group, call, view)
     case .leaveGroup(let id): return try leaveGroup(id, call, view)
+    case .changeGroup(let id, let change): return try changeGroup(id, change, call, view)
+    case .joinGroup(let link): return try joinGroup(link, call, view)
+    case .keep(let keep): return try self.keep(keep, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -94,6 +97,7 @@ public struct Clique: App {
       try commit(pair, pair.advanced(to: view.now), id: String(key.dropFirst("pair/".count)), draft)
     // A person's record is due when only marks are left that have passed: `settle` drops them.
     case "person": if let person = try view.record(Person.self, key) { draft.writeOrErase(person, key) }
+    case "group": if let group = try view.record(Group.self, key) { draft.write(key, group.settled(at: view.now)) }
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)

@@ -145,6 +145,8 @@ extension Clique {
     var blockedAt: Int64 = 0
     /// The conversation stood in their list when they blocked the other.
     var listed = false
+    /// How this member keeps the conversation in their list; nil: as it comes.
+    var keeping: CliqueKeeping?
 
     var unreadFrom: UInt64 { max(read, base) }
   }
@@ -164,6 +166,11 @@ extension Clique {
     /// Conversations with one other person that are in this person's list and that they may read.
     var open: [String] = []
     var groups: [String] = []
+    /// Of the groups that this person joined after they were founded: the term from which on the person reads
+    /// (``Group/term``).
+    var terms: [String: Int]?
+    /// Conversations that this person has pinned. Each says so itself, too (``Mark/keeping``); here they are counted.
+    var pinned: [String]?
     var blocked: [String] = []
     /// How many requests of this person wait for an answer, or seem to.
     var asking = 0
@@ -205,6 +212,7 @@ extension Clique {
       var mark = Mark()
       /// The user was added by somebody whom they have blocked. To the others they look like a member who never comes.
       var absent = false
+      var administrator: Bool?
     }
 
     struct Block: Codable, Sendable, Equatable {
@@ -224,8 +232,18 @@ extension Clique {
     var blocks: [Block] = []
     /// True once there was a block in the group. Messages sent during it stay hidden.
     var hadBlocks = false
+    /// Who gave the group its name; nil: the founder.
+    var namedBy: String?
+    /// How often somebody has come into the group since it was founded; nil: never. What is published has the number as
+    /// a tag, so that members read only what was said since they came.
+    var term: Int?
+    var links: [Link]?
+    /// Who was removed, and does not come back by a link.
+    var removed: [String]?
 
-    var due: Int64? { nil }
+    /// When the next link ends. Until the record is tidied up, links are looked at with their ends.
+    var due: Int64? { links?.map(\.ends).min() }
+    var lane: AppLane { .upkeep }
 
     func index(of user: String) -> Int? {
       members.firstIndex { !$0.absent && $0.user.hasSameBytes(as: user) }

@@ -55,7 +55,7 @@ extension Settings {
         "Requests that one person begins in a day, a quarter of them at once; one that is taken back counts.")
       _maxGroupsPerDay = declare.integer(
         "max_groups_per_day", 40, in: 1...1_000_000,
-        "Groups that one person founds in a day, a quarter of them at once.")
+        "Groups that one person founds, or joins by a link, in a day, a quarter of them at once.")
       _maxInvitationsPerDay = declare.integer(
         "max_invitations_per_day", 40, in: 1...1_000_000,
         "Groups that others make one person a member of in a day, a quarter of them at once.")

@@ -21,6 +21,11 @@ extension CliqueCommand {
     case .leaveGroup:
       guard let id = try fields.conversation() else { throw Self.noConversation }
       self = .leaveGroup(id)
+    case .addToGroup, .removeFromGroup, .renameGroup, .appoint, .dismiss, .makeGroupLink, .groupLinks,
+      .revokeGroupLinks:
+      self = .changeGroup(try fields.group(), try GroupChange(method, fields, user))
+    case .joinGroup: self = .joinGroup(try GroupLink(fields))
+    case .keep: self = .keep(try Keep(fields, try Target(fields, "person", user)))
     case .search: self = .search(try Search(fields))
     case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())
@@ -67,7 +72,7 @@ extension CliqueCommand.Target {
 }
 
 extension CliqueCommand.Send {
-  /// `{"to": user | "conversation": id, "text": …, "key": …}`
+  /// `{"to": user | "conversation": id, "text": …, "key": …, "reply": offset, "mentions": [user, …]}`
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
     guard let text = try fields.text("text"), !text.raw.isEmpty else {
       throw .badRequest.saying("`text` is missing or empty; send what you want to say")
@@ -79,7 +84,9 @@ extension CliqueCommand.Send {
     } else {
       target = try CliqueCommand.Target(fields, "to", user)
     }
-    message = CliqueMessage(text, key)
+    // Nearly all messages have nothing but a target, a text and a key, and are not looked through for more.
+    let isPlain = fields.count <= (key.own.isEmpty ? 2 : 3)
+    message = CliqueMessage(text, key, isPlain ? nil : try CliqueMessageExtras(fields))
   }
 }
 
@@ -97,13 +104,7 @@ extension CliqueCommand.Mark {
 extension CliqueCommand.NewGroup {
   /// `{"members": [user, …], "name": …, "key": …}`
   fileprivate init(_ fields: CommandFields, _ user: String) throws(ClientError) {
-    members = []
-    var seen: Set<IdentifierKey> = [IdentifierKey(user)]
-    for member in try fields.strings("members") ?? [] {
-      try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
-      if seen.insert(IdentifierKey(member)).inserted { members.append(member) }
-    }
-    if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    members = try fields.members(besides: user)
     name = try fields.string("name") ?? ""
     key = try fields.key()
   }
@@ -137,10 +138,29 @@ extension CliqueCommand.Crossings {
 }
 
 extension CommandFields {
+  /// The people that a command names as members, each once, without the caller.
+  func members(besides user: String) throws(ClientError) -> [String] {
+    var members: [String] = []
+    var seen: Set<IdentifierKey> = [IdentifierKey(user)]
+    for member in try strings("members") ?? [] {
+      try UserIdentifier.check(member, most: CliqueCommand.maximumUserBytes)
+      if seen.insert(IdentifierKey(member)).inserted { members.append(member) }
+    }
+    if members.isEmpty { throw .badRequest.saying("`members` is missing or empty; name who is to be in it") }
+    return members
+  }
+
   /// The conversation that a command names; nil where it names none.
   fileprivate func conversation() throws(ClientError) -> String? {
     guard let id = try string("conversation") else { return nil }
     guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }
+    return id
+  }
+
+  /// The group that a command names. An id of a conversation of two is none that the caller has.
+  fileprivate func group() throws(ClientError) -> String {
+    let id = try namedConversation()
+    guard CliqueCommand.isGroup(id) else { throw CliqueCommand.noConversation }
     return id
   }
 

@@ -15,6 +15,10 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case createGroup(NewGroup)
   /// Somebody leaves the group with the conversation id.
   case leaveGroup(String)
+  /// An administrator changes the group with the conversation id.
+  case changeGroup(String, GroupChange)
+  case joinGroup(GroupLink)
+  case keep(Keep)
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -27,6 +31,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case send = 1
     case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
     case leave, invisible, crossings
+    case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
+    case joinGroup, keep
 
     public var name: String {
       switch self {
@@ -46,6 +52,16 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .leave: "clique.leave"
       case .invisible: "clique.invisible"
       case .crossings: "clique.crossings"
+      case .addToGroup: "clique.group.add"
+      case .removeFromGroup: "clique.group.remove"
+      case .renameGroup: "clique.group.rename"
+      case .appoint: "clique.group.appoint"
+      case .dismiss: "clique.group.dismiss"
+      case .makeGroupLink: "clique.group.link"
+      case .groupLinks: "clique.group.links"
+      case .revokeGroupLinks: "clique.group.revoke"
+      case .joinGroup: "clique.group.join"
+      case .keep: "clique.keep"
       }
     }
 
@@ -108,6 +124,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .typing: .typing
     case .createGroup: .createGroup
     case .leaveGroup: .leaveGroup
+    case .changeGroup(_, let change): change.method
+    case .joinGroup: .joinGroup
+    case .keep: .keep
     case .search: .search
     case .enter: .enter
     case .leave: .leave
@@ -120,6 +139,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     switch self {
     case .send(let send): send.message.payload.count
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
+    case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
     default: 0
     }
@@ -154,7 +174,7 @@ public struct CliqueConversation: Sendable, Equatable {
 /// A message as it is published, put together when its command was read; and what a conversation that is not open needs
 /// of it.
 public struct CliqueMessage: Sendable, Equatable {
-  /// `{"text":"…","key":"…"}`, the key where there is one.
+  /// `{"text":"…","key":"…","reply":…}`, the last two where they are given.
   public let payload: [UInt8]
   /// Bytes of the text as it stands in the payload, between its quotes.
   let textBytes: Int
@@ -162,12 +182,15 @@ public struct CliqueMessage: Sendable, Equatable {
   /// Unicode code points of the text.
   public let characters: Int
   public let key: CliqueMessageKey
+  /// What few messages have; nil: nothing of it.
+  public let extras: CliqueMessageExtras?
 
   static let opening = Array(#"{"text":""#.utf8)
 
   /// Makes the payload. A text without escapes goes into it as it came.
-  init(_ text: CommandFields.Text, _ key: CliqueMessageKey) {
+  init(_ text: CommandFields.Text, _ key: CliqueMessageKey, _ extras: CliqueMessageExtras? = nil) {
     self.key = key
+    self.extras = extras
     hasEscapes = text.hasEscapes
     characters = text.characters
     var writer = JSONWriter(capacity: text.raw.count + key.own.utf8.count + 32)
@@ -175,12 +198,16 @@ public struct CliqueMessage: Sendable, Equatable {
     if text.hasEscapes { writer.write("text", text.string) } else { writer.write("text", quoting: text.raw) }
     textBytes = writer.bytes.count - Self.opening.count - 1
     if !key.own.isEmpty { writer.write("key", key.own) }
+    if let reply = extras?.reply { writer.write("reply", reply) }
     writer.close()
     payload = writer.bytes
   }
 
   /// A message from its payload; nil where the bytes are none that a message has.
-  init?(payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey) {
+  init?(
+    payload: [UInt8], textBytes: Int, hasEscapes: Bool, characters: Int, key: CliqueMessageKey,
+    extras: CliqueMessageExtras?
+  ) {
     guard payload.starts(with: Self.opening), textBytes >= 0, textBytes <= payload.count - Self.opening.count else {
       return nil
     }
@@ -189,6 +216,7 @@ public struct CliqueMessage: Sendable, Equatable {
     self.hasEscapes = hasEscapes
     self.characters = characters
     self.key = key
+    self.extras = extras
   }
 
   public var text: String {

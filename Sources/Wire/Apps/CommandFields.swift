@@ -117,6 +117,8 @@ public struct CommandFields {
     }
   }
 
+  var count: Int { fields.count }
+
   func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   public func text(_ name: StaticString) throws(ClientError) -> Text? {

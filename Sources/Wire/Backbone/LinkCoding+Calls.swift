@@ -72,6 +72,15 @@ extension CliqueCommand {
       sink.write(group.members)
       sink.write(group.name)
       sink.write(group.key)
+    case .changeGroup(let id, let change):
+      sink.write(id)
+      change.write(to: &sink)
+    case .joinGroup(let link):
+      sink.write(link.conversation)
+      sink.write(link.secret)
+    case .keep(let keep):
+      sink.write(keep.target)
+      keep.writeFlags(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -103,6 +112,12 @@ extension CliqueCommand {
       self = .createGroup(
         .init(members: try reader.readStrings(), name: try reader.readString(), key: try reader.readString()))
     case .leaveGroup: self = .leaveGroup(try reader.readConversation())
+    case .addToGroup, .removeFromGroup, .renameGroup, .appoint, .dismiss, .makeGroupLink, .groupLinks,
+      .revokeGroupLinks:
+      self = .changeGroup(try reader.readConversation(), try GroupChange(method, from: &reader))
+    case .joinGroup:
+      self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
+    case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
     case .search:
       self = .search(
         .init(
@@ -135,9 +150,13 @@ extension ByteSink {
     write(UInt64(message.characters))
     write(message.key.own)
     write(optionalText: message.key.published)
+    write(flag: message.extras != nil)
+    guard let extras = message.extras else { return }
+    write(extras.reply ?? 0)
+    write(extras.mentions)
   }
 
-  fileprivate mutating func write(_ texts: [String]) {
+  mutating func write(_ texts: [String]) {
     write(UInt64(texts.count))
     for text in texts { write(text) }
   }
@@ -159,12 +178,13 @@ extension ByteReader {
     let message = CliqueMessage(
       payload: try readBytes(), textBytes: Int(try readLimit()), hasEscapes: try readFlag(),
       characters: Int(try readLimit()),
-      key: CliqueMessageKey(own: try readString(), published: try readOptionalString()))
+      key: CliqueMessageKey(own: try readString(), published: try readOptionalString()),
+      extras: try readFlag() ? CliqueMessageExtras(reply: try readNumber(), mentions: try readStrings()) : nil)
     guard let message else { throw MalformedMessage() }
     return message
   }
 
-  fileprivate mutating func readStrings() throws(MalformedMessage) -> [String] {
+  mutating func readStrings() throws(MalformedMessage) -> [String] {
     var texts: [String] = []
     for _ in 0..<(try readCount()) { texts.append(try readString()) }
     return texts

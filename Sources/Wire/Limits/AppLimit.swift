@@ -21,6 +21,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueVisitsPerDay = "clique.max_visits_per_day"
   /// Fixed: characters of a group's name.
   case cliqueGroupName = "clique.group_name"
+  /// Fixed: links of a group that hold at a time.
+  case cliqueGroupLinks = "clique.group_links"
+  /// Fixed: conversations that one person pins.
+  case cliquePinned = "clique.pinned"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
