@@ -75,7 +75,7 @@ struct CliqueGroupChangeTests {
     let id = try found(scene)
     _ = try scene.befriend("bob", "eve")
     for (method, json) in [
-      ("group.add", #"{"conversation":"\#(id)","members":["eve"]}"#), ("group.remove", of(id, "ann")),
+      ("group.add", #"{"conversation":"\#(id)","members":["joe"]}"#), ("group.remove", of(id, "ann")),
       ("group.rename", #"{"conversation":"\#(id)","name":"x"}"#), ("group.appoint", of(id, "bob")),
       ("group.dismiss", of(id, "ann")), ("group.link", #"{"conversation":"\#(id)"}"#),
       ("group.links", #"{"conversation":"\#(id)"}"#), ("group.revoke", #"{"conversation":"\#(id)"}"#),
