@@ -36,6 +36,14 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
+// Debian's files for libzmq and libcurl name folders that SwiftPM warns of in each build, and both libraries' headers and
+// objects are where the compiler looks anyway; Homebrew's are not.
+#if os(Linux)
+  let zeroMQ: String? = nil
+#else
+  let zeroMQ: String? = "libzmq"
+#endif
+
 let package = Package(
   name: "fanfare",
   platforms: [.macOS(.v15)],
@@ -59,7 +67,7 @@ let package = Package(
   targets: [
     // The C edge: system libraries and the few calls that Glibc's overlay lacks.
     .systemLibrary(
-      name: "CZeroMQ", pkgConfig: "libzmq",
+      name: "CZeroMQ", pkgConfig: zeroMQ,
       providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "openssl",
@@ -67,7 +75,6 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    // Without pkg-config: Debian's file for libcurl names folders that SwiftPM warns of in each build, and none is needed.
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CLinuxIO"),
 
