@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A database with `auto_vacuum` has pages that are none of a tree and begin like one; ``Database`` refuses it.
 ///
-/// Not overwritten are pages of a database so large that a page of a tree may be mistaken (``isTree(_:in:of:)``): of
+/// Not overwritten are pages of a database so large that a page of a tree may be mistaken (``isTree(_:pageSize:_:)``): of
 /// 64 GiB and more, with pages of 4 KiB.
 ///
 /// Source: the layout of pages in <https://www.sqlite.org/fileformat2.html#b_tree_pages>.

@@ -209,6 +209,20 @@ final class DeletionScene {
     for (gateway, order) in meant where order.id != 0 { send(.obeyed(LinkObeyed(id: order.id)), from: gateway) }
   }
 
+  /// Gateways forget a user.
+  func forget(_ user: String) { obey { $0 == .forget([user]) } }
+
+  /// Lets a deletion go on as far as it gets while gateways confirm what they were ordered, where it is meant.
+  func goOn(obeying isMeant: (SessionOrder) -> Bool) {
+    for _ in 0..<200 {
+      step(5)
+      obey(where: isMeant)
+    }
+  }
+
+  /// The same, while gateways confirm everything but to forget the user.
+  func goOn(withoutForgetting user: String) { goOn { $0 != .forget([user]) } }
+
   private func send(_ body: LinkBody, from gateway: UInt64) {
     let message = LinkMessage(session: 1, sequence: sent[gateway, default: 0], body: body)
     sent[gateway, default: 0] += 1

@@ -75,22 +75,15 @@ import Wire
     try scene.publish("words", by: user, in: "room:hall")
     scene.step()
     #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
-    func isForgetting(_ order: SessionOrder) -> Bool { order == .forget([user]) }
-    func goOn() {
-      for _ in 0..<200 {
-        scene.step(5)
-        scene.obey { !isForgetting($0) }
-      }
-    }
-    goOn()
+    scene.goOn(withoutForgetting: user)
     #expect(scene.orders.map(\.gateway) == [1], "it is at \(scene.phase)")
     scene.gatewayComes(2)
-    scene.obey(where: isForgetting)
-    goOn()
+    scene.forget(user)
+    scene.goOn(withoutForgetting: user)
     #expect(scene.isDeleting)
     #expect(Set(scene.orders.map(\.gateway)) == [1, 2], "both are told when another one has come")
-    scene.obey(where: isForgetting)
-    goOn()
+    scene.forget(user)
+    scene.goOn(withoutForgetting: user)
     #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
     #expect(try scene.files(holding: DeletionScene.marker) == [])
   }
@@ -102,26 +95,19 @@ import Wire
     try scene.publish("words", by: user, in: "room:hall")
     scene.step()
     #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
-    func isForgetting(_ order: SessionOrder) -> Bool { order == .forget([user]) }
-    func goOn() {
-      for _ in 0..<200 {
-        scene.step(5)
-        scene.obey { !isForgetting($0) }
-      }
-    }
-    goOn()
+    scene.goOn(withoutForgetting: user)
     #expect(scene.isDeleting, "nobody is there who could delete a file")
     scene.gatewayComes(1)
-    goOn()
+    scene.goOn(withoutForgetting: user)
     #expect(scene.orders.map(\.gateway) == [1], "it is at \(scene.phase)")
     scene.gatewayGoes(1)
-    goOn()
+    scene.goOn(withoutForgetting: user)
     #expect(scene.isDeleting, "it has gone without a word")
     scene.gatewayComes(2)
-    goOn()
+    scene.goOn(withoutForgetting: user)
     #expect(scene.orders.map(\.gateway) == [2], "it is at \(scene.phase)")
-    scene.obey(where: isForgetting)
-    goOn()
+    scene.forget(user)
+    scene.goOn(withoutForgetting: user)
     #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
   }
 
@@ -133,21 +119,15 @@ import Wire
     func count() -> Int {
       scene.answer(to: .user(.data(user: user))).components(separatedBy: "\"state.picture\"").count - 1
     }
-    func goOn(obeying isMeant: (SessionOrder) -> Bool) {
-      for _ in 0..<200 {
-        scene.step(5)
-        scene.obey(where: isMeant)
-      }
-    }
     scene.upload("first-0123456789abcdef0123", of: user, [1], by: 1)
     #expect(count() == 1)
     #expect(scene.answer(to: .user(.delete(.init(user: user)))).contains("\"waiting\""))
-    goOn { $0 != .forget([user]) }
+    scene.goOn(withoutForgetting: user)
     #expect(scene.isDeleting && scene.orders.count == 1, "it is at \(scene.phase)")
     scene.upload("second-0123456789abcdef012", of: user, [1], by: 1)
     #expect(count() == 0)
     scene.upload("others-0123456789abcdef012", of: "bob", [1], by: 1)
-    goOn { _ in true }
+    scene.goOn { _ in true }
     #expect(scene.status(of: user).contains("\"done\""), "it is at \(scene.phase)")
     #expect(scene.answer(to: .user(.data(user: "bob"))).contains("state.picture"))
     #expect(try scene.files(holding: DeletionScene.marker) == [])
