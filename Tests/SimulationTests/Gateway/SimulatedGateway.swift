@@ -108,7 +108,7 @@ final class SimulatedGateway {
     case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
     case .holdClients(let holds): for loop in loops { loop.add(.holdClients(holds), bytes: 0, share: 0) }
     case .measured(let channel, let offset, let trace, let audience): mark(channel, offset, trace, audience)
-    case .discard, .sessionOrder, .revoked, .forget, .survey: break
+    case .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey: break
     }
   }
 
