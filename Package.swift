@@ -238,7 +238,7 @@ let package = Package(
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
     .testTarget(
-      name: "CoverageTests", dependencies: ["Coverage", "SQLite", "Wire", "TestSupport", logging],
+      name: "CoverageTests", dependencies: ["Coverage", "Cryptography", "SQLite", "Wire", "TestSupport", logging],
       swiftSettings: tests),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),

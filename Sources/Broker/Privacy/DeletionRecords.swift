@@ -78,7 +78,8 @@ struct DeletionRecords {
     var floor = floor
     for entry in order.prefix(limit) {
       let isTooMany = digests.count < count - most
-      guard byDigest[entry.digest]?.isScrubbed ?? false, isTooMany || entry.mark.at + Self.lifetime <= now else { break }
+      let isOver = isTooMany || entry.mark.at + Self.lifetime <= now
+      guard isOver, byDigest[entry.digest]?.isScrubbed ?? false else { break }
       digests.append(entry.digest)
       floor = DeletionMark(number: entry.mark.number, at: max(entry.mark.at, floor?.at ?? .min))
     }
