@@ -46,6 +46,19 @@ struct DeletionRecordsTests {
     #expect(digests(records.page(after: other, pepper: Self.pepper)) == all, "the number came twice")
   }
 
+  @Test("a mark moves on alone where one batch is newer than it, and no more than that")
+  func step() throws {
+    var records = records(1...8, perBatch: 4)
+    // Batches: 1 to 3, 4 to 7, 8.
+    #expect(records.step(after: mark(4)) == mark(8))
+    #expect(records.step(after: mark(8)) == nil && records.step(after: mark(0)) == nil)
+    #expect(records.step(after: nil) == nil && records.step(after: mark(5)) == nil)
+    #expect(self.records(1...3, perBatch: 4).step(after: nil) == mark(0))
+    records.forget(try #require(records.old(at: 0, limit: 100, most: 1)))
+    #expect(records.step(after: nil) == nil, "what was forgotten may be missing")
+    #expect(records.step(after: mark(4)) == mark(8))
+  }
+
   @Test("pages end between batches, and one after the other they hold each record once", arguments: 1...9)
   func pages(most: Int) {
     let records = records(1...50, perBatch: 4)

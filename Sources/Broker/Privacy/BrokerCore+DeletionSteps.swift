@@ -79,7 +79,7 @@ extension BrokerCore {
         try close(deletions, in: &turn)
       } else {
         deletions.phase = .scrubbing
-        tellDeletions(sparing: deletions.forgotBatch, in: &turn)
+        tellDeletions(obedient: deletions.forgotBatch, in: &turn)
       }
     case .scrubbing:
       guard try erasure(.scrub, of: stores.disk, in: &turn) == .done else { return false }

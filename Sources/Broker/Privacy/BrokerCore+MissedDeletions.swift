@@ -15,14 +15,29 @@ extension BrokerCore {
     tellDeletions(to: link, session, in: &turn)
   }
 
-  /// Tells gateways of the newest deletions: those that have waited for them, where the broker has only now read what it
-  /// keeps, or that were not ordered to forget the users of a batch which is done.
+  /// Tells gateways of the newest deletions, because a batch of them is done, or because the broker has only now read what
+  /// it keeps.
   ///
-  /// - Parameter spared: gateways that have forgotten these users by order.
-  func tellDeletions(sparing spared: Set<UInt64> = [], in turn: inout Turn) {
-    for link in links.open where !spared.contains(link.gateway) {
-      if let session = link.open { tellDeletions(to: link, session, in: &turn) }
+  /// - Parameter obedient: gateways that have forgotten the users of that batch by order. Their marks move on, and they
+  ///   have nothing to look for.
+  func tellDeletions(obedient: Set<UInt64> = [], in turn: inout Turn) {
+    for link in links.open {
+      guard let session = link.open else { continue }
+      if obedient.contains(link.gateway) {
+        moveMark(of: link, session, in: &turn)
+      } else {
+        tellDeletions(to: link, session, in: &turn)
+      }
     }
+  }
+
+  /// A gateway that has missed others besides is told of them with its next session.
+  private func moveMark(of link: PeerLink, _ session: PeerSession, in turn: inout Turn) {
+    guard let deletions, case .waiting(let mark) = session.deletions, let next = deletions.done.step(after: mark) else {
+      return
+    }
+    session.deletions = .told
+    links.send(.deletions(LinkDeletions(pepper: [], records: [], through: next)), to: link.gateway, in: &turn)
   }
 
   private func tellDeletions(to link: PeerLink, _ session: PeerSession, in turn: inout Turn) {

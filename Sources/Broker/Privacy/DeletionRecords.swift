@@ -111,6 +111,14 @@ struct DeletionRecords {
     return LinkDeletions(pepper: pepper, forgottenUntil: forgotten?.at, records: records, through: through)
   }
 
+  /// The newest mark, where a gateway that has carried out everything through another has only that one to go: what was
+  /// done at once, last.
+  func step(after mark: DeletionMark?) -> DeletionMark? {
+    let (start, isKnown) = place(after: mark)
+    guard isKnown, start < order.count, let last = order.last?.mark, order[start].mark == last else { return nil }
+    return last
+  }
+
   /// Where what is newer than a mark begins, and whether the mark is known.
   private func place(after mark: DeletionMark?) -> (start: Int, isKnown: Bool) {
     guard let mark else { return (0, floor == nil) }

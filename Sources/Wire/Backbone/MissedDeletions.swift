@@ -29,8 +29,8 @@ public struct DeletionMark: Sendable, Hashable {
 ///   waiting, and at once on to told where there is something newer than its mark.
 /// - told: one message is under way, and no other is sent. Can transition to: waiting (the gateway has carried it out
 ///   and says the new mark).
-/// - waiting: the gateway has carried out all that it was told. Can transition to: told (something newer is done that the
-///   gateway was not ordered to forget in the usual way).
+/// - waiting: the gateway has carried out all that it was told. Can transition to: told (something newer is done; where
+///   the gateway has forgotten those users by order, the message has no records, and moves its mark alone).
 ///
 /// The end of a session ends it: the next one begins silent, and the gateway says the mark that stands on its disk.
 /// Nothing is lost by that, since carrying something out twice changes nothing.
