@@ -66,7 +66,7 @@ final class SimulatedGateway {
         perform { $0.submit(request, at: now, into: &$1) }
       case .measured(let source, let trace): link.hops?.post(trace, of: source)
       case .mark(let loop): loops[loop].add(.requestsTaken, bytes: 0, share: 0)
-      case .workedOff, .obeyed, .forgot, .found: break
+      case .workedOff, .obeyed, .forgot, .hasForgotten, .found: break
       }
     }
     return !messages.isEmpty
