@@ -40,6 +40,7 @@ extension BrokerCore {
       deletions.phase = .ordering
       return true
     }
+    deletions.forgotBatch = Set(open.map(\.gateway))
     deletions.awaited = 1
     deletions.phase = .elsewhere
     turn.effects.append(.forget(deletions.sought.users))

@@ -75,7 +75,12 @@ extension BrokerCore {
       try close(deletions, in: &turn)
     case .closing:
       if deletions.writing > 0 { return false }
-      if deletions.takeWriteFailure() { try close(deletions, in: &turn) } else { deletions.phase = .scrubbing }
+      if deletions.takeWriteFailure() {
+        try close(deletions, in: &turn)
+      } else {
+        deletions.phase = .scrubbing
+        tellDeletions(obedient: deletions.forgotBatch, in: &turn)
+      }
     case .scrubbing:
       guard try erasure(.scrub, of: stores.disk, in: &turn) == .done else { return false }
       try confirm(deletions, in: &turn)
@@ -98,7 +103,7 @@ extension BrokerCore {
   // MARK: The beginning
 
   private func beginBatch(_ deletions: UserDeletions, in turn: inout Turn) -> Bool {
-    if deletions.done.contains(where: { !$0.value.isScrubbed }) {
+    if deletions.done.hasUnscrubbed {
       // A process before this one ended between the last two steps.
       deletions.phase = .scrubbing
       return true
@@ -235,23 +240,25 @@ extension BrokerCore {
 
   /// Replaces the jobs by digests, and lets the users in again who are not banned.
   private func close(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
+    guard let number = deletions.state.sequencer.peek() else { throw .draining }
     var changes: [(key: String, data: [UInt8]?)] = []
+    var records: [(digest: String, record: DeletionRecords.Record)] = []
     for job in deletions.batch {
-      let done = UserDeletions.Done(since: job.since, at: turn.time.wall)
+      // The offset of the first of these entries: it rises, and is on the disk with them.
+      let record = DeletionRecords.Record(since: job.since, at: turn.time.wall, number: number)
+      records.append((deletions.digest(of: job.user), record))
       changes.append((job.key, nil))
-      changes.append((UserDeletions.donePrefix + deletions.digest(of: job.user), UserDeletions.encode(done)))
+      changes.append((UserDeletions.donePrefix + records[records.count - 1].digest, UserDeletions.encode(record)))
     }
     try writeDeletions(changes, in: &turn)
-    for job in deletions.batch {
-      deletions.done[deletions.digest(of: job.user)] = .init(since: job.since, at: turn.time.wall)
-    }
+    for (digest, record) in records { deletions.done.insert(record, for: digest) }
     forgetRevocations(of: deletions.batch.filter { !$0.isBanned }.map(\.user), in: &turn)
     deletions.phase = .closing
   }
 
   private func confirm(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
     var changes: [(key: String, data: [UInt8]?)] = []
-    for (digest, var done) in deletions.done.sorted(by: { $0.key < $1.key }) where !done.isScrubbed {
+    for (digest, var done) in deletions.done.unscrubbed {
       done.isScrubbed = true
       changes.append((UserDeletions.donePrefix + digest, UserDeletions.encode(done)))
     }
@@ -260,7 +267,7 @@ extension BrokerCore {
   }
 
   private func finish(_ deletions: UserDeletions) {
-    for digest in deletions.done.keys { deletions.done[digest]?.isScrubbed = true }
+    deletions.done.scrubbed()
     deletions.begin([], owned: [])
     deletions.phase = .resting
   }

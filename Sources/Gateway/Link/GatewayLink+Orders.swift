@@ -40,6 +40,15 @@ extension GatewayLink {
     if ordered == session { obeyed(id, at: now, into: &effects) }
   }
 
+  /// Nothing is kept here any more of users whose data was deleted, through a mark; nil: it is not known through which.
+  ///
+  /// - Parameter session: in which this was asked. In another one it is asked anew.
+  public func hasForgotten(
+    through mark: DeletionMark?, session asked: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    if asked == session, isOpen { send(.forgotten(LinkForgotten(through: mark)), at: now, into: &effects) }
+  }
+
   /// Forgets revocations that have expired: every token that they could hit has expired as well.
   ///
   /// - Parameter wall: seconds since 1970.

@@ -34,8 +34,10 @@ extension LinkBody {
     case .order(let order): Self.baseCost + order.order.cost
     case .survey(let survey): Self.baseCost + survey.survey.cost
     case .findings(let findings): Self.baseCost + findings.findings.cost
+    case .deletions(let deletions): Self.baseCost + deletions.cost
     case .trace: Self.baseCost + 64
-    case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .welcome, .brokerHeartbeat, .reset, .unreadable:
+    case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .forgotten, .welcome, .brokerHeartbeat, .reset,
+      .unreadable:
       Self.baseCost
     }
   }
