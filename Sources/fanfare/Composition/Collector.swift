@@ -26,7 +26,7 @@ final class Collector: Sendable {
         allowsPrivateAddresses: tracing.allowPrivateAddresses, certificateAuthorities: nil),
       name: "fanfare-traces", userAgent: "Fanfare/\(version)")
     var headers = [(name: "content-type", value: "application/json")]
-    headers += tracing.headers.compactMap { Settings.Tracing.header($0) }
+    headers += tracing.headers.compactMap { HeaderLine($0) }.map { ($0.name, $0.value) }
     let call = HTTPCall(
       method: "POST", url: tracing.endpoint, headers: headers, body: [],
       timeoutMilliseconds: Int(tracing.timeout.milliseconds))
