@@ -31,7 +31,7 @@ public final class BrokerCore {
   /// Nil where ``openDeletions(in:)`` was not called: users' data cannot be deleted then.
   var deletions: UserDeletions?
   /// Looks at what is kept of users that are under way.
-  var looks = 0
+  var looks = UserLooks()
   /// Those of them that wait for a picture.
   var pictureLooks = PictureLooks()
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
@@ -199,6 +199,7 @@ public final class BrokerCore {
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     watchDeletions(in: &turn)
+    goOnLooking(in: &turn)
     wakeApps(in: &turn)
     tickWebhooks(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
@@ -215,7 +216,7 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
       channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
-      deletions?.nextDeadline ?? .max)
+      deletions?.nextDeadline ?? .max, looks.nextDeadline)
     return next == .max ? nil : next
   }
 

@@ -124,7 +124,7 @@ extension BrokerCore {
   /// - Parameter number: of the effect that asked for it.
   public func pictureRead(_ result: PictureReadResult, for number: UInt64, in turn: inout Turn) {
     guard let look = pictureLooks.take(number), case .picture(let place, _) = look.position else { return }
-    looks -= 1
+    looks.end()
     if case .failure(.unavailable(let sentence)) = result {
       return answer(look.requester, .failed(.internalError.saying(sentence)), in: &turn)
     }
