@@ -35,6 +35,11 @@ public struct Span: Sendable, Equatable {
   }
 }
 
+extension Span {
+  /// Bytes of memory, roughly.
+  var cost: Int { MemoryLayout<Span>.stride + name.utf8.count + (attributes.namespace?.utf8.count ?? 0) }
+}
+
 /// What a span says beside its times. Names of channels and users are not among it: a collector is no place for them.
 public struct SpanAttributes: Sendable, Equatable {
   /// Of the channel; nil: not known, empty: the channel has none.

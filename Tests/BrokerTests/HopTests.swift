@@ -117,6 +117,7 @@ struct HopTests {
     let bodies = Bodies()
     let exporter = SpanExporter(
       SpanEncoder(service: "s", version: "1", instance: "i"), limits: limits, factory: registry,
+      work: { $0() },
       send: { body, done in
         bodies.add(String(decoding: body, as: UTF8.self))
         done(true)
