@@ -172,6 +172,7 @@ public final class BrokerCore {
     switch requester {
     case .broker: break
     case .service(let tag):
+      if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
       turn.effects.append(.answer(tag, response))
       if calls.areUnderWay { answered(tag, response, in: &turn) }
     case .gateway(let gateway, let request):
