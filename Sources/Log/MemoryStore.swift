@@ -193,6 +193,9 @@ public final class MemoryStore: LogStore {
   /// What one page of a trace looks at: channels, publications and entries together. A map is looked at whole, which its
   /// limit of entries bounds.
   static let tracedPerPage = 2000
+  /// Bytes of rows with which a page ends, and bytes of one channel's publications that are looked at together: so an
+  /// export has answers of a few mebibytes, however long a history is.
+  static let tracedBytes = 1 << 20
 
   /// Looks for users from the last channel to the first. A position is how many places are still to be looked at, and
   /// the offset up to which the last of them was read already.
@@ -205,9 +208,13 @@ public final class MemoryStore: LogStore {
     let isFirst = position.table == .channels
     var left = isFirst ? order.count : min(Int(clamping: position.channel), order.count)
     var read = isFirst || position.channel > order.count ? 0 : position.offset
-    var (page, cost) = (TracePage(), 0)
+    var (page, cost, bytes) = (TracePage(), 0, 0)
+    func add(_ row: TracedRow) {
+      page.rows.append(row)
+      bytes += row.publication.cost
+    }
     while left > 0 {
-      if cost >= Self.tracedPerPage {
+      if cost >= Self.tracedPerPage || bytes >= Self.tracedBytes {
         page.next = TracePosition(table: .publications, channel: Int64(left), offset: read)
         return page
       }
@@ -215,17 +222,18 @@ public final class MemoryStore: LogStore {
       if read == 0 {
         cost += 1 + channel.entries.count
         for entry in channel.entries.values where users.areNamed(by: entry) {
-          page.rows.append(TracedRow(.entry, channel.name, entry))
+          add(TracedRow(.entry, channel.name, entry))
         }
       }
       let room = max(1, Self.tracedPerPage - cost)
-      var found = FoundPublications(LogRange(since: nil, through: channel.top, limit: room))
+      let range = LogRange(since: nil, through: channel.top, limit: room, bytes: Self.tracedBytes)
+      var found = FoundPublications(range)
       if channel.top > read { channel.kept.read(read + 1...channel.top, into: &found) }
       cost += found.publications.count
       for publication in found.publications where users.areNamed(by: publication) {
-        page.rows.append(TracedRow(.publication, channel.name, publication))
+        add(TracedRow(.publication, channel.name, publication))
       }
-      if found.publications.count == room, let last = found.publications.last, last.offset < channel.top {
+      if found.isFull, let last = found.publications.last, last.offset < channel.top {
         read = last.offset
       } else {
         (left, read) = (left - 1, 0)

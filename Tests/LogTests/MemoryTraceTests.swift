@@ -10,12 +10,13 @@ struct MemoryTraceTests {
   private static let forever: Int64 = 1 << 40
 
   private func fill(
-    _ store: MemoryStore, _ name: ChannelName, count: UInt64 = 1, by user: String = "ann", lifetime: Int64 = forever
+    _ store: MemoryStore, _ name: ChannelName, count: UInt64 = 1, by user: String = "ann", lifetime: Int64 = forever,
+    bytes: Int = 1
   ) throws {
     let epoch = try store.open(name, durability: .memory).position.epoch
     for offset in 1...count {
       let publication = Publication(
-        offset: offset, time: 1000, data: [1], info: ClientInfo(user: user, client: "c"))
+        offset: offset, time: 1000, data: Array(repeating: 1, count: bytes), info: ClientInfo(user: user, client: "c"))
       let entry = LogEntry(
         ticket: offset, channel: name, epoch: epoch, publication: publication, durability: .memory,
         historySize: 100_000, historyTTLMilliseconds: lifetime)
@@ -50,6 +51,18 @@ struct MemoryTraceTests {
     #expect(pages.allSatisfy { $0.rows.count <= MemoryStore.tracedPerPage })
     let found = pages.flatMap(\.rows).map { "\($0.channel) \($0.publication.offset)" }
     #expect(found.count == 2500 + 3 * 4500 && Set(found).count == found.count)
+  }
+
+  @Test("a page of large publications is bounded in bytes, and all are found once")
+  func large() throws {
+    let store = MemoryStore()
+    for number in 0..<3 { try fill(store, try channel("a\(number)"), count: 100, bytes: 64 << 10) }
+    let pages = try pages(store)
+    for page in pages {
+      #expect(page.rows.reduce(0) { $0 + $1.publication.cost } <= 2 * (MemoryStore.tracedBytes + (66 << 10)))
+    }
+    let found = pages.flatMap(\.rows).map { "\($0.channel) \($0.publication.offset)" }
+    #expect(found.count == 300 && Set(found).count == 300 && pages.count > 5)
   }
 
   @Test("where the channel that was read in part is forgotten, the one that stands in its place is read whole")
