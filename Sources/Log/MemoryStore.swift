@@ -190,8 +190,8 @@ public final class MemoryStore: LogStore {
     return .kept
   }
 
-  /// What one page of a trace looks at: channels, publications and entries together. A map is looked at whole, which its
-  /// limit of entries bounds.
+  /// What one page of a trace looks at: channels, publications and entries together. A map is looked at whole, which
+  /// its limit of entries bounds.
   static let tracedPerPage = 2000
   /// Bytes of rows with which a page ends, and bytes of one channel's publications that are looked at together: so an
   /// export has answers of a few mebibytes, however long a history is.
@@ -201,8 +201,8 @@ public final class MemoryStore: LogStore {
   /// the offset up to which the last of them was read already.
   ///
   /// A channel that stays from the first page to the last is looked at whole. When another is forgotten, the last one
-  /// takes its place: it was looked at or came later, or the free place is still to be looked at. Where the channel that
-  /// was read in part is forgotten, either such a channel stands in its place, or there are fewer places than the
+  /// takes its place: it was looked at or came later, or the free place is still to be looked at. Where the channel
+  /// that was read in part is forgotten, either such a channel stands in its place, or there are fewer places than the
   /// position says.
   private func trace(_ users: SoughtUsers, after position: TracePosition) -> TracePage {
     let isFirst = position.table == .channels

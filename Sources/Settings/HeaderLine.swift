@@ -22,8 +22,8 @@ public struct HeaderLine: Sendable, Equatable {
     "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
 
-  /// What is wrong with an entry of a list of headers; nil: nothing. The sentence does not show the value, which may be a
-  /// password.
+  /// What is wrong with an entry of a list of headers; nil: nothing. The sentence does not show the value, which may be
+  /// a password.
   static func fault(of text: String) -> String? {
     guard let line = HeaderLine(text), isName(line.name) else {
       return "holds an entry that is not a header; write a name, a colon and a value"

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// States:
 /// - idle: fewer spans wait than a batch has. Can transition to: sending (a batch is full, or a tick finds spans).
-/// - sending: one request is being written or is under way, others wait. Can transition to: idle, sending (its end finds a
-///   batch full).
+/// - sending: one request is being written or is under way, others wait. Can transition to: idle, sending (its end
+///   finds a batch full).
 /// - closed: nothing is taken any more.
 public final class SpanExporter: Sendable {
   public struct Limits: Sendable {

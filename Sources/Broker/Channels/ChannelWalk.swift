@@ -3,17 +3,16 @@
 /// A channel that is in use from the walk's beginning to its end is looked at, whatever comes and goes meanwhile. One
 /// that comes later may be left out, and one that stays may be looked at twice.
 ///
-/// Why that holds: channels stand in an array without gaps (``ChannelTable/order``), and a walk goes from its end to its
-/// beginning, with ``left`` places still before it. A channel changes its place only when another is forgotten: then the
-/// last one takes that place. Where the last one stood at `left` or behind it, it was looked at or has come later, so
-/// nothing is lost wherever it goes. Where it stood before `left`, the freed place lies further before, so it is still to
-/// be looked at.
+/// Why that holds: channels stand in an array without gaps (``ChannelTable/order``), and a walk goes from its end to
+/// its beginning, with ``left`` places still before it. A channel changes its place only when another is forgotten:
+/// then the last one takes that place. Where the last one stood at `left` or behind it, it was looked at or has come
+/// later, so nothing is lost wherever it goes. Where it stood before `left`, the freed place lies further before, so it
+/// is still to be looked at.
 struct ChannelWalk: Equatable {
   /// Places that are still to be looked at.
   fileprivate(set) var left: Int
 
-  /// What one turn may spend: a channel costs one, and its entries as much as whoever looks says. It takes about as long
-  /// as a hundred publications.
+  /// What one turn may spend: a channel costs one, and its entries as much as whoever looks says.
   static let costPerTurn = 1000
 }
 

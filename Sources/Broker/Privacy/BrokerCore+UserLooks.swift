@@ -51,8 +51,8 @@ extension BrokerCore {
     if let look = looks.next() { run(.lookAtUser(look), in: &turn) }
   }
 
-  /// Does a step of a look. What comes after it is done in a later turn, as an input of its own that keeps no answers of
-  /// the stores: so what is kept of a million channels holds up nobody's messages.
+  /// Does a step of a look. What comes after it is done in a later turn, as an input of its own that keeps no answers
+  /// of the stores: so what is kept of a million channels holds up nobody's messages.
   func goOn(_ look: UserLook, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
       if try step(look, in: &turn) { return looks.add(look) }

@@ -16,8 +16,8 @@ import Wire
 ///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels
 ///   are vacated: nothing more of the users comes in).
 /// - settling: the log writes what it has taken. Can transition to: emptying.
-/// - emptying: the users' entries are removed from maps that are in memory alone, some channels at a time. A process that
-///   begins anew has no such maps. Can transition to: tracing.
+/// - emptying: the users' entries are removed from maps that are in memory alone, some channels at a time. A process
+///   that begins anew has no such maps. Can transition to: tracing.
 /// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
 ///   settling (through, and something was found), unmarking (through, and nothing was found).
 /// - erasing: the rows of a page are taken away, some at a time. Can transition to: tracing.
@@ -28,10 +28,10 @@ import Wire
 /// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
 ///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
 ///   to, because gateways keep pictures).
-/// - elsewhere: other parts of the server forget the users. Can transition to: readmitting, ordering (one could not, and
-///   is asked again a second later).
-/// - readmitting: revocations that name users who are not banned are taken back, some at a time: those users may come in
-///   again. Can transition to: closing (no more of them is on the disk).
+/// - elsewhere: other parts of the server forget the users. Can transition to: readmitting, ordering (one could not,
+///   and is asked again a second later).
+/// - readmitting: revocations that name users who are not banned are taken back, some at a time: those users may come
+///   in again. Can transition to: closing (no more of them is on the disk).
 /// - closing: the jobs are replaced by digests of the users. Can transition to: scrubbing.
 /// - scrubbing: files are overwritten where they held any of it. Can transition to: confirming.
 /// - confirming: the digests are marked as done. Can transition to: resting.

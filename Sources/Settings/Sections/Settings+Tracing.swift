@@ -28,8 +28,8 @@ extension Settings {
         rule: Self.faultOfEndpoint)
       _sampleEvery = declare.integer(
         "sample_every", 1024, in: 0...1_000_000_000,
-        "Every such publication or call of clients is traced, every such publication of services and every such call of "
-          + "theirs; those whose sender traces them always are. 0: those alone.")
+        "Every such publication or call of clients is traced, every such publication of services and every such call "
+          + "of theirs; those whose sender traces them always are. 0: those alone.")
       _headers = declare.list(
         "headers", "HTTP headers for the collector, each as `name: value`.", rule: HeaderLine.fault(of:))
       _timeout = declare.duration(

@@ -52,8 +52,8 @@ public struct Revocation: Sendable, Equatable {
 public struct RevocationTable: Sendable, Equatable {
   /// Revocations by the bytes of their key: two spellings that `String` takes for one must not share a revocation.
   private var byKey: [[UInt8]: Revocation] = [:]
-  /// The keys of users' revocations that are for one channel, by the bytes of the user. The one for all channels has a key
-  /// that the user alone tells.
+  /// The keys of users' revocations that are for one channel, by the bytes of the user. The one for all channels has a
+  /// key that the user alone tells.
   private var ofChannels: [[UInt8]: Set<[UInt8]>] = [:]
   private var userCount = 0
 
