@@ -263,6 +263,14 @@ final class DeletionScene {
     }
   }
 
+  /// The same for some steps, while gateways confirm everything.
+  func goOn(steps: Int) {
+    for _ in 0..<steps {
+      step(5)
+      obey { _ in true }
+    }
+  }
+
   /// The same, while gateways confirm everything but to forget the user.
   func goOn(withoutForgetting user: String) { goOn { $0 != .forget([user]) } }
 
@@ -334,6 +342,9 @@ final class DeletionScene {
     if case .resting = deletions.phase { return !deletions.waiting.isEmpty || deletions.writing > 0 }
     return true
   }
+
+  /// Revocations that the broker knows.
+  var revocations: Int { core.revocations?.table.count ?? 0 }
 
   var phase: String { core.deletions.map { "\($0.phase)" } ?? "" }
 

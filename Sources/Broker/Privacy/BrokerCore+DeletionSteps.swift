@@ -49,8 +49,10 @@ extension BrokerCore {
     case .settling:
       _ = try erasure(.settle, of: stores.disk, in: &turn)
       (deletions.hasFound, deletions.trimmed) = (false, [])
-      eraseInMemoryMaps(deletions, in: &turn)
-      deletions.phase = .tracing(.start, isMemory: false)
+      deletions.phase = .emptying(channels.beginWalk())
+    case .emptying(var walk):
+      let isMore = eraseInMemoryMaps(deletions, &walk, in: &turn)
+      deletions.phase = isMore ? .emptying(walk) : .tracing(.start, isMemory: false)
     case .tracing(let position, let isMemory): try trace(deletions, position, isMemory, in: &turn)
     case .erasing(let next, let isMemory):
       eraseRows(deletions, in: &turn)
@@ -72,6 +74,11 @@ extension BrokerCore {
       return awaitForgetting(deletions, order: id, told: told, isConfirmed: isConfirmed, in: &turn)
     case .elsewhere:
       if deletions.awaited > 0 { return false }
+      deletions.phase = .readmitting
+    case .readmitting:
+      // A step begins when the one before is on the disk: what is not is found again.
+      if deletions.writing > 0 { return false }
+      if try readmit(deletions.batch.filter { !$0.isBanned }.map(\.user), in: &turn) { return false }
       try close(deletions, in: &turn)
     case .closing:
       if deletions.writing > 0 { return false }
@@ -238,7 +245,7 @@ extension BrokerCore {
 
   // MARK: The end
 
-  /// Replaces the jobs by digests, and lets the users in again who are not banned.
+  /// Replaces the jobs by digests.
   private func close(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
     guard let number = deletions.state.sequencer.peek() else { throw .draining }
     var changes: [(key: String, data: [UInt8]?)] = []
@@ -252,7 +259,6 @@ extension BrokerCore {
     }
     try writeDeletions(changes, in: &turn)
     for (digest, record) in records { deletions.done.insert(record, for: digest) }
-    forgetRevocations(of: deletions.batch.filter { !$0.isBanned }.map(\.user), in: &turn)
     deletions.phase = .closing
   }
 

@@ -133,7 +133,10 @@ extension BrokerCore {
       answer(requester, .result(Self.json(state: .waiting, since: job.since, at: nil)), in: &turn)
     case (.pepper, _?): deletions.pepper = nil  // The next deletion draws another.
     case (.kept, _?): deletions.hasFailedToWrite = true
-    case (.pepper, nil), (.kept, nil): break
+    case (.readmitted(let some), _?):
+      // They are on the disk still, so the next step has to find them.
+      for revocation in some { revocations?.table.insert(revocation) }
+    case (.pepper, nil), (.kept, nil), (.readmitted, nil): break
     }
     if deletions.writing == 0 { run(.deletion, in: &turn) }
   }

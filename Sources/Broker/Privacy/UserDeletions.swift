@@ -15,7 +15,9 @@ import Wire
 /// - barring: the users' tokens are refused, gateways disconnect them, and others are taken off the channels that name
 ///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels
 ///   are vacated: nothing more of the users comes in).
-/// - settling: the log writes what it has taken. Can transition to: tracing.
+/// - settling: the log writes what it has taken. Can transition to: emptying.
+/// - emptying: the users' entries are removed from maps that are in memory alone, some channels at a time. A process
+///   that begins anew has no such maps. Can transition to: tracing.
 /// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
 ///   settling (through, and something was found), unmarking (through, and nothing was found).
 /// - erasing: the rows of a page are taken away, some at a time. Can transition to: tracing.
@@ -26,8 +28,10 @@ import Wire
 /// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
 ///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
 ///   to, because gateways keep pictures).
-/// - elsewhere: other parts of the server forget the users. Can transition to: closing, ordering (one could not, and is
-///   asked again a second later).
+/// - elsewhere: other parts of the server forget the users. Can transition to: readmitting, ordering (one could not,
+///   and is asked again a second later).
+/// - readmitting: revocations that name users who are not banned are taken back, some at a time: those users may come
+///   in again. Can transition to: closing (no more of them is on the disk).
 /// - closing: the jobs are replaced by digests of the users (``DeletionRecords``). Can transition to: scrubbing, and
 ///   gateways that have come since the order are told the digests (``LinkDeletions``).
 /// - scrubbing: files are overwritten where they held any of it. Can transition to: confirming.
@@ -63,6 +67,7 @@ final class UserDeletions {
     /// - orders: that gateways have still to confirm.
     case barring(orders: [UInt64])
     case settling
+    case emptying(ChannelWalk)
     /// - isMemory: the memory store is looked through, after the disk.
     case tracing(TracePosition, isMemory: Bool)
     case erasing(next: TracePosition?, isMemory: Bool)
@@ -74,6 +79,7 @@ final class UserDeletions {
     /// - isConfirmed: at least one of them has carried it out.
     case ordered(UInt64, told: Set<UInt64>, isConfirmed: Bool)
     case elsewhere
+    case readmitting
     case closing
     case scrubbing
     case confirming
@@ -119,7 +125,7 @@ final class UserDeletions {
   var next = Int64.min
   /// Other parts of the server that have still to forget the users.
   var awaited = 0
-  /// Entries of the deletions' own channel that are on their way to the disk.
+  /// Entries of the deletions' own channel, and removals of revocations, that are on their way to the disk.
   var writing = 0
   /// Some of them did not get there.
   var hasFailedToWrite = false
@@ -226,4 +232,6 @@ enum PendingDeletion {
   case pepper
   /// A part of what closes or confirms a batch, or forgets old ones.
   case kept
+  /// The removal of one of these revocations; all of them are in one transaction.
+  case readmitted([Revocation])
 }

@@ -5,6 +5,9 @@ extension GatewayLink {
   func obey(_ order: LinkOrder, into effects: inout [GatewayLinkEffect]) {
     switch order.order {
     case .disconnect, .subscribe, .unsubscribe, .refresh: effects.append(.sessionOrder(order.id, order.order))
+    case .readmit(let revocations):
+      for revocation in revocations { self.revocations.remove(revocation) }
+      effects.append(.revoked(order.id, news: RevocationTable(), all: self.revocations))
     case .forget(let users): effects.append(.forget(order.id, users, session: session))
     case .revoke(let revocations, let replacesAll, let isComplete):
       guard case .open(let open) = state else { return }

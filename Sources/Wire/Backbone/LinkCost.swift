@@ -105,7 +105,7 @@ extension SessionOrder {
       64 + target.cost + subscription.channel.string.utf8.count + subscription.payloadBytes
     case .unsubscribe(let target, let channel, _): 64 + target.cost + channel.string.utf8.count
     case .refresh(let target, _): 64 + target.cost
-    case .revoke(let revocations, _, _): 64 + 96 * revocations.count
+    case .revoke(let revocations, _, _), .readmit(let revocations): 64 + 96 * revocations.count
     case .forget(let users): users.reduce(64) { $0 + 32 + $1.utf8.count }
     }
   }
