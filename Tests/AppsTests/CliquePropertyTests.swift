@@ -12,6 +12,7 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     var seen = [
       "list \(try scene.entry(user, "list", id) ?? "-")", "blocked \(try scene.entry(user, "blocked", other) ?? "-")",
+      "draft \(try scene.entry(user, "drafts", id) ?? "-")",
       "chat \(try scene.chat(user, id) ?? ["-"])", "receipts \(try scene.entry(id, "receipts", other) ?? "-")",
     ]
     for namespace in ["chat", "receipts", "typing"] {
@@ -44,8 +45,10 @@ struct CliquePropertyTests {
 
   /// What bob does next, as method and JSON.
   private func step(_ random: inout CliqueRandom, _ count: Int, id: String) -> (String, String) {
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<16, using: &random) {
     case 0...4: ("send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
+    case 14: ("draft", #"{"person":"ann","text":"d\#(count)"}"#)
+    case 15: ("draft", #"{"conversation":"\#(id)","text":"\#(count % 3 == 0 ? "" : "d")"}"#)
     case 5: ("send", #"{"conversation":"\#(id)","text":"c\#(count)"}"#)
     case 6: ("accept", #"{"person":"ann"}"#)
     case 7: ("decline", #"{"person":"ann"}"#)
@@ -155,10 +158,10 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     let method = random.pick([
       "send", "send", "send", "send", "accept", "accept", "decline", "block", "unblock", "unblock", "disconnect",
-      "read", "time",
+      "read", "time", "draft",
     ])
     switch method {
-    case "send": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
+    case "send", "draft": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
     case "read":
       let top = try scene.top(of: try ChannelName("clique.chat:\(id)"))
       _ = try scene.said(user, method, #"{"conversation":"\#(id)","offset":\#(top)}"#)
@@ -238,6 +241,12 @@ struct CliquePropertyTests {
     #expect(person.asking == (state == "request_out" ? 1 : 0))
     #expect(person.asked == (state == "request_in" ? 1 : 0))
     #expect(person.blocked == (sight == .blocked ? [other] : []))
+    let unsent = try scene.record(Clique.Unsent.self, Clique.Key.draft(of: user, in: id))
+    #expect((unsent != nil) == pair.hasDraft(side))
+    #expect((try scene.entry(user, "drafts", id) != nil) == (unsent != nil))
+    #expect(unsent == nil || pair.state.isListedBeneath(side))
+    let index = try scene.record(Clique.UnsentIndex.self, Clique.Key.drafts(of: user))
+    #expect(index?.conversations ?? [] == (unsent == nil ? [] : [id]))
     #expect(pair.waiting.count <= 3)
     #expect(pair.waiting.isEmpty == (pair.state.asker == nil))
     #expect(pair.advanced(to: scene.now) == pair)
@@ -248,7 +257,7 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "search", "enter", "leave", "invisible", "crossings",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "search", "enter", "leave", "invisible", "crossings",
     "nothing",
   ]
 

@@ -10,6 +10,7 @@ extension Clique {
       return Self.isGroup(key) ? try groupEntry(rest, key, view) : try pairEntry(rest, key, view)
     case "clique.blocked": return try blockedEntry(rest, key, view)
     case "clique.crossings": return try crossingEntry(rest, key, view)
+    case "clique.drafts": return try draftEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
     case "clique.typing":
       // The entry is worked out only when somebody types, and ends by itself.

@@ -94,6 +94,7 @@ extension Clique {
     let old = stored ?? Pair(new.a, new.b)
     var new = new
     try dropKeeping(of: &new, id: id, draft)
+    try dropDrafts(of: &new, id: id, draft)
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
     tell(from: old, to: new, id: id, draft)

@@ -38,6 +38,12 @@ public struct Clique: App {
     list.durability = .durable
     list.allowSubscribeForClient = true
 
+    // What somebody has begun to write is nobody else's, and gone soon after it was sent.
+    var drafts = list
+    drafts.mapMaximumEntries = 1000
+    drafts.historySize = 100
+    drafts.historyTTLMilliseconds = CliqueRules.day
+
     // Crossings are worked out from visits when somebody opens the channel, so that nothing is written for a crowd of
     // people who do not look.
     var crossings = ChannelOptions()
@@ -60,6 +66,7 @@ public struct Clique: App {
     typing.mapTTLMilliseconds = rules.typingLifetime
     return [
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
+      "clique.drafts": drafts,
       "clique.receipts": receipts, "clique.typing": typing,
     ]
   }
@@ -81,6 +88,7 @@ public struct Clique: App {
     case .changeGroup(let id, let change): return try changeGroup(id, change, call, view)
     case .joinGroup(let link): return try joinGroup(link, call, view)
     case .keep(let keep): return try self.keep(keep, call, view)
+    case .draft(let draft): return try keepDraft(draft, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -101,6 +109,7 @@ public struct Clique: App {
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)
+    case "draft": try draftIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }
@@ -156,6 +165,7 @@ extension Clique {
     static func list(_ user: String) throws(ClientError) -> ChannelName { try named("clique.list:", user) }
     static func crossings(_ user: String) throws(ClientError) -> ChannelName { try named("clique.crossings:", user) }
     static func blocked(_ user: String) throws(ClientError) -> ChannelName { try named("clique.blocked:", user) }
+    static func drafts(_ user: String) throws(ClientError) -> ChannelName { try named("clique.drafts:", user) }
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 

@@ -81,6 +81,9 @@ extension CliqueCommand {
     case .keep(let keep):
       sink.write(keep.target)
       keep.writeFlags(to: &sink)
+    case .draft(let draft):
+      sink.write(draft.target)
+      draft.writeText(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -118,6 +121,7 @@ extension CliqueCommand {
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
+    case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
     case .search:
       self = .search(
         .init(
