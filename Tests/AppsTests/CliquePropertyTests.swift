@@ -13,6 +13,7 @@ struct CliquePropertyTests {
     var seen = [
       "list \(try scene.entry(user, "list", id) ?? "-")", "blocked \(try scene.entry(user, "blocked", other) ?? "-")",
       "draft \(try scene.entry(user, "drafts", id) ?? "-")",
+      "totals \(try scene.said(user, "totals"))",
       "chat \(try scene.chat(user, id) ?? ["-"])", "receipts \(try scene.entry(id, "receipts", other) ?? "-")",
     ]
     for namespace in ["chat", "receipts", "typing"] {
@@ -257,8 +258,8 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "draft", "search", "enter", "leave", "invisible", "crossings",
-    "nothing",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "search", "enter", "leave", "invisible",
+    "crossings", "nothing",
   ]
 
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)

@@ -33,4 +33,39 @@ struct CliqueExtrasTests {
       for phone in [ada, tablet] { #expect(await eventually { phone.map("clique.drafts:ada").isEmpty }) }
     }
   }
+
+  @Test("The totals follow messages, what is read, mutings and requests, and begin with what was there")
+  func totals() async throws {
+    try await PhoneHall.with { hall in
+      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      let eve = try await hall.phone(of: "eve")
+      let id = try await befriend(ada, "ada", bob, "bob")
+      try await ada.call("clique.send", #"{"to":"bob","text":"one"}"#)
+      let last = try await ada.call("clique.send", #"{"to":"bob","text":"two"}"#)["offset"].int
+      try await eve.call("clique.send", #"{"to":"bob","text":"a request"}"#)
+      try await hall.killAndRestart()
+      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await bob.subscribeMap("clique.totals:bob")
+      func total() -> [Int?] {
+        let all = bob.map("clique.totals:bob")["all"]
+        return ["conversations", "messages", "requests"].map { all?[$0].int }
+      }
+      #expect(await eventually { total() == [1, 2, 1] })
+      let answer = try await bob.call("clique.totals")
+      #expect(answer["messages"].int == 2)
+      try await bob.call("clique.decline", #"{"person":"eve"}"#)
+      #expect(await eventually { total() == [1, 2, 0] })
+      try await bob.call("clique.keep", #"{"conversation":"\#(id)","muted":true}"#)
+      #expect(await eventually { total() == [0, 0, 0] })
+      try await bob.call("clique.keep", #"{"conversation":"\#(id)","muted":false}"#)
+      #expect(await eventually { total() == [1, 2, 0] })
+      try await ada.call("clique.send", #"{"to":"bob","text":"three"}"#)
+      #expect(await eventually { total() == [1, 3, 0] })
+      try await bob.call("clique.read", #"{"conversation":"\#(id)","offset":\#(try #require(last) + 1)}"#)
+      #expect(await eventually { total() == [0, 0, 0] })
+      await #expect(throws: Phone.Fault.self) {
+        try await ada.subscribe("clique.totals:bob", ",\"type\":1,\"phase\":2")
+      }
+    }
+  }
 }

@@ -37,6 +37,7 @@ enum AppCommandExample {
     ("clique.keep", #"{"conversation":"\#(group)","muted":false,"archived":false,"pinned":true}"#),
     ("clique.draft", #"{"person":"bob","text":""}"#),
     ("clique.draft", #"{"conversation":"\#(group)","text":"caf\u00e9","reply":7}"#),
+    ("clique.totals", ""),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),

@@ -10,6 +10,7 @@ extension Clique {
       return Self.isGroup(key) ? try groupEntry(rest, key, view) : try pairEntry(rest, key, view)
     case "clique.blocked": return try blockedEntry(rest, key, view)
     case "clique.crossings": return try crossingEntry(rest, key, view)
+    case "clique.totals": return try totalsEntry(rest, key, view)
     case "clique.drafts": return try draftEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
     case "clique.typing":
@@ -49,12 +50,13 @@ extension Clique {
     return try entries(showingMeetingsOf: visitor.user, with: others, view)
   }
 
-  /// Only receipts and crossings can be worked out from the records when their channels are opened.
+  /// Of the channels in memory alone, all but typing can be worked out when they are opened.
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
     let (namespace, rest) = Self.parts(of: channel)
     switch namespace {
     case "clique.receipts": return CliqueCommand.isConversation(rest) ? try members(of: rest, view) : []
     case "clique.crossings": return try met(by: rest, view)
+    case "clique.totals": return [Self.totalsKey]
     default: return []
     }
   }

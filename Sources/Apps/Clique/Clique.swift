@@ -67,7 +67,7 @@ public struct Clique: App {
     return [
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
       "clique.drafts": drafts,
-      "clique.receipts": receipts, "clique.typing": typing,
+      "clique.receipts": receipts, "clique.typing": typing, "clique.totals": receipts,
     ]
   }
 
@@ -89,6 +89,7 @@ public struct Clique: App {
     case .joinGroup(let link): return try joinGroup(link, call, view)
     case .keep(let keep): return try self.keep(keep, call, view)
     case .draft(let draft): return try keepDraft(draft, call, view)
+    case .totals: return AppDecision(reply: try totals(of: call.user, view).json)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)

@@ -65,6 +65,10 @@ final class AppLens: AppView {
     return try core.read(range, of: state, in: &turn).publications
   }
 
+  func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
+    try core.existing(channel, in: &turn)?.map?.publications ?? []
+  }
+
   /// Looks at one of several things. Returns nil where the store has to be asked for it, so that the caller goes on
   /// with the others and the store is asked for all of them together.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {

@@ -346,7 +346,12 @@ extension BrokerCore {
   /// was left, and entries that were not worked out are marked (``StaleMarks``).
   func refreshOpened(_ state: BrokerChannel, in turn: inout Turn) {
     guard let host = hosts.host(of: state), let map = state.map else { return }
-    if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
+    if state.options.mapMode != .persistent {
+      if let source = host.app.source(of: state.name) {
+        host.followers.add(state.name, of: source) { channels[$0] != nil }
+      }
+      return run(.fill(host, state.name), in: &turn)
+    }
     guard host.distrustsLists else { return }
     for key in map.keys { refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic) }
   }

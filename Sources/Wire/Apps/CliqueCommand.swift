@@ -20,6 +20,8 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case joinGroup(GroupLink)
   case keep(Keep)
   case draft(DraftText)
+  /// How much is unread.
+  case totals
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -34,7 +36,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
-    case draft
+    case draft, totals
 
     public var name: String {
       switch self {
@@ -65,6 +67,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .joinGroup: "clique.group.join"
       case .keep: "clique.keep"
       case .draft: "clique.draft"
+      case .totals: "clique.totals"
       }
     }
 
@@ -131,6 +134,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .joinGroup: .joinGroup
     case .keep: .keep
     case .draft: .draft
+    case .totals: .totals
     case .search: .search
     case .enter: .enter
     case .leave: .leave

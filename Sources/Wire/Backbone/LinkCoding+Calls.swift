@@ -84,6 +84,7 @@ extension CliqueCommand {
     case .draft(let draft):
       sink.write(draft.target)
       draft.writeText(to: &sink)
+    case .totals: break
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -121,6 +122,7 @@ extension CliqueCommand {
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
+    case .totals: self = .totals
     case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
     case .search:
       self = .search(
