@@ -197,6 +197,9 @@ public protocol AppView: AnyObject {
   /// The newest publications that are on disk, newest first.
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication]
 
+  /// The publication with the offset, as it will be once every change under way is on disk; nil: the channel keeps none.
+  func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication?
+
   /// The entries of a map channel as its subscribers see them now, in no order. Those of a list may be a moment behind
   /// the records.
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication]
@@ -207,6 +210,8 @@ extension AppView {
   public var isAskedAgain: Bool { false }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
+
+  public func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? { nil }
 
   public func entries(of channel: ChannelName) throws(ClientError) -> [Publication] { [] }
 }
@@ -366,11 +371,15 @@ public struct AppEntry: Sendable, Equatable {
   public var expires: Int64
   /// Tags that say who may see the entry, as on publications.
   public var tags: [String: String]
+  /// Whose entry it is, where somebody in particular has made it: it goes with that user's data, and is exported with it.
+  public var info: ClientInfo?
 
   public init(
-    data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max, tags: [String: String] = [:]
+    data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max, tags: [String: String] = [:],
+    info: ClientInfo? = nil
   ) {
     self.tags = tags
+    self.info = info
     self.data = data
     self.kept = kept
     self.score = score

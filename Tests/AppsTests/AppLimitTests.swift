@@ -165,6 +165,7 @@ struct AppLimitTests {
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
       .cliquePinned,  // CliqueKeepingTests shows it.
       .cliqueDrafts,  // CliqueDraftTests shows it.
+      .cliqueReactions,  // CliqueReactionTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

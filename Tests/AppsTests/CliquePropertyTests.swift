@@ -16,7 +16,7 @@ struct CliquePropertyTests {
       "totals \(try scene.said(user, "totals"))",
       "chat \(try scene.chat(user, id) ?? ["-"])", "receipts \(try scene.entry(id, "receipts", other) ?? "-")",
     ]
-    for namespace in ["chat", "receipts", "typing"] {
+    for namespace in ["chat", "reactions", "receipts", "typing"] {
       seen.append("\(namespace) \(try scene.isAdmitted(user, "clique.\(namespace):\(id)"))")
     }
     seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
@@ -33,6 +33,7 @@ struct CliquePropertyTests {
     return [
       "history \(history ?? ["-"])", "found \(try ["m", "c", "e"].map { try scene.found(user, $0) })",
       "receipts \(try scene.members(user, "receipts", id))", "typing \(try scene.members(user, "typing", id))",
+      "reactions \(try scene.members(user, "reactions", id))",
       "list \(try scene.entry(user, "list", id) ?? "-")",
     ]
   }
@@ -46,7 +47,9 @@ struct CliquePropertyTests {
 
   /// What bob does next, as method and JSON.
   private func step(_ random: inout CliqueRandom, _ count: Int, id: String) -> (String, String) {
-    switch Int.random(in: 0..<16, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
+    case 16, 17:
+      ("react", #"{"conversation":"\#(id)","offset":\#(1 + count % 5),"reaction":"\#(count % 4 == 0 ? "" : "👍")"}"#)
     case 0...4: ("send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
     case 14: ("draft", #"{"person":"ann","text":"d\#(count)"}"#)
     case 15: ("draft", #"{"conversation":"\#(id)","text":"\#(count % 3 == 0 ? "" : "d")"}"#)
@@ -116,6 +119,7 @@ struct CliquePropertyTests {
       id = String(reply.split(separator: "\"")[3])
       try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
       try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
+      try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":1,"reaction":"👍"}"#)
     }
     let blockAt = Int.random(in: 0..<15, using: &random)
     for count in 0..<50 {
@@ -127,8 +131,12 @@ struct CliquePropertyTests {
         let top = try other.top(of: ChannelName("clique.chat:\(id)"))
         try other.call("ann", "read", #"{"conversation":"\#(id)","offset":\#(top)}"#)
         try other.call("ann", "typing", #"{"conversation":"\#(id)"}"#)
+        _ = try other.said("ann", "react", #"{"conversation":"\#(id)","offset":\#(1 + count % 3),"reaction":"🎉"}"#)
       }
-      switch Int.random(in: 0..<8, using: &random) {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 8, 9:
+        let json = #"{"conversation":"\#(id)","offset":\#(offset),"reaction":"\#(count % 3 == 0 ? "" : "👍")"}"#
+        #expect(try silent.said(user, "react", json) == other.said(user, "react", json))
       case 0..<3:
         let json = #"{"conversation":"\#(id)","text":"m\#(count)"}"#
         #expect(try silent.said(user, "send", json) == other.said(user, "send", json))
@@ -258,8 +266,8 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "search", "enter", "leave", "invisible",
-    "crossings", "nothing",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "search", "enter", "leave",
+    "invisible", "crossings", "nothing",
   ]
 
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)

@@ -39,6 +39,11 @@ final class CliqueScene: AppView {
     (streams[channel] ?? []).suffix(count).reversed()
   }
 
+  func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? {
+    guard let stream = streams[channel], offset > 0, offset <= UInt64(stream.count) else { return nil }
+    return stream[Int(offset) - 1]
+  }
+
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
     (maps[channel] ?? [:]).map { Publication(data: $1.data, tags: $1.tags, change: KeyChange(key: $0)) }
   }

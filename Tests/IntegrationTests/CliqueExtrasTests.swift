@@ -34,6 +34,51 @@ struct CliqueExtrasTests {
     }
   }
 
+  @Test("Reactions are read, changed and taken back by members alone, over kill -9, and go with the message")
+  func reactions() async throws {
+    try await PhoneHall.with { hall in
+      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      let id = try await befriend(ada, "ada", bob, "bob")
+      let channel = "clique.reactions:\(id)"
+      func react(_ phone: Phone, _ offset: Int, _ reaction: String) async throws {
+        try await phone.call(
+          "clique.react", #"{"conversation":"\#(id)","offset":\#(offset),"reaction":"\#(reaction)"}"#)
+      }
+      try await bob.call("clique.send", #"{"conversation":"\#(id)","text":"two"}"#)
+      try await ada.subscribeMap(channel)
+      try await react(bob, 1, "👍")
+      #expect(await eventually { ada.map(channel)["1/bob"]?["reaction"].string == "👍" })
+      #expect(ada.entry(channel, "1/bob")["tags"].isNull)
+      await #expect(throws: Phone.Fault.self) { try await react(bob, 9, "👍") }
+      try await react(bob, 1, "❤️")
+      try await react(ada, 2, "🎉")
+      #expect(await eventually { ada.map(channel)["1/bob"]?["reaction"].string == "❤️" })
+      #expect(await eventually { ada.map(channel)["2/ada"]?["reaction"].string == "🎉" })
+      try await ada.call("clique.block", #"{"person":"bob"}"#)
+      #expect(await eventually { ada.unsubscribed(channel) != nil })
+      try await bob.subscribeMap(channel)
+      try await react(bob, 1, "👎")
+      try await react(bob, 2, "👎")
+      #expect(await eventually { bob.map(channel)["2/bob"]?["reaction"].string == "👎" })
+      await #expect(throws: Phone.Fault.self) { try await ada.subscribe(channel, ",\"type\":1,\"phase\":2") }
+      try await hall.killAndRestart()
+      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await ada.call("clique.unblock", #"{"person":"bob"}"#)
+      for phone in [ada, bob] { try await phone.subscribeMap(channel) }
+      #expect(ada.map(channel).mapValues { $0["reaction"].string } == ["1/bob": "❤️", "2/ada": "🎉"])
+      #expect(bob.map(channel).mapValues { $0["reaction"].string } == ["1/bob": "👎", "2/ada": "🎉", "2/bob": "👎"])
+      #expect(ada.entry(channel, "1/bob")["tags"].isNull)
+      try await react(ada, 2, "")
+      #expect(await eventually { bob.map(channel)["2/ada"] == nil })
+      try await ada.ask(
+        "\"rpc\":{\"method\":\"publication.delete\",\"data\":{\"channel\":\"clique.chat:\(id)\",\"offset\":1}}")
+      for phone in [ada, bob] { #expect(await eventually { phone.map(channel)["1/bob"] == nil }) }
+      await #expect(throws: Phone.Fault.self) {
+        try await hall.phone(of: "eve").subscribe(channel, ",\"type\":1,\"phase\":2")
+      }
+    }
+  }
+
   @Test("The totals follow messages, what is read, mutings and requests, and begin with what was there")
   func totals() async throws {
     try await PhoneHall.with { hall in

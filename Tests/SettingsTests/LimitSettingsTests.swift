@@ -79,7 +79,8 @@ struct LimitSettingsTests {
     let fixed = AppLimit.allCases.filter { !reference.contains("| `\($0.rawValue)` |") }
     #expect(
       fixed == [
-        .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueSearchText, .stateCaption,
+        .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueSearchText,
+        .stateCaption,
       ])
   }
 

@@ -15,6 +15,7 @@ extension Clique {
     case "group": try forgetInGroup(users, key, draft)
     case "person": try forgetPerson(users, key, draft)
     case "draft", "drafts": try forgetDraft(users, key, draft)
+    case "reactions": try forgetReactions(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }

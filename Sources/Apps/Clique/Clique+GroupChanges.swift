@@ -137,6 +137,7 @@ extension Clique {
     }
     if let index = group.index(of: user), step.place.shown == nil {
       try endDraft(of: user, &group.members[index].mark, in: id, draft)
+      try dropReactions(of: user, &group.members[index].mark, in: id, draft)
     }
     group.put(user, at: step.place)
     if case .present = place, step.place.shown == nil {

@@ -131,7 +131,10 @@ extension Clique {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
     if was == now { return }
-    if was.mayRead != now.mayRead { draft.readmit(user, try Channels.chat(id)) }
+    if was.mayRead != now.mayRead {
+      draft.readmit(user, try Channels.chat(id))
+      draft.readmit(user, try Channels.reactions(id))
+    }
     if (was == .active) != (now == .active) {
       draft.readmit(user, try Channels.receipts(id))
       draft.readmit(user, try Channels.typing(id))
@@ -197,9 +200,9 @@ extension Clique {
   }
 
   func readmit(_ user: String, toGroup id: String, _ draft: CliqueDraft) throws(ClientError) {
-    draft.readmit(user, try Channels.chat(id))
-    draft.readmit(user, try Channels.receipts(id))
-    draft.readmit(user, try Channels.typing(id))
+    for channel in [
+      try Channels.chat(id), try Channels.reactions(id), try Channels.receipts(id), try Channels.typing(id),
+    ] { draft.readmit(user, channel) }
   }
 }
 

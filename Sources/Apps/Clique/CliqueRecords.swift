@@ -147,6 +147,8 @@ extension Clique {
     var listed = false
     /// The member has a draft in the conversation (``Unsent``); nil: no.
     var hasDraft: Bool?
+    /// The member has reacted to something in the conversation (``Reactions``); nil: no.
+    var hasReacted: Bool?
     /// How this member keeps the conversation in their list; nil: as it comes.
     var keeping: CliqueKeeping?
 

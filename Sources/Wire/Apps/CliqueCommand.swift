@@ -20,6 +20,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case joinGroup(GroupLink)
   case keep(Keep)
   case draft(DraftText)
+  case react(React)
   /// How much is unread.
   case totals
   case search(Search)
@@ -36,7 +37,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
-    case draft, totals
+    case draft, totals, react
 
     public var name: String {
       switch self {
@@ -67,6 +68,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .joinGroup: "clique.group.join"
       case .keep: "clique.keep"
       case .draft: "clique.draft"
+      case .react: "clique.react"
       case .totals: "clique.totals"
       }
     }
@@ -134,6 +136,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .joinGroup: .joinGroup
     case .keep: .keep
     case .draft: .draft
+    case .react: .react
     case .totals: .totals
     case .search: .search
     case .enter: .enter
