@@ -164,6 +164,8 @@ struct AppLimitTests {
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
       .cliquePinned,  // CliqueKeepingTests shows it.
+      .cliqueDrafts,  // CliqueDraftTests shows it.
+      .cliqueReactions,  // CliqueReactionTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

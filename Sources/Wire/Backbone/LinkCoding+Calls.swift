@@ -81,6 +81,14 @@ extension CliqueCommand {
     case .keep(let keep):
       sink.write(keep.target)
       keep.writeFlags(to: &sink)
+    case .draft(let draft):
+      sink.write(draft.target)
+      draft.writeText(to: &sink)
+    case .react(let react):
+      sink.write(react.conversation)
+      sink.write(react.offset)
+      sink.write(react.reaction)
+    case .totals: break
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -118,6 +126,13 @@ extension CliqueCommand {
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
+    case .react:
+      self = .react(
+        .init(
+          conversation: try reader.readConversation(), offset: try reader.readNumber(),
+          reaction: try reader.readString()))
+    case .totals: self = .totals
+    case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
     case .search:
       self = .search(
         .init(

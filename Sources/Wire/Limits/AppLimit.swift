@@ -25,6 +25,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueGroupLinks = "clique.group_links"
   /// Fixed: conversations that one person pins.
   case cliquePinned = "clique.pinned"
+  /// Fixed: conversations in which one person has a draft.
+  case cliqueDrafts = "clique.drafts"
+  /// Fixed: reactions of one person in one conversation.
+  case cliqueReactions = "clique.reactions"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
