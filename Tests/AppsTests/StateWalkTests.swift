@@ -24,7 +24,7 @@ private struct StateWalk {
     var pictures: [String]
   }
 
-  let scene = StateScene()
+  let scene: StateScene
   var random: StateRandom
   let people = ["ada", "bob", "cy"]
   /// By user and other: what was prepared and not sent, and the last that was sent.
@@ -40,6 +40,10 @@ private struct StateWalk {
   init(seed: UInt64) {
     random = StateRandom(state: seed)
     lateTimers = seed % 3 == 0
+    // Half of the walks go through what is beyond a receiver's limits, too.
+    scene = StateScene { rules in
+      if seed % 2 == 0 { rules.receivedThreads = 1 }
+    }
   }
 
   mutating func step() throws {
@@ -155,6 +159,7 @@ private struct StateWalk {
       #expect(person.blocks == threads.count { $0.blocks[$1] })
       #expect(person.bytes == (try scene.pictureBytes(of: me)))
       #expect(person.waiting == threads.count { $0.isWaiting($1) })
+      #expect(person.received == threads.count { $0.phase(of: $1) == .received })
     }
   }
 

@@ -8,6 +8,13 @@ extension StateApp {
     var before: StateThread
     var now: StateThread
     var me: StateSide
+
+    /// The caller's new record, for ``StateApp/change(from:to:_:_:)``.
+    func own(_ person: StatePerson?) -> Both<StatePerson?> {
+      var people = Both<StatePerson?>(nil)
+      people[me] = person
+      return people
+    }
   }
 
   func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
@@ -49,7 +56,7 @@ extension StateApp {
     let reply = StateBeginReply(
       at: recording.at, limit: recording.limit, deadline: recording.deadline, now: view.now)
     return AppDecision(
-      try change(from: visit.before, to: visit.now, view, own: (visit.me, person)),
+      try change(from: visit.before, to: visit.now, view, visit.own(person)),
       reply: try StateJSON.encode(reply))
   }
 
@@ -126,7 +133,7 @@ extension StateApp {
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
     thread.adopt(shape)
-    return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
+    return AppDecision(try change(from: visit.before, to: thread, view, visit.own(own)))
   }
 
   func settings(_ limit: Int64?, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
@@ -155,17 +162,16 @@ extension StateApp {
   /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
   /// or to count.
   ///
-  /// - Parameter own: the new record of one of the two, before the thread's change is counted in it; nil: the stored
-  ///   one.
+  /// - Parameter records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
   func change(
     from before: StateThread, to thread: StateThread, _ view: any AppView,
-    own: (side: StateSide, person: StatePerson)? = nil
+    _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
     thread.due = thread.nextDue
     let people = thread.people
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
-    var effects = try counted(from: before, to: thread, without: gone, view, own: own)
+    var effects = try counted(from: before, to: thread, without: gone, view, records)
     if thread == before { return effects }
     effects += events(from: before, to: thread)
     // From here on the thread's record itself says who blocks whom.
@@ -196,7 +202,7 @@ extension StateApp {
   /// Counts the thread's change in the records of the two.
   private func counted(
     from before: StateThread, to thread: StateThread, without gone: [String], _ view: any AppView,
-    own: (side: StateSide, person: StatePerson)?
+    _ records: Both<StatePerson?>
   ) throws(ClientError) -> [AppEffect] {
     var effects: [AppEffect] = []
     var freed = Both<Int64>(0)
@@ -208,13 +214,14 @@ extension StateApp {
     }
     for side in StateSide.allCases {
       let waiting = (thread.isWaiting(side) ? 1 : 0) - (before.isWaiting(side) ? 1 : 0)
+      let received = (thread.phase(of: side) == .received ? 1 : 0) - (before.phase(of: side) == .received ? 1 : 0)
       let blocks = (thread.blocks[side] ? 1 : 0) - (before.blocks[side] ? 1 : 0)
-      let isOwn = own?.side == side
-      guard isOwn || waiting != 0 || blocks != 0 || freed[side] != 0 else { continue }
+      guard records[side] != nil || waiting != 0 || received != 0 || blocks != 0 || freed[side] != 0 else { continue }
       let user = thread.people[side]
-      var person = if isOwn, let own { own.person } else { try person(user, view) }
+      var person = if let record = records[side] { record } else { try person(user, view) }
       // Threads that an earlier version began were not counted, so the numbers must not fall below 0.
       person.waiting = max(0, person.waiting + waiting)
+      person.received = max(0, person.received + received)
       person.blocks = max(0, person.blocks + blocks)
       person.add(-freed[side])
       if let effect = try change(of: user, to: person, view) { effects.append(effect) }

@@ -9,7 +9,7 @@
 /// | 1 | idle / idle | nothing stands |
 /// | 2 | sent / received | I sent |
 /// | 3 | received / sent | the other sent |
-/// | 4 | sent / idle | I sent to somebody who blocks me, or who blocked me then: it looks like silence |
+/// | 4 | sent / idle | I sent to somebody who blocks me, or did then, or is sent too many: it looks like silence |
 /// | 5 | idle / sent | the same, seen by the one who blocks, or blocked |
 /// | 6 | received / idle | the other sent and then blocked me: what was sent is destroyed, and I am not told |
 /// | 7 | idle / received | the same, seen by the one who blocked |
@@ -44,6 +44,11 @@
 /// While I block the other, *begin* and *send* are refused in every row: unblock first. Row 10 does not ask whether the
 /// other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and nobody
 /// must be able to tell the two by blocking and unblocking.
+///
+/// *sendUnshown* is a send to somebody who has as many as they may be sent (``StateRules/receivedThreads``,
+/// ``StateRules/receivedPerDay``). Where *send* seals, it leads to row 4, whether or not the other blocks me; else it is
+/// *send*: an answer reaches everybody, and no refusal depends on the other's limits. So the limit, too, looks like
+/// silence to who sends.
 ///
 /// - *Both send at once*: the broker puts one before the other; the second finds row 3 and reveals.
 /// - *The answer at 23:59:59.9*: the broker's clock alone counts. Time comes first: at the deadline, to the
@@ -82,6 +87,8 @@ public enum StateEvent: String, Sendable, CaseIterable {
   /// Opens the recorder.
   case begin
   case send
+  /// Sends to somebody who has as many as they may be sent, and is not shown this one.
+  case sendUnshown
   /// Looks at what was revealed, or has expired.
   case seen
   case block
@@ -120,7 +127,8 @@ extension StateShape {
   public mutating func apply(_ event: StateEvent, by me: StateSide) -> StateMove {
     switch event {
     case .begin: refusal(of: me).map { .refused($0) } ?? .stays
-    case .send: send(by: me)
+    case .send: send(by: me, isShown: true)
+    case .sendUnshown: send(by: me, isShown: false)
     case .seen: see(by: me)
     case .block:
       if blocks[me] { .stays } else { block(by: me) }
@@ -150,7 +158,7 @@ extension StateShape {
     return nil
   }
 
-  private mutating func send(by me: StateSide) -> StateMove {
+  private mutating func send(by me: StateSide, isShown: Bool) -> StateMove {
     if let refusal = refusal(of: me) { return .refused(refusal) }
     // If the other has blocked me since, the exchange is over for them, and what they sent is destroyed.
     if case .sealed(let sender) = standing, sender == me.other, !over[sender] {
@@ -161,7 +169,7 @@ extension StateShape {
     }
     standing = .sealed(by: me)
     over = Both(false)
-    over[me.other] = blocks[me.other]
+    over[me.other] = blocks[me.other] || !isShown
     seen = Both(false)
     return .seals
   }
