@@ -172,6 +172,10 @@ private struct StateWalk {
     try scene.advance(72 * 3_600_000)
     #expect(scene.recordCount == 0)
     #expect(scene.listedCount == 0)
+    for person in people {
+      let heard = scene.notices(person)
+      #expect(heard.count { $0 == "ended" } == heard.count { $0 == "revealed" }, "each reveal ends once")
+    }
     for pictures in sealedPictures.values { #expect(pictures.isSubset(of: scene.discarded)) }
   }
 }

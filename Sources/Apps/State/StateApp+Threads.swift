@@ -188,13 +188,10 @@ extension StateApp {
     for side in StateSide.allCases where thread.showsOtherwise(than: before, for: side) {
       let channel = try StateChannels.threads(of: people[side])
       effects.append(.refresh(channel, key: people[side.other], .atomically))
-      guard thread.isNews(after: before, for: side) else { continue }
-      let notice = StateNotice(
-        event: thread.phase(of: side), with: people[side.other], since: thread.since, until: thread.until,
-        limit: thread.answerLimit(for: side))
-      effects.append(
-        .publish(
-          AppPublication(channel: try StateChannels.events(of: people[side]), data: try StateJSON.encode(notice))))
+      for notice in thread.notices(after: before, for: side) {
+        let channel = try StateChannels.events(of: people[side])
+        effects.append(.publish(AppPublication(channel: channel, data: try StateJSON.encode(notice))))
+      }
     }
     return effects
   }
@@ -274,25 +271,5 @@ extension StateApp {
 extension StateListEntry.Contents {
   fileprivate init(_ contents: ReleasedContents) {
     self.init(front: contents.front.id, rear: contents.rear.id, sealed: contents.caption)
-  }
-}
-
-extension StateThread {
-  /// How long the side may record its answer, in milliseconds; nil where no answer of it is awaited.
-  func answerLimit(for side: StateSide) -> Int64? {
-    guard phase(of: side) == .received, case .sealed(_, _, let limit) = standing else { return nil }
-    return limit
-  }
-
-  /// Whether a side's list entry differs from the one before.
-  func showsOtherwise(than before: StateThread, for side: StateSide) -> Bool {
-    isNews(after: before, for: side) || phase(of: side) != before.phase(of: side)
-      || blocks[side] != before.blocks[side] || (phase(of: side) == .revealed && seen[side] != before.seen[side])
-  }
-
-  /// Whether a side is to be told that its thread has come into another phase.
-  func isNews(after before: StateThread, for side: StateSide) -> Bool {
-    let phase = phase(of: side)
-    return phase != .idle && (phase != before.phase(of: side) || since != before.since)
   }
 }

@@ -60,9 +60,24 @@ struct StateListEntry: Codable {
   var theirs: Contents?
 }
 
-/// A publication on somebody's own channel: the thread with somebody has this phase now.
+/// A publication on somebody's own channel: what has happened in the thread with somebody.
 struct StateNotice: Encodable {
-  var event: StatePhase
+  enum Event: Encodable {
+    /// The thread has come into this phase.
+    case phase(StatePhase)
+    /// What was revealed is over for its person. The notice has the times of the reveal.
+    case ended
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .phase(let phase): try container.encode(phase)
+      case .ended: try container.encode("ended")
+      }
+    }
+  }
+
+  var event: Event
   var with: String
   var since: Int64
   var until: Int64
