@@ -8,46 +8,46 @@ import Testing
 @Suite("State: the table of phases and events")
 struct StateTableTests {
   static let table = """
-    row                     | begin    | send                      | sendUnshown               | seen                          | block                        | unblock                  | time
-    idle/idle               | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/idle+me           | stays                    | stays
-    idle/idle+me            | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/idle          | stays
-    idle/idle+they          | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | stays idle/idle+both         | stays                    | stays
-    idle/idle+both          | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/idle+they     | stays
-    sent/received           | sealed   | sealed                    | sealed                    | stays                         | leaves idle/received+me      | stays                    | expires expired/expired
-    received/sent           | stays    | reveals revealed/revealed | reveals revealed/revealed | stays                         | leaves idle/sent+me          | stays                    | expires expired/expired
-    sent/idle               | sealed   | sealed                    | sealed                    | stays                         | ends idle/idle+me            | stays                    | expires expired/idle
-    sent/idle+they          | sealed   | sealed                    | sealed                    | stays                         | ends idle/idle+both          | stays                    | expires expired/idle+they
-    idle/sent               | stays    | reveals revealed/revealed | reveals revealed/revealed | stays                         | stays idle/sent+me           | stays                    | expires idle/expired
-    idle/sent+me            | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/sent          | expires idle/expired+me
-    received/idle           | stays    | seals sent/received       | seals sent/idle           | stays                         | ends idle/idle+me            | stays                    | expires expired/idle
-    received/idle+they      | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | ends idle/idle+both          | stays                    | expires expired/idle+they
-    idle/received           | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/received+me       | stays                    | expires idle/expired
-    idle/received+me        | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/received      | expires idle/expired+me
-    revealed/revealed       | unseen   | unseen                    | unseen                    | stays revealed/revealed~me    | leaves idle/revealed+me      | stays                    | ends idle/idle
-    revealed/revealed~me    | unseen   | unseen                    | unseen                    | stays                         | leaves idle/revealed~me+me   | stays                    | ends idle/idle
-    revealed/revealed~they  | stays    | seals sent/received       | seals sent/idle           | stays revealed/revealed~both  | leaves idle/revealed~they+me | stays                    | ends idle/idle
-    revealed/revealed~both  | stays    | seals sent/received       | seals sent/idle           | stays                         | leaves idle/revealed~both+me | stays                    | ends idle/idle
-    revealed/idle           | unseen   | unseen                    | unseen                    | stays revealed/idle~me        | ends idle/idle+me            | stays                    | ends idle/idle
-    revealed/idle~me        | unseen   | unseen                    | unseen                    | stays                         | ends idle/idle+me            | stays                    | ends idle/idle
-    revealed/idle~they      | stays    | seals sent/received       | seals sent/idle           | stays revealed/idle~both      | ends idle/idle+me            | stays                    | ends idle/idle
-    revealed/idle~both      | stays    | seals sent/received       | seals sent/idle           | stays                         | ends idle/idle+me            | stays                    | ends idle/idle
-    revealed/idle+they      | unseen   | unseen                    | unseen                    | stays revealed/idle~me+they   | ends idle/idle+both          | stays                    | ends idle/idle+they
-    revealed/idle~me+they   | unseen   | unseen                    | unseen                    | stays                         | ends idle/idle+both          | stays                    | ends idle/idle+they
-    revealed/idle~they+they | stays    | seals sent/idle+they      | seals sent/idle+they      | stays revealed/idle~both+they | ends idle/idle+both          | stays                    | ends idle/idle+they
-    revealed/idle~both+they | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | ends idle/idle+both          | stays                    | ends idle/idle+they
-    idle/revealed           | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/revealed+me       | stays                    | ends idle/idle
-    idle/revealed~me        | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/revealed~me+me    | stays                    | ends idle/idle
-    idle/revealed~they      | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/revealed~they+me  | stays                    | ends idle/idle
-    idle/revealed~both      | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/revealed~both+me  | stays                    | ends idle/idle
-    idle/revealed+me        | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/revealed      | ends idle/idle+me
-    idle/revealed~me+me     | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/revealed~me   | ends idle/idle+me
-    idle/revealed~they+me   | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/revealed~they | ends idle/idle+me
-    idle/revealed~both+me   | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/revealed~both | ends idle/idle+me
-    expired/expired         | stays    | seals sent/received       | seals sent/idle           | leaves idle/expired           | leaves idle/expired+me       | stays                    | ends idle/idle
-    expired/idle            | stays    | seals sent/received       | seals sent/idle           | ends idle/idle                | ends idle/idle+me            | stays                    | ends idle/idle
-    expired/idle+they       | stays    | seals sent/idle+they      | seals sent/idle+they      | ends idle/idle+they           | ends idle/idle+both          | stays                    | ends idle/idle+they
-    idle/expired            | stays    | seals sent/received       | seals sent/idle           | stays                         | stays idle/expired+me        | stays                    | ends idle/idle
-    idle/expired+me         | blocking | blocking                  | blocking                  | stays                         | stays                        | stays idle/expired       | ends idle/idle+me
+    row                     | begin    | send                      | sendUnshown               | seen                          | react       | block                        | unblock                  | time
+    idle/idle               | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/idle+me           | stays                    | stays
+    idle/idle+me            | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/idle          | stays
+    idle/idle+they          | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | notRevealed | stays idle/idle+both         | stays                    | stays
+    idle/idle+both          | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/idle+they     | stays
+    sent/received           | sealed   | sealed                    | sealed                    | stays                         | notRevealed | leaves idle/received+me      | stays                    | expires expired/expired
+    received/sent           | stays    | reveals revealed/revealed | reveals revealed/revealed | stays                         | notRevealed | leaves idle/sent+me          | stays                    | expires expired/expired
+    sent/idle               | sealed   | sealed                    | sealed                    | stays                         | notRevealed | ends idle/idle+me            | stays                    | expires expired/idle
+    sent/idle+they          | sealed   | sealed                    | sealed                    | stays                         | notRevealed | ends idle/idle+both          | stays                    | expires expired/idle+they
+    idle/sent               | stays    | reveals revealed/revealed | reveals revealed/revealed | stays                         | notRevealed | stays idle/sent+me           | stays                    | expires idle/expired
+    idle/sent+me            | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/sent          | expires idle/expired+me
+    received/idle           | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | ends idle/idle+me            | stays                    | expires expired/idle
+    received/idle+they      | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | notRevealed | ends idle/idle+both          | stays                    | expires expired/idle+they
+    idle/received           | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/received+me       | stays                    | expires idle/expired
+    idle/received+me        | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/received      | expires idle/expired+me
+    revealed/revealed       | unseen   | unseen                    | unseen                    | stays revealed/revealed~me    | stays       | leaves idle/revealed+me      | stays                    | ends idle/idle
+    revealed/revealed~me    | unseen   | unseen                    | unseen                    | stays                         | stays       | leaves idle/revealed~me+me   | stays                    | ends idle/idle
+    revealed/revealed~they  | stays    | seals sent/received       | seals sent/idle           | stays revealed/revealed~both  | stays       | leaves idle/revealed~they+me | stays                    | ends idle/idle
+    revealed/revealed~both  | stays    | seals sent/received       | seals sent/idle           | stays                         | stays       | leaves idle/revealed~both+me | stays                    | ends idle/idle
+    revealed/idle           | unseen   | unseen                    | unseen                    | stays revealed/idle~me        | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~me        | unseen   | unseen                    | unseen                    | stays                         | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~they      | stays    | seals sent/received       | seals sent/idle           | stays revealed/idle~both      | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~both      | stays    | seals sent/received       | seals sent/idle           | stays                         | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle+they      | unseen   | unseen                    | unseen                    | stays revealed/idle~me+they   | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~me+they   | unseen   | unseen                    | unseen                    | stays                         | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~they+they | stays    | seals sent/idle+they      | seals sent/idle+they      | stays revealed/idle~both+they | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~both+they | stays    | seals sent/idle+they      | seals sent/idle+they      | stays                         | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    idle/revealed           | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed+me       | stays                    | ends idle/idle
+    idle/revealed~me        | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~me+me    | stays                    | ends idle/idle
+    idle/revealed~they      | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~they+me  | stays                    | ends idle/idle
+    idle/revealed~both      | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~both+me  | stays                    | ends idle/idle
+    idle/revealed+me        | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed      | ends idle/idle+me
+    idle/revealed~me+me     | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~me   | ends idle/idle+me
+    idle/revealed~they+me   | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~they | ends idle/idle+me
+    idle/revealed~both+me   | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~both | ends idle/idle+me
+    expired/expired         | stays    | seals sent/received       | seals sent/idle           | leaves idle/expired           | notRevealed | leaves idle/expired+me       | stays                    | ends idle/idle
+    expired/idle            | stays    | seals sent/received       | seals sent/idle           | ends idle/idle                | notRevealed | ends idle/idle+me            | stays                    | ends idle/idle
+    expired/idle+they       | stays    | seals sent/idle+they      | seals sent/idle+they      | ends idle/idle+they           | notRevealed | ends idle/idle+both          | stays                    | ends idle/idle+they
+    idle/expired            | stays    | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/expired+me        | stays                    | ends idle/idle
+    idle/expired+me         | blocking | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/expired       | ends idle/idle+me
     """
 
   /// Row name to the cells, in the order of the columns.

@@ -52,13 +52,14 @@ private struct StateWalk {
     let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
     let noticesBefore = scene.notices(user).count
     let pair = user + ">" + other
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<15, using: &random) {
     case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
     case 2...5: try sendSomething(user, other, pair)
     case 6:
       if let again = lastSent[pair] { try retry(again, user, other) }
     case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
     case 8: try block(user, other)
+    case 14: react(user, other)
     case 9, 13: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
     case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
     case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
@@ -98,6 +99,17 @@ private struct StateWalk {
     #expect(scene.published.count == published)
   }
 
+  /// Says something to the other, or takes it back: allowed exactly where one is shown a reveal.
+  private mutating func react(_ user: String, _ other: String) {
+    let entry = scene.entry(user, other)
+    let isShown = entry?["phase"] as? String == "revealed" && entry?["until"] as? Int64 ?? 0 > scene.now
+    let text = Bool.random(using: &random) ? #","reaction":"🔥""# : ""
+    let theirs = scene.entry(other, user) as NSDictionary?
+    let error = scene.refusal(user, "state.react", #"{"with":"\#(other)"\#(text)}"#)
+    #expect((error == nil) == isShown)
+    if scene.phase(other, user) == "idle" { #expect(scene.entry(other, user) as NSDictionary? == theirs) }
+  }
+
   private func block(_ user: String, _ other: String) throws {
     try scene.runTimers()
     let theirs = scene.entry(other, user) as NSDictionary?
@@ -117,7 +129,7 @@ private struct StateWalk {
   ]
 
   private mutating func check() throws {
-    #expect(!scene.storedText.contains("secret of"))
+    #expect(!scene.storedText.contains("secret of") && !scene.storedText.contains("🔥"))
     try checkCounts()
     for (a, b) in [("ada", "bob"), ("ada", "cy"), ("bob", "cy")] {
       #expect(Self.possible.contains(scene.phases(a, b)))

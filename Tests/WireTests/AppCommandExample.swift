@@ -46,6 +46,7 @@ enum AppCommandExample {
       #"{"to":"bob","front":"\#(front)","rear":"\#(rear)","caption":"👩‍👩‍👧 at sea","reply_limit":-5,"key":"k"}"#
     ),
     ("state.seen", #"{"with":"bob"}"#), ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
+    ("state.react", #"{"with":"bob","reaction":"👩🏽‍🚀"}"#), ("state.react", #"{"with":"bob"}"#),
     ("state.block", #"{"user":"bob"}"#), ("state.unblock", #"{"user":"bob"}"#),
   ]
 

@@ -85,7 +85,7 @@ extension StateApp {
     return person.isEmpty ? .erase(key: key) : .write(key: key, person)
   }
 
-  private func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
+  func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
     guard person.pay(at: view.now, rules) else {
       throw .tooManyRequests.counted(as: .stateChanges).saying(
         "\(rules.changesPerMinute) changes in a minute are allowed; wait a moment")
@@ -224,52 +224,5 @@ extension StateApp {
       if let effect = try change(of: user, to: person, view) { effects.append(effect) }
     }
     return effects
-  }
-
-  // MARK: Lists
-
-  func entry(of thread: StateThread, for me: StateSide) throws(ClientError) -> AppEntry? {
-    let phase = thread.phase(of: me)
-    var entry = StateListEntry(with: thread.people[me.other], phase: phase, colour: phase.colour)
-    if phase != .idle {
-      entry.since = thread.since
-      entry.until = thread.until
-      entry.limit = thread.answerLimit(for: me)
-    } else if thread.blocks[me] {
-      entry.blocked = true
-    } else {
-      return nil
-    }
-    guard phase == .revealed, case .revealed(let both) = thread.standing else {
-      return AppEntry(data: try StateJSON.encode(entry), score: entry.since ?? 0)
-    }
-    entry.unread = !thread.seen[me]
-    entry.mine = StateListEntry.Contents(both[me])
-    entry.theirs = StateListEntry.Contents(both[me.other])
-    let kept = try StateJSON.encode(entry)
-    let hasCaption = entry.mine?.sealed != nil || entry.theirs?.sealed != nil
-    return AppEntry(
-      data: hasCaption ? try StateJSON.encode(opened(entry)) : kept, kept: hasCaption ? kept : nil,
-      score: entry.since ?? 0)
-  }
-
-  /// The entry with its captions decrypted.
-  func opened(_ entry: StateListEntry) -> StateListEntry {
-    var entry = entry
-    for side in [\StateListEntry.mine, \StateListEntry.theirs] {
-      guard let sealed = entry[keyPath: side]?.sealed else { continue }
-      // Where a caption cannot be decrypted, the pictures can still be seen.
-      entry[keyPath: side]?.caption = (try? vault.decrypt(sealed.box, with: sealed.key)).map {
-        String(decoding: $0, as: UTF8.self)
-      }
-      entry[keyPath: side]?.sealed = nil
-    }
-    return entry
-  }
-}
-
-extension StateListEntry.Contents {
-  fileprivate init(_ contents: ReleasedContents) {
-    self.init(front: contents.front.id, rear: contents.rear.id, sealed: contents.caption)
   }
 }

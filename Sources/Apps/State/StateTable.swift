@@ -25,25 +25,28 @@
 /// The other's events are the same table, read from their side. *block* leads from every row to one in which I am
 /// *idle*; *unblock* changes no phase.
 ///
-/// | # | begin | send | seen | block | time |
-/// |---|---|---|---|---|---|
-/// | 1 | records | seals → 2, or 4 where the other blocks me | – | → 1 | – |
-/// | 2 | sealed already | sealed already; the same send again: the first answer | – | → 7 | → 11 |
-/// | 3 | records | **reveals → 8** | – | → 5 | → 11 |
-/// | 4 | sealed already | sealed already | – | → 1 | → 12 |
-/// | 5 | records | **reveals → 8** | – | → 5 | → 13 |
-/// | 6 | records | seals → 2, or 4 where the other blocks me | – | → 1 | → 12 |
-/// | 7 | records | seals → 2, or 4 where the other blocks me | – | → 7 | → 13 |
-/// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | → 10 | → 1 |
-/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | → 1 | → 1 |
-/// | 10 | records | seals → 2 | – | → 10 | → 1 |
-/// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | → 13 | → 1 |
-/// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | → 1 | → 1 |
-/// | 13 | records | seals → 2, or 4 where the other blocks me | – | → 13 | → 1 |
+/// | # | begin | send | seen | react | block | time |
+/// |---|---|---|---|---|---|---|
+/// | 1 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 1 | – |
+/// | 2 | sealed already | sealed already; the same send again: the first answer | – | not revealed | → 7 | → 11 |
+/// | 3 | records | **reveals → 8** | – | not revealed | → 5 | → 11 |
+/// | 4 | sealed already | sealed already | – | not revealed | → 1 | → 12 |
+/// | 5 | records | **reveals → 8** | – | not revealed | → 5 | → 13 |
+/// | 6 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 1 | → 12 |
+/// | 7 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 7 | → 13 |
+/// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | reacts | → 10 | → 1 |
+/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | reacts | → 1 | → 1 |
+/// | 10 | records | seals → 2 | – | not revealed | → 10 | → 1 |
+/// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | not revealed | → 13 | → 1 |
+/// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | not revealed | → 1 | → 1 |
+/// | 13 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 13 | → 1 |
 ///
-/// While I block the other, *begin* and *send* are refused in every row: unblock first. Row 10 does not ask whether the
-/// other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and nobody
-/// must be able to tell the two by blocking and unblocking.
+/// While I block the other, *begin*, *send* and *react* are refused in every row: unblock first. Row 10 does not ask
+/// whether the other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and
+/// nobody must be able to tell the two by blocking and unblocking.
+///
+/// *react* says something to what was revealed to me, or something else, or takes it back, for as long as I see what was
+/// revealed, with which it goes. In row 9 nobody but me sees it, as in row 8 where the other never looks.
 ///
 /// *sendUnshown* is a send to somebody who has as many as they may be sent (``StateRules/receivedThreads``,
 /// ``StateRules/receivedPerDay``). Where *send* seals, it leads to row 4, whether or not the other blocks me; else it is
@@ -91,6 +94,8 @@ public enum StateEvent: String, Sendable, CaseIterable {
   case sendUnshown
   /// Looks at what was revealed, or has expired.
   case seen
+  /// Says something to what was revealed, or takes it back.
+  case react
   case block
   case unblock
 }
@@ -120,6 +125,8 @@ public enum StateRefusal: Sendable, Hashable {
   case unseen
   /// I block the other.
   case blocking
+  /// Nothing is revealed to me.
+  case notRevealed
 }
 
 extension StateShape {
@@ -130,6 +137,8 @@ extension StateShape {
     case .send: send(by: me, isShown: true)
     case .sendUnshown: send(by: me, isShown: false)
     case .seen: see(by: me)
+    case .react:
+      if blocks[me] { .refused(.blocking) } else { phase(of: me) == .revealed ? .stays : .refused(.notRevealed) }
     case .block:
       if blocks[me] { .stays } else { block(by: me) }
     case .unblock: unblock(by: me)

@@ -4,6 +4,7 @@
 /// |---|---|
 /// | any → `sent`, `received`, `revealed` or `expired`, if it is another one or a new one of the same | that phase |
 /// | `revealed` → any, or a new `revealed` | `ended`, before what comes next |
+/// | `revealed` → the same, and the other has said something new to it | `reacted`, without what they said |
 ///
 /// Everything that ends a reveal for me is in the second row: its time, a send by either of the two, and my own block,
 /// of which my other devices hear so. A block by the other is not: I go on seeing what was revealed, and hear of its end
@@ -21,6 +22,11 @@ extension StateThread {
           event: .phase(phase(of: side)), with: people[side.other], since: since, until: until,
           limit: answerLimit(for: side)))
     }
+    if let theirs = reactions?[side.other], phase(of: side) == .revealed, since == before.since,
+      theirs != before.reactions?[side.other]
+    {
+      notices.append(StateNotice(event: .reacted, with: people[side.other], since: since, until: until))
+    }
     return notices
   }
 
@@ -32,8 +38,15 @@ extension StateThread {
 
   /// Whether a side's list entry differs from the one before.
   func showsOtherwise(than before: StateThread, for side: StateSide) -> Bool {
-    isNews(after: before, for: side) || phase(of: side) != before.phase(of: side)
-      || blocks[side] != before.blocks[side] || (phase(of: side) == .revealed && seen[side] != before.seen[side])
+    if isNews(after: before, for: side) || phase(of: side) != before.phase(of: side) { return true }
+    if blocks[side] != before.blocks[side] { return true }
+    return phase(of: side) == .revealed && (seen[side] != before.seen[side] || reactions != before.reactions)
+  }
+
+  /// What each of the two says to what was revealed; nil: nothing is revealed.
+  var reactions: Both<ReleasedContents.Caption?>? {
+    guard case .revealed(let both) = standing else { return nil }
+    return Both(low: both.low.reaction, high: both.high.reaction)
   }
 
   /// How long the side may record its answer, in milliseconds; nil where no answer of it is awaited.

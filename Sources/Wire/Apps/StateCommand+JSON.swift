@@ -12,6 +12,10 @@ extension StateCommand {
     case .settings: self = .settings(limit: try fields.number("limit"))
     case .block: self = .block(try fields.person("user", besides: user))
     case .unblock: self = .unblock(try fields.person("user", besides: user))
+    case .react:
+      let text = try fields.optionalText("reaction")
+      if let text, !StateReaction.isValid(text) { throw StateReaction.malformed }
+      self = .react(Reaction(with: try fields.person("with", besides: user), text: text))
     case .addPicture, .uploadKey, .pictureKey, .gonePictures: throw .methodNotFound
     }
   }

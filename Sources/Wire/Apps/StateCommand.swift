@@ -8,6 +8,7 @@ public indirect enum StateCommand: Sendable, Equatable {
   case settings(limit: Int64?)
   case block(String)
   case unblock(String)
+  case react(Reaction)
   // Commands of gateways.
   case addPicture(Picture)
   /// Asks for the key of an upload that another gateway began.
@@ -20,6 +21,7 @@ public indirect enum StateCommand: Sendable, Equatable {
   public enum Method: UInt8, Sendable, CaseIterable {
     case begin = 1
     case send, seen, settings, block, unblock, addPicture, uploadKey, pictureKey, gonePictures
+    case react
 
     public var name: String {
       switch self {
@@ -29,6 +31,7 @@ public indirect enum StateCommand: Sendable, Equatable {
       case .settings: "state.settings"
       case .block: "state.block"
       case .unblock: "state.unblock"
+      case .react: "state.react"
       case .addPicture: "state.picture.added"
       case .uploadKey: "state.picture.upload"
       case .pictureKey: "state.picture.key"
@@ -55,6 +58,13 @@ public indirect enum StateCommand: Sendable, Equatable {
     public var text: String
     /// The number of characters as a reader counts them, not of code points.
     public var characters: Int
+  }
+
+  /// What somebody says to what was revealed.
+  public struct Reaction: Sendable, Equatable {
+    public var with: String
+    /// One character (``StateReaction``); nil takes back what was said before.
+    public var text: String?
   }
 
   public struct Picture: Sendable, Equatable {
@@ -88,6 +98,7 @@ public indirect enum StateCommand: Sendable, Equatable {
     case .settings: .settings
     case .block: .block
     case .unblock: .unblock
+    case .react: .react
     case .addPicture: .addPicture
     case .uploadKey: .uploadKey
     case .pictureKey: .pictureKey
@@ -99,7 +110,7 @@ public indirect enum StateCommand: Sendable, Equatable {
   public var isGateways: Bool {
     switch self {
     case .addPicture, .uploadKey, .pictureKey, .gonePictures: true
-    case .begin, .send, .seen, .settings, .block, .unblock: false
+    case .begin, .send, .seen, .settings, .block, .unblock, .react: false
     }
   }
 

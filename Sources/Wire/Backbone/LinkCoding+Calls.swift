@@ -208,6 +208,9 @@ extension StateCommand {
       }
       sink.write(optionalTime: send.replyLimit)
       sink.write(optionalText: send.key)
+    case .react(let reaction):
+      sink.write(reaction.with)
+      sink.write(optionalText: reaction.text)
     case .settings(let limit): sink.write(optionalTime: limit)
     case .addPicture(let picture):
       sink.write(picture.id)
@@ -237,6 +240,7 @@ extension StateCommand {
     case .settings: self = .settings(limit: try reader.readOptionalTime())
     case .block: self = .block(try reader.readString())
     case .unblock: self = .unblock(try reader.readString())
+    case .react: self = .react(.init(with: try reader.readString(), text: try reader.readOptionalString()))
     case .addPicture:
       self = .addPicture(
         .init(
