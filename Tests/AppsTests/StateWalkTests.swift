@@ -52,7 +52,7 @@ private struct StateWalk {
     let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
     let noticesBefore = scene.notices(user).count
     let pair = user + ">" + other
-    switch Int.random(in: 0..<15, using: &random) {
+    switch Int.random(in: 0..<16, using: &random) {
     case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
     case 2...5: try sendSomething(user, other, pair)
     case 6:
@@ -60,6 +60,7 @@ private struct StateWalk {
     case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
     case 8: try block(user, other)
     case 14: react(user, other)
+    case 15: cancel(user, other, pair)
     case 9, 13: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
     case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
     case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
@@ -97,6 +98,16 @@ private struct StateWalk {
     _ = scene.refusal(user, "state.send", sending.json)
     #expect(scene.phases(user, other) == before)
     #expect(scene.published.count == published)
+  }
+
+  /// Gives up what was recorded, with its pictures or without.
+  private mutating func cancel(_ user: String, _ other: String, _ pair: String) {
+    let phases = scene.phases(user, other)
+    let waiting = Bool.random(using: &random) ? prepared[pair] : nil
+    let pictures = waiting.map { #","pictures":["\#($0.front)","\#($0.rear)"]"# } ?? ""
+    #expect(scene.refusal(user, "state.cancel", #"{"to":"\#(other)"\#(pictures)}"#) == nil)
+    if waiting != nil { prepared[pair] = nil }
+    if !lateTimers { #expect(scene.phases(user, other) == phases) }
   }
 
   /// Says something to the other, or takes it back: allowed exactly where one is shown a reveal.

@@ -77,6 +77,10 @@ struct AppCommandTests {
       #expect(refusal(method, #"{"id":"\#(AppCommandExample.front)"}"#) == .methodNotFound)
     }
     #expect(refusal("state.send", #"{"to":"bob","front":"x","rear":"y"}"#)?.code == 435)
+    #expect(refusal("state.discard", "{}")?.message.contains("\"pictures\" is missing") == true)
+    #expect(refusal("state.discard", #"{"pictures":["x"]}"#)?.code == 435)
+    let many = (0..<17).map { "\"\(String(repeating: "p", count: 22))\($0)\"" }.joined(separator: ",")
+    #expect(refusal("state.cancel", "{\"to\":\"bob\",\"pictures\":[\(many)]}")?.message.contains("at most 16") == true)
     #expect(refusal("state.begin", "{}")?.message.contains("\"to\" is missing") == true)
   }
 

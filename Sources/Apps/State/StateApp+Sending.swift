@@ -15,7 +15,9 @@ extension StateApp {
     let move = shape.apply(.send, by: visit.me)
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
-    guard let recording = person.recording(with: request.to) else { throw StateError.notBegun }
+    guard let recording = person.recording(with: request.to), recording.isGivenUp != true else {
+      throw StateError.notBegun
+    }
     // The recording is not closed here, so another send gets the same error until the user begins again.
     guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }

@@ -43,14 +43,11 @@ extension StateApp {
     if let open = person.recording(with: other), open.isOpen(at: view.now) {
       recording = open
     } else {
-      let limit = recordLimit(visit, person)
-      recording = StatePerson.Recording(
-        with: other, at: view.now, limit: limit,
-        deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
+      recording = recorder(visit, person, with: other, at: view.now)
       try pay(&person, view)
       guard person.begin(recording, at: view.now, rules) else {
         throw .limitExceeded.counted(as: .stateRecorders).saying(
-          "\(rules.openRecorders) recorders are open; send what was recorded, or wait until their time is over")
+          "\(rules.openRecorders) recorders are open; send what was recorded, or give some up with state.cancel")
       }
     }
     let reply = StateBeginReply(
@@ -58,6 +55,19 @@ extension StateApp {
     return AppDecision(
       try change(from: visit.before, to: visit.now, view, visit.own(person)),
       reply: try StateJSON.encode(reply))
+  }
+
+  /// The recorder that is opened: another or, until its deadline, the one that was given up.
+  private func recorder(
+    _ visit: ThreadAccess, _ person: StatePerson, with other: String, at now: Int64
+  ) -> StatePerson.Recording {
+    if var recording = person.recording(with: other), recording.isGivenUp == true {
+      recording.isGivenUp = nil
+      if recording.isOpen(at: now) { return recording }
+    }
+    let limit = recordLimit(visit, person)
+    return StatePerson.Recording(
+      with: other, at: now, limit: limit, deadline: now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
   }
 
   /// How long the user may record, in milliseconds: as the other chose for the answer, or else as the user has chosen.

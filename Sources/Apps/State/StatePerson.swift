@@ -11,7 +11,11 @@ struct StatePerson: AppRecord {
     /// When what was recorded must have been sent: after the limit and the grace.
     var deadline: Int64
 
-    func isOpen(at now: Int64) -> Bool { now <= deadline }
+    /// True: the user has given it up, and is remembered so that to begin again gives no more time. Nil in records of
+    /// earlier versions.
+    var isGivenUp: Bool?
+
+    func isOpen(at now: Int64) -> Bool { now <= deadline && isGivenUp != true }
   }
 
   /// How long the user wants to record, in milliseconds; nil: as long as the rules say.
@@ -20,7 +24,8 @@ struct StatePerson: AppRecord {
   var unsent: [String] = []
   /// Bytes of the user's pictures that are kept, without those that an earlier version took in.
   var bytes: Int64 = 0
-  /// Recorders, oldest first. Those that are over are remembered for a while, to say why a send comes too late.
+  /// Recorders, oldest first. Those that are over are remembered for a while, to say why a send comes too late, and those
+  /// that were given up until their deadline.
   var recordings: [Recording] = []
   /// How many people the user blocks.
   var blocks = 0
@@ -76,7 +81,7 @@ extension StatePerson {
   }
 
   private static func end(of recording: Recording, _ rules: StateRules) -> Int64 {
-    recording.deadline.saturatingAdd(rules.pictureLifetime)
+    recording.isGivenUp == true ? recording.deadline : recording.deadline.saturatingAdd(rules.pictureLifetime)
   }
 
   func recording(with user: String) -> Recording? { recordings.first { $0.with.hasSameBytes(as: user) } }
@@ -94,6 +99,14 @@ extension StatePerson {
     }
     recordings.append(recording)
     return true
+  }
+
+  /// Gives a recorder up, if it is open.
+  mutating func giveUp(with user: String, at now: Int64) {
+    guard let index = recordings.firstIndex(where: { $0.with.hasSameBytes(as: user) }),
+      recordings[index].isOpen(at: now)
+    else { return }
+    recordings[index].isGivenUp = true
   }
 
   mutating func close(with user: String) { recordings.removeAll { $0.with.hasSameBytes(as: user) } }

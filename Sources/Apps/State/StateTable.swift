@@ -23,7 +23,7 @@
 /// ## What each event of mine does there
 ///
 /// The other's events are the same table, read from their side. *block* leads from every row to one in which I am
-/// *idle*; *unblock* changes no phase.
+/// *idle*; *unblock* and *cancel*, which gives the recorder up, change no phase and are never refused.
 ///
 /// | # | begin | send | seen | react | block | time |
 /// |---|---|---|---|---|---|---|
@@ -89,6 +89,8 @@ public struct StateShape: Sendable, Hashable {
 public enum StateEvent: String, Sendable, CaseIterable {
   /// Opens the recorder.
   case begin
+  /// Gives the recorder up.
+  case cancel
   case send
   /// Sends to somebody who has as many as they may be sent, and is not shown this one.
   case sendUnshown
@@ -134,6 +136,7 @@ extension StateShape {
   public mutating func apply(_ event: StateEvent, by me: StateSide) -> StateMove {
     switch event {
     case .begin: refusal(of: me).map { .refused($0) } ?? .stays
+    case .cancel: .stays
     case .send: send(by: me, isShown: true)
     case .sendUnshown: send(by: me, isShown: false)
     case .seen: see(by: me)

@@ -138,8 +138,8 @@ extension Settings {
         "max_picture_requests_per_user", 8, in: 1...1000, "The same of one user; one more is status 429.")
       _maxChangesPerMinute = declare.integer(
         "max_changes_per_minute", 120, in: 1...60_000,
-        "Recorders opened, reactions, blocks set and lifted, and settings changed by one user in a minute, all of which may "
-          + "come at once; more is error 111.")
+        "Recorders opened, reactions, pictures discarded, blocks set and lifted, and settings changed by one user in a "
+          + "minute, all of which may come at once; more is error 111.")
     }
   }
 }
