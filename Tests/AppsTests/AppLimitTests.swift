@@ -162,6 +162,7 @@ struct AppLimitTests {
       .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
       .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay,
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
+      .stateReceived, .stateReceivedPerDay,  // StateReceivingTests shows them.
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
       .cliquePinned,  // CliqueKeepingTests shows it.
       .cliqueDrafts,  // CliqueDraftTests shows it.

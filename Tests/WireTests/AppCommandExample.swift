@@ -50,6 +50,9 @@ enum AppCommandExample {
       #"{"to":"bob","front":"\#(front)","rear":"\#(rear)","caption":"👩‍👩‍👧 at sea","reply_limit":-5,"key":"k"}"#
     ),
     ("state.seen", #"{"with":"bob"}"#), ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
+    ("state.cancel", #"{"to":"bob"}"#), ("state.cancel", #"{"to":"bob","pictures":["\#(front)","\#(rear)"]}"#),
+    ("state.discard", #"{"pictures":["\#(front)"]}"#), ("state.discard", #"{"pictures":[]}"#),
+    ("state.react", #"{"with":"bob","reaction":"👩🏽‍🚀"}"#), ("state.react", #"{"with":"bob"}"#),
     ("state.block", #"{"user":"bob"}"#), ("state.unblock", #"{"user":"bob"}"#),
   ]
 
@@ -57,6 +60,7 @@ enum AppCommandExample {
     .addPicture(.init(id: front, type: "image/png", bytes: .max, key: [1], upload: [2, 3])),
     .addPicture(.init(id: "", type: nil, bytes: -1, key: [], upload: nil)),
     .uploadKey(id: front, upload: [9]), .pictureKey(id: rear), .gonePictures([front, ""]), .gonePictures([]),
+    .discardUpload(id: front),
   ]
 
   static let all: [AppCommand] =

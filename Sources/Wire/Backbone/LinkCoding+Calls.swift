@@ -223,6 +223,12 @@ extension StateCommand {
       }
       sink.write(optionalTime: send.replyLimit)
       sink.write(optionalText: send.key)
+    case .react(let reaction):
+      sink.write(reaction.with)
+      sink.write(optionalText: reaction.text)
+    case .cancel(let cancel):
+      sink.write(cancel.to)
+      sink.write(cancel.pictures)
     case .settings(let limit): sink.write(optionalTime: limit)
     case .addPicture(let picture):
       sink.write(picture.id)
@@ -234,7 +240,8 @@ extension StateCommand {
       sink.write(id)
       sink.write(upload)
     case .pictureKey(let id): sink.write(id)
-    case .gonePictures(let ids): sink.write(ids)
+    case .gonePictures(let ids), .discard(let ids): sink.write(ids)
+    case .discardUpload(let id): sink.write(id)
     }
   }
 
@@ -252,6 +259,10 @@ extension StateCommand {
     case .settings: self = .settings(limit: try reader.readOptionalTime())
     case .block: self = .block(try reader.readString())
     case .unblock: self = .unblock(try reader.readString())
+    case .react: self = .react(.init(with: try reader.readString(), text: try reader.readOptionalString()))
+    case .cancel: self = .cancel(.init(to: try reader.readString(), pictures: try reader.readStrings()))
+    case .discard: self = .discard(try reader.readStrings())
+    case .discardUpload: self = .discardUpload(id: try reader.readString())
     case .addPicture:
       self = .addPicture(
         .init(

@@ -33,6 +33,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
   case stateThreads = "state.max_threads"
+  /// Nobody is refused: what is sent beyond the limit is not shown to its receiver. The same of the
+  /// next.
+  case stateReceived = "state.max_received"
+  case stateReceivedPerDay = "state.max_received_per_day"
   case stateBlocks = "state.max_blocks"
   case stateUnsentPictures = "state.max_unsent_pictures"
   case statePictureBytes = "state.max_picture_bytes_per_user"
