@@ -26,7 +26,7 @@ extension Clique {
     showing subject: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
     if let user = Subject.whoMet(subject) {
-      return try self.entries(showingMeetingsOf: user, with: met(by: user, view), view)
+      return try self.entries(showingMeetingsOf: user, with: met(by: user, view).map { ($0, 0) }, view)
     }
     if subject.utf8.starts(with: "visitor/".utf8) { return try entries(showingVisitor: subject, view) }
     var entries: [(channel: ChannelName, key: String)] = []
@@ -45,7 +45,7 @@ extension Clique {
       return []
     }
     let others = try near(number, in: parts[1], notOf: visitor.user, view)
-    return try entries(showingMeetingsOf: visitor.user, with: others, view)
+    return try entries(showingMeetingsOf: visitor.user, with: others, in: parts[1], view)
   }
 
   /// Only receipts and crossings can be worked out from the records when their channels are opened.

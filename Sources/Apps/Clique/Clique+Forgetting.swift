@@ -124,6 +124,7 @@ extension Clique.Pair {
     (opened, crossedFrom) = (nil, nil)
     self[mark: side] = Clique.Mark()
     self[mark: side.other].listed = false
+    self[mark: side.other].lastSeen = nil
     if self[mark: side.other].last?.from.hasSameBytes(as: gone) ?? false { self[mark: side.other].last = nil }
     if side == .a { a = "" } else { b = "" }
   }

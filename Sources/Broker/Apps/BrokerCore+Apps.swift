@@ -337,9 +337,16 @@ extension BrokerCore {
   }
 
   /// The tags that say who may see an entry, for its removal: whoever could not see it must not learn that it goes.
+  /// Whoever has seen it as it was before is told, as without the block.
   func audienceTags(of entry: Publication?) -> [String: String] {
     guard let entry, !entry.tags.isEmpty else { return [:] }
-    return entry.tags.filter { Publication.audienceTags.contains($0.key) }
+    var tags = entry.tags.filter { Publication.audienceTags.contains($0.key) }
+    if let hidden = tags["hidden"], let former = entry.tags[FormerVersions.tag] {
+      tags["hidden"] = FormerVersions(former).users.reduce(hidden) { hidden, user in
+        hidden.replacing("|\(PlainName.encode(user))|", with: "")
+      }
+    }
+    return tags
   }
 
   /// Brings a list up to date that was just opened. One in memory alone is empty and is filled. One on disk is as it
