@@ -75,6 +75,9 @@ public protocol App: Sendable {
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 
+  /// Decides what a moderator asks or does about reports of people. The answer is JSON.
+  func moderate(_ request: ReportRequest, _ view: any AppView) throws(ClientError) -> AppDecision
+
   /// The groups of a user, or one group, as JSON without contents, for whoever has to help people.
   func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
@@ -139,6 +142,10 @@ extension App {
     throw .notAvailable.saying("the app \(name) has no groups")
   }
 
+  public func moderate(_ request: ReportRequest, _ view: any AppView) throws(ClientError) -> AppDecision {
+    throw .notAvailable.saying("the app \(name) takes no reports")
+  }
+
   public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
@@ -190,6 +197,9 @@ public protocol AppView: AnyObject {
 
   /// The newest publications that are on disk, newest first.
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication]
+
+  /// The newest publications up to an offset that are on disk, newest first.
+  func newest(_ count: Int, through offset: UInt64, of channel: ChannelName) throws(ClientError) -> [Publication]
 }
 
 extension AppView {
@@ -197,6 +207,13 @@ extension AppView {
   public var isAskedAgain: Bool { false }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
+
+  /// For views that hold all publications in memory.
+  public func newest(
+    _ count: Int, through offset: UInt64, of channel: ChannelName
+  ) throws(ClientError) -> [Publication] {
+    Array(try newest(.max, of: channel).lazy.filter { $0.offset <= offset }.prefix(count))
+  }
 }
 
 /// Something that an app keeps, durably, under a key.

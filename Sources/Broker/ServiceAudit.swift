@@ -44,7 +44,24 @@ extension BrokerRequest {
     case .user(.delete(let deletion)):
       (.deletion, ["what": "user", "user": deletion.user, "channels": "\(deletion.channels.count)"])
     case .user(.unblock(let user, let other)): (.unblock, ["app": "clique", "user": user, "other": other])
+    case .user(.reports(let request)): (.report, request.fields)
     default: nil
+    }
+  }
+}
+
+extension ReportRequest {
+  fileprivate var fields: [String: String] {
+    switch self {
+    case .list(let query):
+      var fields = ["app": "clique", "action": "list", "state": query.filter.rawValue]
+      if let user = query.user { fields["user"] = user }
+      return fields
+    case .look(let number): return ["app": "clique", "action": "look", "report": "\(number)"]
+    case .settle(let settlement):
+      return [
+        "app": "clique", "action": "settle", "report": "\(settlement.number)", "outcome": settlement.outcome.rawValue,
+      ]
     }
   }
 }

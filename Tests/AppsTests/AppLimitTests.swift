@@ -164,6 +164,7 @@ struct AppLimitTests {
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
       .cliquePinned,  // CliqueKeepingTests shows it.
+      .cliqueReportsPerDay, .cliqueReports, .cliqueReportText,  // CliqueReportTests shows them.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

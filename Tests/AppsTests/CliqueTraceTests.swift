@@ -47,7 +47,7 @@ struct CliqueTraceTests {
 
     /// Everything that bob can look at, and all that was told to him, in order.
     func view() throws -> [String] {
-      let own: Set<String> = ["clique.list:bob", "clique.crossings:bob", "clique.blocked:bob"]
+      let own: Set<String> = ["clique.list:bob", "clique.crossings:bob", "clique.blocked:bob", "clique.reports:bob"]
       var seen = scene.changes.filter { own.contains($0.channel.string) }.map { "\($0.channel) \($0.text)" }
       for id in [pair] + groups {
         let history = try scene.history("bob", id)?.map { publication in
@@ -112,6 +112,7 @@ struct CliqueTraceTests {
     case 16: return ("bob", "group.create", #"{"members":["ann","eve"],"name":"n\#(count)"}"#)
     case 17: return ("bob", "group.leave", #"{"conversation":"\#(id)"}"#)
     case 18 where course == .bothWaver: return ("bob", random.pick(["block", "unblock"]), #"{"person":"ann"}"#)
+    case 18: return ("bob", "report", #"{"person":"ann","reason":"spam"}"#)
     case 19: return (user, "invisible", #"{"on":false}"#)
     default: return ("bob", "search", #"{"text":"m"}"#)
     }

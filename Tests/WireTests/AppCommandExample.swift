@@ -35,6 +35,8 @@ enum AppCommandExample {
     ("clique.group.join", #"{"link":"\#(group).\#(String(repeating: "0", count: 32))"}"#),
     ("clique.keep", #"{"person":"bob","muted":true}"#),
     ("clique.keep", #"{"conversation":"\#(group)","muted":false,"archived":false,"pinned":true}"#),
+    ("clique.report", #"{"person":"bob","reason":"spam"}"#),
+    ("clique.report", #"{"conversation":"\#(group)","offset":7,"reason":"other","text":"see \"this\""}"#),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),

@@ -7,7 +7,7 @@ extension Clique {
     let (namespace, rest) = Self.parts(of: channel)
     if user.isEmpty || rest.isEmpty { throw Self.notAdmitted }
     switch namespace {
-    case "clique.list", "clique.crossings", "clique.blocked":
+    case "clique.list", "clique.crossings", "clique.blocked", "clique.reports":
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
     case "clique.chat", "clique.receipts", "clique.typing":

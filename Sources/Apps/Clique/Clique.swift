@@ -60,7 +60,7 @@ public struct Clique: App {
     typing.mapTTLMilliseconds = rules.typingLifetime
     return [
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
-      "clique.receipts": receipts, "clique.typing": typing,
+      "clique.reports": list, "clique.receipts": receipts, "clique.typing": typing,
     ]
   }
 
@@ -81,6 +81,7 @@ public struct Clique: App {
     case .changeGroup(let id, let change): return try changeGroup(id, change, call, view)
     case .joinGroup(let link): return try joinGroup(link, call, view)
     case .keep(let keep): return try self.keep(keep, call, view)
+    case .report(let report): return try self.report(report, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -101,6 +102,7 @@ public struct Clique: App {
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)
+    case "report": try reportIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }
@@ -156,6 +158,7 @@ extension Clique {
     static func list(_ user: String) throws(ClientError) -> ChannelName { try named("clique.list:", user) }
     static func crossings(_ user: String) throws(ClientError) -> ChannelName { try named("clique.crossings:", user) }
     static func blocked(_ user: String) throws(ClientError) -> ChannelName { try named("clique.blocked:", user) }
+    static func reports(_ user: String) throws(ClientError) -> ChannelName { try named("clique.reports:", user) }
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 

@@ -193,8 +193,11 @@ extension Clique {
     /// The mark for groups that others have founded with this person.
     var drawnMark: Int64?
     var blockMark: Int64?
+    var reportMark: Int64?
 
-    private static let marks = [\Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark]
+    private static let marks = [
+      \Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark, \Person.reportMark,
+    ]
 
     /// When the last mark has passed, if only marks are left of the person; nil: something else is.
     var due: Int64? {

@@ -26,6 +26,7 @@ extension CliqueCommand {
       self = .changeGroup(try fields.group(), try GroupChange(method, fields, user))
     case .joinGroup: self = .joinGroup(try GroupLink(fields))
     case .keep: self = .keep(try Keep(fields, try Target(fields, "person", user)))
+    case .report: self = .report(try Report(fields, by: user))
     case .search: self = .search(try Search(fields))
     case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())
@@ -151,7 +152,7 @@ extension CommandFields {
   }
 
   /// The conversation that a command names; nil where it names none.
-  fileprivate func conversation() throws(ClientError) -> String? {
+  func conversation() throws(ClientError) -> String? {
     guard let id = try string("conversation") else { return nil }
     guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }
     return id

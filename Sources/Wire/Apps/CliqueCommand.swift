@@ -19,6 +19,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case changeGroup(String, GroupChange)
   case joinGroup(GroupLink)
   case keep(Keep)
+  case report(Report)
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -32,7 +33,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case accept, decline, disconnect, block, unblock, read, delivered, typing, createGroup, leaveGroup, search, enter
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
-    case joinGroup, keep
+    case joinGroup, keep, report
 
     public var name: String {
       switch self {
@@ -62,6 +63,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .revokeGroupLinks: "clique.group.revoke"
       case .joinGroup: "clique.group.join"
       case .keep: "clique.keep"
+      case .report: "clique.report"
       }
     }
 
@@ -127,6 +129,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .changeGroup(_, let change): change.method
     case .joinGroup: .joinGroup
     case .keep: .keep
+    case .report: .report
     case .search: .search
     case .enter: .enter
     case .leave: .leave
@@ -141,6 +144,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
+    case .report(let report): report.text.utf8.count
     default: 0
     }
   }

@@ -81,6 +81,7 @@ extension CliqueCommand {
     case .keep(let keep):
       sink.write(keep.target)
       keep.writeFlags(to: &sink)
+    case .report(let report): report.write(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -118,6 +119,7 @@ extension CliqueCommand {
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
+    case .report: self = .report(try Report(from: &reader))
     case .search:
       self = .search(
         .init(

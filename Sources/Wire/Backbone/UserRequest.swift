@@ -15,6 +15,9 @@ public enum UserRequest: Sendable, Equatable {
   /// Lifts a block that a user has set in Clique, in place of the user.
   case unblock(user: String, other: String)
 
+  /// Reports of people in Clique, for moderators.
+  case reports(ReportRequest)
+
   /// Which groups are meant.
   public enum Groups: Sendable, Equatable {
     /// Those that a user is in.
@@ -54,6 +57,7 @@ public enum UserRequest: Sendable, Equatable {
     case .delete: "user_delete"
     case .pair, .groups: "user_pair"
     case .unblock: "user_unblock"
+    case .reports: "user_moderate"
     }
   }
 
@@ -67,6 +71,7 @@ public enum UserRequest: Sendable, Equatable {
     case .pair(let app, let user, let other): app.utf8.count + user.utf8.count + other.utf8.count
     case .groups(.of(let text)), .groups(.one(let text)): text.utf8.count
     case .unblock(let user, let other): user.utf8.count + other.utf8.count
+    case .reports(let request): request.payloadBytes
     }
   }
 }
@@ -75,7 +80,7 @@ public enum UserRequest: Sendable, Equatable {
 
 private enum UserRequestKind: UInt8 {
   case data = 1
-  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock
+  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock, reports
 }
 
 extension UserRequest {
@@ -110,6 +115,9 @@ extension UserRequest {
     case .unblock(let user, let other):
       sink.write(byte: UserRequestKind.unblock.rawValue)
       for text in [user, other] { sink.write(text) }
+    case .reports(let request):
+      sink.write(byte: UserRequestKind.reports.rawValue)
+      request.write(to: &sink)
     }
   }
 
@@ -130,6 +138,7 @@ extension UserRequest {
     case .groupsOfUser: self = .groups(.of(user: try reader.readString()))
     case .group: self = .groups(.one(try reader.readString()))
     case .unblock: self = .unblock(user: try reader.readString(), other: try reader.readString())
+    case .reports: self = .reports(try ReportRequest(from: &reader))
     }
   }
 }

@@ -25,6 +25,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueGroupLinks = "clique.group_links"
   /// Fixed: conversations that one person pins.
   case cliquePinned = "clique.pinned"
+  /// Fixed: reports of one person in a day, that are kept, and characters of what is said with one.
+  case cliqueReportsPerDay = "clique.reports_per_day"
+  case cliqueReports = "clique.reports"
+  case cliqueReportText = "clique.report_text"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
