@@ -19,8 +19,8 @@ struct Fanfare: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, BrokerCommand.self, GatewayCommand.self, PublishCommand.self, SubscribeCommand.self,
       HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self,
-      SubscribeUserCommand.self, ReportCommand.self, RefreshCommand.self, InspectCommand.self, ExplainCommand.self, WhyCommand.self,
+      SubscribeUserCommand.self, RefreshCommand.self, InspectCommand.self, ExplainCommand.self, WhyCommand.self,
       TopCommand.self, UserCommand.self, TokenCommand.self, KeysCommand.self, WebhooksCommand.self, ConfigCommand.self,
-      ClockCommand.self,
+      ClockCommand.self, ReportCommand.self,
     ])
 }

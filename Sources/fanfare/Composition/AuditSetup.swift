@@ -34,6 +34,7 @@ enum AuditSetup {
     case .revocation: "tokens were revoked"
     case .deletion: "something was deleted by order"
     case .unblock: "a block was lifted by order"
+    case .report: "a moderator listed, looked at or settled reports"
     case .settingsLoaded: "the settings were loaded"
     }
   }
