@@ -39,6 +39,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case cliqueReports = "clique_reports"
   case cliqueReport = "clique_report"
   case cliqueReportSettle = "clique_report_settle"
+  case userSuspend = "user_suspend"
+  case userUnsuspend = "user_unsuspend"
+  case userSuspensions = "user_suspensions"
   case why
 
   /// Methods that a key is given with one word.
@@ -58,7 +61,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case privacy
     /// What stands between people in an app, without contents; and a block of Clique is lifted.
     case support
-    /// What moderators see and do: reports of people with the messages that were reported.
+    /// What moderators see and do: reports of people with the messages that were reported, and
+    /// suspensions.
     case moderation
     case all
 
@@ -75,7 +79,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
-    case .cliqueReports, .cliqueReport, .cliqueReportSettle: .moderation
+    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
     }
   }
 
@@ -98,7 +102,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
-      .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle:
+      .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
+      .userSuspensions:
       .noChannel
     }
   }

@@ -45,6 +45,13 @@ extension BrokerRequest {
       (.deletion, ["what": "user", "user": deletion.user, "channels": "\(deletion.channels.count)"])
     case .user(.unblock(let user, let other)): (.unblock, ["app": "clique", "user": user, "other": other])
     case .user(.reports(let request)): (.report, request.fields)
+    case .user(.suspensions(.suspend(let user, let until, let reason))):
+      (
+        .suspension,
+        ["action": "suspend", "user": user, "until": until.map { "\($0)" } ?? "lifted", "reason": reason]
+      )
+    case .user(.suspensions(.lift(let user))): (.suspension, ["action": "lift", "user": user])
+    case .user(.suspensions(.list)): (.suspension, ["action": "list"])
     default: nil
     }
   }

@@ -23,6 +23,8 @@ public enum AuditEvent: String, Sendable, CaseIterable {
   case unblock
   /// Reports of people were listed, one of them looked at or settled, by a moderator.
   case report
+  /// A user was suspended, or the suspension lifted.
+  case suspension
   /// The server began, with these settings.
   case settingsLoaded = "settings_loaded"
 }

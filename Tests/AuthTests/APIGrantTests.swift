@@ -13,7 +13,9 @@ struct APIGrantTests {
   private static let inspect = ["inspect_channel", "inspect_user", "inspect_client", "explain", "top"]
   private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
   private static let support = ["clique_pair", "state_thread", "clique_groups", "clique_unblock"]
-  private static let moderation = ["clique_reports", "clique_report", "clique_report_settle"]
+  private static let moderation = [
+    "clique_reports", "clique_report", "clique_report_settle", "user_suspend", "user_unsuspend", "user_suspensions",
+  ]
   private static let every = read + write + control + inspect + webhooks + privacy + support + moderation
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
@@ -29,7 +31,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 40)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 43)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))

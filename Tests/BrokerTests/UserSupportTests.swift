@@ -58,6 +58,27 @@ struct UserSupportTests {
     }
   }
 
+  @Test("who is suspended can do nothing, over a restart too, until it is lifted")
+  func suspension() throws {
+    let scene = try DeletionScene()
+    let suspend = BrokerRequest.user(.suspensions(.suspend(user: "ada", until: nil, reason: "threats")))
+    #expect(
+      try request("user_suspend", #"{"user":"ada","reason":"threats"}"#) == suspend
+        && request("user_unsuspend", #"{"user":"ada"}"#) == .user(.suspensions(.lift(user: "ada"))))
+    #expect(refusal("user_suspend", "{}")?.code == 107)
+    #expect(suspend.audited?.fields == ["action": "suspend", "user": "ada", "until": "lifted", "reason": "threats"])
+    scene.ask(suspend)
+    for _ in 0..<20 { scene.step() }
+    let listed = #"{"suspensions":[{"user":"ada","reason":"threats"}]}"#
+    #expect(scene.answer(to: .user(.suspensions(.list))) == listed)
+    try scene.kill()
+    #expect(scene.answer(to: .user(.suspensions(.list))) == listed)
+    #expect(scene.answer(to: .user(.suspensions(.suspend(user: "bob", until: 1, reason: "")))).contains("in the past"))
+    for _ in 0..<2 { #expect(scene.answer(to: .user(.suspensions(.lift(user: "ada")))) == "{}") }
+    try scene.kill()
+    #expect(scene.answer(to: .user(.suspensions(.list))) == #"{"suspensions":[]}"#)
+  }
+
   @Test("an operator lifts a block as the user would, twice as well as once, and nobody else's with it")
   func unblock() throws {
     let scene = try DeletionScene()

@@ -71,4 +71,35 @@ struct SafetyTests {
       #expect(try call("clique_reports", #"{"state":"all"}"#, hall)["reports"].array.isEmpty)
     }
   }
+
+  @Test("who is suspended is sent away and let in no more, over kill -9, until it is lifted; others see them away")
+  func suspension() async throws {
+    try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in
+      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await ada.call("clique.send", #"{"to":"bob","text":"hi"}"#)
+      let id = try #require(try await bob.call("clique.accept", #"{"person":"ada"}"#)["conversation"].string)
+      _ = try call("user_suspend", #"{"user":"ada","reason":"threats"}"#, hall)
+      #expect(await eventually { ada.closing != nil })
+      await #expect(throws: (any Error).self) { try await hall.phone(of: "ada") }
+      try await hall.killAndRestart()
+      await #expect(throws: (any Error).self) { try await hall.phone(of: "ada") }
+      bob = try await hall.phone(of: "bob")
+      let sent = try await bob.call("clique.send", #"{"to":"ada","text":"are you there?"}"#)
+      #expect(sent["conversation"].string == id && sent["offset"].int == 2)
+      #expect(try call("user_suspensions", "{}", hall)["suspensions"].array.map { $0["user"].string } == ["ada"])
+      let shown = try await tool(["explain", "--user", "ada", "--publish", "news", "--json"], hall)
+      #expect(shown.contains(#""suspended":{"user":"ada","reason":"threats"}"#), "\(shown)")
+      #expect(
+        await eventually {
+          hall.server.errorOutput.split(separator: "\n").contains { $0.contains("audit=suspension") }
+        })
+      _ = try await tool(["user", "unsuspend", "ada"], hall)
+      #expect(await eventually { (try? await hall.phone(of: "ada")) != nil })
+      ada = try await hall.phone(of: "ada")
+      #expect(try await ada.call("clique.send", #"{"to":"bob","text":"back"}"#)["offset"].int == 3)
+      let out = try await tool(["user", "suspend", "ada", "--hours", "1"], hall)
+      #expect(out.contains("for 1 hours"))
+      #expect(await eventually { ada.closing != nil })
+    }
+  }
 }

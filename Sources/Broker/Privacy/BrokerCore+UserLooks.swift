@@ -24,6 +24,7 @@ extension BrokerCore {
       let host = try host("clique")
       let groups = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.groups(query, lens) }
       answer(requester, .result(groups), in: &turn)
+    case .suspensions(let request): try serve(request, for: requester, in: &turn)
     case .reports(let request):
       let host = try host("clique")
       let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in
@@ -217,7 +218,10 @@ extension BrokerCore {
     }
     writer.write("present", channels.sorted.count { $0.members.holds(look.user) })
     let revocations = revocations?.table.all.count { revocation in
-      if case .user(let user, _, _) = revocation.tokens { look.sought.contains(user) } else { false }
+      switch revocation.tokens {
+      case .user(let user, _, _), .suspended(let user, _): look.sought.contains(user)
+      case .id: false
+      }
     }
     writer.write("revocations", revocations ?? 0)
   }

@@ -10,18 +10,22 @@ enum UserMethod: String {
   case stateThread = "state_thread"
   case cliqueGroups = "clique_groups"
   case cliqueUnblock = "clique_unblock"
+  case suspend = "user_suspend"
+  case unsuspend = "user_unsuspend"
+  case suspensions = "user_suspensions"
   case cliqueReports = "clique_reports"
   case cliqueReport = "clique_report"
   case cliqueReportSettle = "clique_report_settle"
 
   /// Whether it changes something each time that it is asked for, so that a repeated request is told by its
   /// idempotency key. A deletion that was asked for is the same deletion until it is done.
-  var isDoneOnce: Bool { self == .cliqueUnblock || self == .cliqueReportSettle }
+  var isDoneOnce: Bool { [.cliqueUnblock, .cliqueReportSettle, .suspend, .unsuspend].contains(self) }
 
   static func read(_ method: String, _ fields: JSONArguments) throws(ClientError) -> UserRequest {
     guard let method = UserMethod(rawValue: method) else { throw .methodNotFound }
     if method == .cliqueGroups, let group = try group(fields) { return .groups(.one(group)) }
     switch method {
+    case .suspensions: return .suspensions(.list)
     case .cliqueReports: return .reports(.list(try reports(fields)))
     case .cliqueReport: return .reports(.look(try number(fields, of: method)))
     case .cliqueReportSettle: return .reports(.settle(try settlement(fields, of: method)))
@@ -33,7 +37,14 @@ enum UserMethod: String {
     _ method: UserMethod, _ user: String, _ fields: JSONArguments
   ) throws(ClientError) -> UserRequest {
     switch method {
-    case .cliqueReports, .cliqueReport, .cliqueReportSettle: throw .methodNotFound  // They name no user.
+    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .suspensions: throw .methodNotFound  // They name no user.
+    case .suspend:
+      let reason = try fields.string("reason") ?? ""
+      guard reason.utf8.count <= SuspensionRequest.longestReason else {
+        throw .badRequest.saying("the reason has at most \(SuspensionRequest.longestReason) bytes")
+      }
+      return .suspensions(.suspend(user: user, until: try fields.number("expire_at"), reason: reason))
+    case .unsuspend: return .suspensions(.lift(user: user))
     case .cliqueGroups: return .groups(.of(user: user))
     case .cliqueUnblock: return try unblock(user, self.user(fields, "other", of: method))
     case .data: return .data(user: user)

@@ -25,6 +25,11 @@ public struct Revocation: Sendable, Equatable {
     /// A user's tokens whose `iat` is before a time in seconds since 1970, and those without an `iat`. With a channel:
     /// only subscription tokens for that channel; without: all, subscription tokens among them.
     case user(String, issuedBefore: Int64, channel: String? = nil)
+    /// A user who is suspended: whatever the user shows, with a token or through the backend, is refused. It can be
+    /// lifted, and of two for one user the later counts, also where it ends earlier.
+    ///
+    /// - reason: for operators.
+    case suspended(String, reason: String)
   }
 
   public var tokens: Tokens
@@ -42,6 +47,7 @@ public struct Revocation: Sendable, Equatable {
     switch tokens {
     case .id(let id): "token:\(id)"
     case .user(let user, _, nil): "user:\(user)"
+    case .suspended(let user, _): "suspended:\(user)"
     case .user(let user, _, let channel?): "channel:\(channel.utf8.count):\(channel):\(user)"
     }
   }
@@ -68,10 +74,22 @@ public struct RevocationTable: Sendable, Equatable {
     for revocation in byKey.values {
       switch revocation.tokens {
       case .id: found.byID += 1
+      case .suspended: break  // See ``suspension(of:)``.
       case .user(let name, _, _): if name.hasSameBytes(as: user) { found.ofUser.append(revocation) }
       }
     }
     return found
+  }
+
+  /// All users who are suspended, by their names.
+  public var suspensions: [Revocation] {
+    byKey.values.filter { if case .suspended = $0.tokens { true } else { false } }.sorted { $0.key < $1.key }
+  }
+
+  /// The suspension of a user that is in force; nil: there is none.
+  public func suspension(of user: String) -> Revocation? {
+    if byKey.isEmpty || user.isEmpty { return nil }
+    return byKey[Array(Revocation(.suspended(user, reason: "")).key.utf8)]
   }
 
   public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
@@ -83,6 +101,10 @@ public struct RevocationTable: Sendable, Equatable {
   public mutating func insert(_ revocation: Revocation) -> Revocation {
     let key = Array(revocation.key.utf8)
     var merged = revocation
+    if case .suspended = revocation.tokens {
+      byKey[key] = revocation
+      return revocation
+    }
     if let before = byKey[key] {
       merged.expiresAt = max(merged.expiresAt, before.expiresAt)
       if case .user(let user, let time, let channel) = merged.tokens, case .user(_, let earlier, _) = before.tokens {
@@ -112,6 +134,7 @@ public struct RevocationTable: Sendable, Equatable {
     if byKey.isEmpty { return false }
     if let id = token.id, byKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }
     if user.isEmpty { return false }
+    if suspension(of: user) != nil { return true }
     if refuses(token, Revocation(.user(user, issuedBefore: 0))) { return true }
     return channel.map { refuses(token, Revocation(.user(user, issuedBefore: 0, channel: $0))) } ?? false
   }

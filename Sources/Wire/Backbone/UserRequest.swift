@@ -17,6 +17,7 @@ public enum UserRequest: Sendable, Equatable {
 
   /// Reports of people in Clique, for moderators.
   case reports(ReportRequest)
+  case suspensions(SuspensionRequest)
 
   /// Which groups are meant.
   public enum Groups: Sendable, Equatable {
@@ -57,7 +58,7 @@ public enum UserRequest: Sendable, Equatable {
     case .delete: "user_delete"
     case .pair, .groups: "user_pair"
     case .unblock: "user_unblock"
-    case .reports: "user_moderate"
+    case .reports, .suspensions: "user_moderate"
     }
   }
 
@@ -72,6 +73,7 @@ public enum UserRequest: Sendable, Equatable {
     case .groups(.of(let text)), .groups(.one(let text)): text.utf8.count
     case .unblock(let user, let other): user.utf8.count + other.utf8.count
     case .reports(let request): request.payloadBytes
+    case .suspensions(let request): request.payloadBytes
     }
   }
 }
@@ -80,7 +82,7 @@ public enum UserRequest: Sendable, Equatable {
 
 private enum UserRequestKind: UInt8 {
   case data = 1
-  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock, reports
+  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock, reports, suspensions
 }
 
 extension UserRequest {
@@ -118,6 +120,9 @@ extension UserRequest {
     case .reports(let request):
       sink.write(byte: UserRequestKind.reports.rawValue)
       request.write(to: &sink)
+    case .suspensions(let request):
+      sink.write(byte: UserRequestKind.suspensions.rawValue)
+      request.write(to: &sink)
     }
   }
 
@@ -139,6 +144,7 @@ extension UserRequest {
     case .group: self = .groups(.one(try reader.readString()))
     case .unblock: self = .unblock(user: try reader.readString(), other: try reader.readString())
     case .reports: self = .reports(try ReportRequest(from: &reader))
+    case .suspensions: self = .suspensions(try SuspensionRequest(from: &reader))
     }
   }
 }

@@ -35,6 +35,7 @@ enum AuditSetup {
     case .deletion: "something was deleted by order"
     case .unblock: "a block was lifted by order"
     case .report: "a moderator listed, looked at or settled reports"
+    case .suspension: "a user was suspended, or is no more"
     case .settingsLoaded: "the settings were loaded"
     }
   }
