@@ -79,6 +79,9 @@ public protocol App: Sendable {
   /// What stands between two people, as JSON without contents, for whoever has to help them.
   func standing(between user: String, and other: String, _ view: any AppView) throws(ClientError) -> [UInt8]
 
+  /// Decides what a moderator asks or does about reports of people. The answer is JSON.
+  func moderate(_ request: ReportRequest, _ view: any AppView) throws(ClientError) -> AppDecision
+
   /// The groups of a user, or one group, as JSON without contents, for whoever has to help people.
   func groups(_ query: UserRequest.Groups, _ view: any AppView) throws(ClientError) -> [UInt8]
 }
@@ -145,6 +148,10 @@ extension App {
     throw .notAvailable.saying("the app \(name) has no groups")
   }
 
+  public func moderate(_ request: ReportRequest, _ view: any AppView) throws(ClientError) -> AppDecision {
+    throw .notAvailable.saying("the app \(name) takes no reports")
+  }
+
   public func seal(of publication: Publication, on channel: ChannelName) -> AppSeal? { nil }
 
   public func edit(_ edit: AppEdit, _ view: any AppView) throws(ClientError) -> AppDecision {
@@ -203,6 +210,8 @@ public protocol AppView: AnyObject {
   /// The entries of a map channel as its subscribers see them now, in no order. Those of a list may be a moment behind
   /// the records.
   func entries(of channel: ChannelName) throws(ClientError) -> [Publication]
+  /// The newest publications up to an offset that are on disk, newest first.
+  func newest(_ count: Int, through offset: UInt64, of channel: ChannelName) throws(ClientError) -> [Publication]
 }
 
 extension AppView {
@@ -214,6 +223,12 @@ extension AppView {
   public func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? { nil }
 
   public func entries(of channel: ChannelName) throws(ClientError) -> [Publication] { [] }
+  /// For views that hold all publications in memory.
+  public func newest(
+    _ count: Int, through offset: UInt64, of channel: ChannelName
+  ) throws(ClientError) -> [Publication] {
+    Array(try newest(.max, of: channel).lazy.filter { $0.offset <= offset }.prefix(count))
+  }
 }
 
 /// Something that an app keeps, durably, under a key.

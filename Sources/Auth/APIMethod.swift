@@ -36,6 +36,12 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case stateThread = "state_thread"
   case cliqueGroups = "clique_groups"
   case cliqueUnblock = "clique_unblock"
+  case cliqueReports = "clique_reports"
+  case cliqueReport = "clique_report"
+  case cliqueReportSettle = "clique_report_settle"
+  case userSuspend = "user_suspend"
+  case userUnsuspend = "user_unsuspend"
+  case userSuspensions = "user_suspensions"
   case why
 
   /// Methods that a key is given with one word.
@@ -55,6 +61,9 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case privacy
     /// What stands between people in an app, without contents; and a block of Clique is lifted.
     case support
+    /// What moderators see and do: reports of people with the messages that were reported, and
+    /// suspensions.
+    case moderation
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -70,6 +79,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
+    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
     }
   }
 
@@ -92,7 +102,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
-      .cliqueGroups, .cliqueUnblock:
+      .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
+      .userSuspensions:
       .noChannel
     }
   }

@@ -26,7 +26,9 @@ extension BrokerCore {
     guard options.kind == .stream, options.keepsHistory else {
       throw .notAvailable.saying("\"\(request.channel)\" keeps no history, so there is nothing to change")
     }
-    if let editor = request.editor { _ = try admit(editor.user, to: request.channel, options, in: &turn) }
+    let audience = try request.editor.flatMap { (editor) throws(ClientError) in
+      try admit(editor.user, to: request.channel, options, in: &turn)
+    }
     guard let state = try existing(request.channel, options, in: &turn).state else {
       throw .notFound(request.offset)
     }
@@ -35,7 +37,7 @@ extension BrokerCore {
     if let key = request.idempotencyKey, try isUsed(key, for: digest, of: request, in: state, requester, &turn) {
       return
     }
-    let original = try changeable(request.offset, in: state, in: &turn)
+    let original = try changeable(request.offset, in: state, by: request.editor, audience, in: &turn)
     if let editor = request.editor {
       guard let author = original.info?.user, !author.isEmpty, author.hasSameBytes(as: editor.user) else {
         throw .permissionDenied.saying("only its author may change a publication")
@@ -98,9 +100,13 @@ extension BrokerCore {
 
   /// The publication with the offset, as it will be once every change under way is on disk.
   ///
+  /// - Parameters:
+  ///   - editor: who wants to change it. What they may not see is answered like an offset at which nothing stands.
+  ///   - audience: what the editor may see of the channel; nil: all.
   /// - Throws: where the channel keeps no such publication, or it is itself the notice of a change.
   private func changeable(
-    _ offset: UInt64, in state: BrokerChannel, in turn: inout Turn
+    _ offset: UInt64, in state: BrokerChannel, by editor: ClientInfo? = nil, _ audience: TagFilter? = nil,
+    in turn: inout Turn
   ) throws(ClientError) -> Publication {
     let top = state.sequencer.top.offset
     guard offset > 0, offset <= top else { throw .notFound(offset) }
@@ -109,6 +115,7 @@ extension BrokerCore {
       throw .notFound(offset)
     }
     let original = state.editsUnderWay[offset]?.replacement ?? stored
+    if let editor, let audience, !audience.matches(original.shown(to: editor.user)) { throw .notFound(offset) }
     guard original.tags["edits"] == nil, original.tags["deletes"] == nil else { throw .notChangeable(offset) }
     return original
   }

@@ -44,7 +44,31 @@ extension BrokerRequest {
     case .user(.delete(let deletion)):
       (.deletion, ["what": "user", "user": deletion.user, "channels": "\(deletion.channels.count)"])
     case .user(.unblock(let user, let other)): (.unblock, ["app": "clique", "user": user, "other": other])
+    case .user(.reports(let request)): (.report, request.fields)
+    case .user(.suspensions(.suspend(let user, let until, let reason))):
+      (
+        .suspension,
+        ["action": "suspend", "user": user, "until": until.map { "\($0)" } ?? "lifted", "reason": reason]
+      )
+    case .user(.suspensions(.lift(let user))): (.suspension, ["action": "lift", "user": user])
+    case .user(.suspensions(.list)): (.suspension, ["action": "list"])
     default: nil
+    }
+  }
+}
+
+extension ReportRequest {
+  fileprivate var fields: [String: String] {
+    switch self {
+    case .list(let query):
+      var fields = ["app": "clique", "action": "list", "state": query.filter.rawValue]
+      if let user = query.user { fields["user"] = user }
+      return fields
+    case .look(let number): return ["app": "clique", "action": "look", "report": "\(number)"]
+    case .settle(let settlement):
+      return [
+        "app": "clique", "action": "settle", "report": "\(settlement.number)", "outcome": settlement.outcome.rawValue,
+      ]
     }
   }
 }

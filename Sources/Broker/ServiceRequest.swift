@@ -151,7 +151,8 @@ enum ServiceRequest {
           + "inspect_channel, inspect_user, inspect_client, explain, top, call, "
           + "disconnect, subscribe, unsubscribe, refresh, revoke_token, invalidate_user_tokens, webhooks_list, "
           + "webhook_given_up, webhook_resend, user_data, user_export, user_delete, user_delete_status, clique_pair, "
-          + "clique_groups, clique_unblock and state_thread")
+          + "clique_groups, clique_unblock, clique_reports, clique_report, clique_report_settle, "
+          + "user_suspend, user_unsuspend, user_suspensions and state_thread")
     }
   }
 

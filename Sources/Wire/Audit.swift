@@ -21,6 +21,10 @@ public enum AuditEvent: String, Sendable, CaseIterable {
   case deletion
   /// A block between two people was lifted by order, in place of the one who had set it.
   case unblock
+  /// Reports of people were listed, one of them looked at or settled, by a moderator.
+  case report
+  /// A user was suspended, or the suspension lifted.
+  case suspension
   /// The server began, with these settings.
   case settingsLoaded = "settings_loaded"
 }

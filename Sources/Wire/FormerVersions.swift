@@ -68,6 +68,9 @@ public struct FormerVersions: Sendable, Equatable {
     versions.append(Version(users: [user], edited: "", data: data))
   }
 
+  /// The users who read a former version.
+  public var users: [String] { versions.flatMap(\.users) }
+
   /// Whether a version is for a user that the closure picks.
   func names(_ isSought: (String) -> Bool) -> Bool { versions.contains { $0.users.contains(where: isSought) } }
 

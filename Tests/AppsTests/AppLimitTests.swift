@@ -167,6 +167,7 @@ struct AppLimitTests {
       .cliquePinned,  // CliqueKeepingTests shows it.
       .cliqueDrafts,  // CliqueDraftTests shows it.
       .cliqueReactions,  // CliqueReactionTests shows it.
+      .cliqueReportsPerDay, .cliqueReports, .cliqueReportText,  // CliqueReportTests shows them.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

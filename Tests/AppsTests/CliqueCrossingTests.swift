@@ -75,9 +75,35 @@ struct CliqueCrossingTests {
     #expect(try scene.entries("bob", "crossings").keys.sorted() == ["ann", "eve"])
     try scene.call("bob", "block", #"{"person":"ann"}"#)
     #expect(try scene.entries("bob", "crossings").keys.sorted() == ["eve"])
-    #expect(try scene.entries("ann", "crossings").keys.sorted() == ["eve"])
+    #expect(try scene.entries("ann", "crossings").keys.sorted() == ["bob", "eve"], "it would tell of the block")
     try scene.call("ann", "enter", #"{"place":"park"}"#)
     #expect(try scene.entries("bob", "crossings").keys.sorted() == ["eve"])
+  }
+
+  @Test("who is blocked goes on seeing where the other was at that moment, as if the other's phone had died")
+  func lastSeen() throws {
+    let scene = CliqueScene()
+    let id = try scene.befriend("ann", "bob")
+    for user in ["ann", "bob"] { try scene.call(user, "enter", #"{"place":"park"}"#) }
+    try scene.pass(minute)
+    let (shown, listed) = (try scene.entry("bob", "crossings", "ann"), try scene.entry("bob", "list", id))
+    try scene.call("ann", "block", #"{"person":"bob"}"#)
+    #expect(try scene.entry("bob", "crossings", "ann") == shown && shown != nil)
+    #expect(try scene.entry("bob", "list", id) == listed)
+    #expect(try scene.entry("ann", "crossings", "bob") == nil)
+    try scene.pass(minute)
+    try scene.call("ann", "leave", #"{"place":"park"}"#)
+    for user in ["ann", "bob"] { try scene.call(user, "enter", #"{"place":"café"}"#) }
+    #expect(try people(scene, "bob").contains(#""total":120000,"together":true,"latest":[{"place":"park""#))
+    #expect(try !people(scene, "bob").contains("café"))
+    try scene.pass(4 * 60 * minute)
+    #expect(try scene.entry("bob", "crossings", "ann")?.contains(#""total":10800000,"together":false"#) == true)
+    try scene.call("ann", "unblock", #"{"person":"bob"}"#)
+    #expect(try people(scene, "bob").contains(#""total":10800000"#), "lifting the block shows no more than the block")
+    #expect(try people(scene, "ann") == #"{"people":[]}"#)
+    try scene.pass(24 * 60 * minute)
+    #expect(try scene.entry("bob", "crossings", "ann") == nil)
+    #expect(try scene.record(Clique.Pair.self, Clique.Key.pair(id))?.markA.lastSeen == nil)
   }
 
   // MARK: What it costs
@@ -190,8 +216,7 @@ struct CliqueCrossingTests {
     #expect(try enter("a") == #"{"visible":true}"#)
   }
 
-  @Test(
-    "what two people crossed before a block is forgotten, and the place where both are begins to count with the next")
+  @Test("crossings before a block are gone for who blocked, and the place where both are counts with the next one")
   func afterBlock() throws {
     let scene = CliqueScene()
     for user in ["ann", "bob"] { try scene.call(user, "enter", #"{"place":"park"}"#) }

@@ -111,4 +111,24 @@ struct CliqueGroupTests {
     try scene.pass(3 * 60 * minute)
     #expect(try found("joe").contains("conversation"))
   }
+
+  @Test("who is blocked finds the other in as many groups as one can be in, as without the block")
+  func fullOfGroups() throws {
+    var rules = CliqueRules()
+    rules.maximumGroups = 3
+    for blocks in [false, true] {
+      let scene = CliqueScene(rules)
+      for friend in ["bob", "eve"] { _ = try scene.befriend("ann", friend) }
+      if blocks { try scene.call("ann", "block", #"{"person":"bob"}"#) }
+      for _ in 0..<3 {
+        let reply = try scene.call("bob", "group.create", #"{"members":["ann"]}"#)
+        try scene.call("bob", "group.leave", #"{"conversation":"\#(reply.split(separator: "\"")[3])"}"#)
+      }
+      #expect(try scene.said("bob", "group.create", #"{"members":["ann"]}"#).contains("in 3 groups"))
+      if blocks { try scene.call("ann", "unblock", #"{"person":"bob"}"#) }
+      #expect(try scene.said("bob", "group.create", #"{"members":["ann"]}"#).contains("in 3 groups"))
+      // For whoever has nothing to do with the block, groups that ann never came to count as little as they are.
+      #expect(try scene.said("eve", "group.create", #"{"members":["ann"]}"#).contains("in 3 groups") != blocks)
+    }
+  }
 }

@@ -266,7 +266,7 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "search", "enter", "leave",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "search", "enter", "leave",
     "invisible", "crossings", "nothing",
   ]
 
@@ -281,7 +281,7 @@ struct CliquePropertyTests {
       #"{"conversation":"\#(id)","offset":1}"#, #"{"members":["bob","eve"],"name":"x"}"#,
       #"{"text":"hi","person":"bob","limit":9223372036854775807}"#, #"{"place":"café","on":true,"order":"time"}"#,
       #"{"a":[1,{"b":[]}],"to":null,"text":{"x":"}"},"conversation":["g"]}"#, "", "[]", "{}", "nul", "{\"text\":\"\\",
-      #"{"conversation":"g","text":"x","offset":-1}"#,
+      #"{"conversation":"g","text":"x","offset":-1}"#, #"{"person":"bob","reason":"spam","text":"é","offset":2}"#,
     ]
     for _ in 0..<300 {
       var bytes = Array(random.pick(valid).utf8)

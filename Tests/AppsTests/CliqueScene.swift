@@ -13,6 +13,8 @@ final class CliqueScene: AppView {
   private(set) var streams: [ChannelName: [Publication]] = [:]
   private(set) var maps: [ChannelName: [String: AppEntry]] = [:]
   private(set) var readmitted: [String] = []
+  /// Changes of entries, in order, as the broker publishes them: none where an entry is worked out again and is the same.
+  private(set) var changes: [(channel: ChannelName, text: String)] = []
   /// What webhooks were told.
   private(set) var told: [String] = []
   private var published: Set<String> = []
@@ -121,6 +123,9 @@ final class CliqueScene: AppView {
   private func refresh(_ channel: ChannelName, _ key: String) throws {
     let entry = try app.entry(key, of: channel, self)
     if let entry { try #require(JSONSyntax.isValid(entry.data)) }
+    if maps[channel]?[key] != entry {
+      changes.append((channel, "\(key) \(entry.map { String(decoding: $0.data, as: UTF8.self) } ?? "-")"))
+    }
     maps[channel, default: [:]][key] = entry
     let totals = try ChannelName("clique.totals:\(channel.rest)")
     if app.source(of: totals) == channel, channel.string.hasPrefix("clique.list:") { try refresh(totals, "all") }

@@ -13,7 +13,10 @@ struct APIGrantTests {
   private static let inspect = ["inspect_channel", "inspect_user", "inspect_client", "explain", "top"]
   private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
   private static let support = ["clique_pair", "state_thread", "clique_groups", "clique_unblock"]
-  private static let every = read + write + control + inspect + webhooks + privacy + support
+  private static let moderation = [
+    "clique_reports", "clique_report", "clique_report_settle", "user_suspend", "user_unsuspend", "user_suspensions",
+  ]
+  private static let every = read + write + control + inspect + webhooks + privacy + support + moderation
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
     grant.refusal(of: method, channel: try channel.map { try ChannelName($0) })
@@ -28,7 +31,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 37)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 43)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))
@@ -37,6 +40,7 @@ struct APIGrantTests {
     #expect(try allowed("webhooks") == Set(Self.webhooks))
     #expect(try allowed("privacy") == Set(Self.privacy))
     #expect(try allowed("support") == Set(Self.support))
+    #expect(try allowed("moderation") == Set(Self.moderation))
     #expect(try allowed("all") == all)
     #expect(try allowed("read", "publish", "publish") == Set(Self.read + ["publish"]))
     for method in all { #expect(try allowed(method) == [method]) }
@@ -59,7 +63,7 @@ struct APIGrantTests {
     let none = try APIGrant(allow: ["all"], channels: [])
     let free = Set(
       ["disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens"] + Self.webhooks + Self.privacy
-        + Self.support)
+        + Self.support + Self.moderation)
     for method in APIMethod.allCases.map(\.rawValue) {
       let needsNone = free.contains(method) || ["channels", "inspect_user", "inspect_client", "top"].contains(method)
       #expect(try (refusal(method, nil, of: all) == nil) == needsNone, "\(method)")

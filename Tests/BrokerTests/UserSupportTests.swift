@@ -36,6 +36,49 @@ struct UserSupportTests {
     }
   }
 
+  @Test("a moderator's request names a report, and what was found")
+  func reports() throws {
+    #expect(try request("clique_reports", "{}") == .user(.reports(.list(.init(limit: 20)))))
+    let query = ReportRequest.Query(.all, user: "ada", from: 12, limit: 50)
+    let parameters = #"{"state":"all","user":"ada","cursor":"12","limit":1000}"#
+    #expect(try request("clique_reports", parameters) == .user(.reports(.list(query))))
+    #expect(try request("clique_report", #"{"report":12}"#) == .user(.reports(.look(12))))
+    let settle = BrokerRequest.user(.reports(.settle(.init(number: 12, outcome: .warned, note: "x"))))
+    let found = #"{"report":12,"outcome":"warned","note":"x"}"#
+    #expect(try request("clique_report_settle", found) == settle)
+    #expect(settle.audited?.fields == ["app": "clique", "action": "settle", "report": "12", "outcome": "warned"])
+    #expect(BrokerRequest.user(.reports(.look(12))).audited?.event == .report)
+    for (method, parameters) in [
+      ("clique_reports", #"{"state":"new"}"#), ("clique_reports", #"{"cursor":"x"}"#),
+      ("clique_reports", #"{"limit":0}"#), ("clique_report", "{}"), ("clique_report", #"{"report":0}"#),
+      ("clique_report_settle", #"{"report":1}"#), ("clique_report_settle", #"{"report":1,"outcome":"hung"}"#),
+      ("clique_report_settle", #"{"outcome":"other"}"#),
+    ] {
+      #expect(refusal(method, parameters)?.code == ClientError.badRequest.code, "\(method) \(parameters)")
+    }
+  }
+
+  @Test("who is suspended can do nothing, over a restart too, until it is lifted")
+  func suspension() throws {
+    let scene = try DeletionScene()
+    let suspend = BrokerRequest.user(.suspensions(.suspend(user: "ada", until: nil, reason: "threats")))
+    #expect(
+      try request("user_suspend", #"{"user":"ada","reason":"threats"}"#) == suspend
+        && request("user_unsuspend", #"{"user":"ada"}"#) == .user(.suspensions(.lift(user: "ada"))))
+    #expect(refusal("user_suspend", "{}")?.code == 107)
+    #expect(suspend.audited?.fields == ["action": "suspend", "user": "ada", "until": "lifted", "reason": "threats"])
+    scene.ask(suspend)
+    for _ in 0..<20 { scene.step() }
+    let listed = #"{"suspensions":[{"user":"ada","reason":"threats"}]}"#
+    #expect(scene.answer(to: .user(.suspensions(.list))) == listed)
+    try scene.kill()
+    #expect(scene.answer(to: .user(.suspensions(.list))) == listed)
+    #expect(scene.answer(to: .user(.suspensions(.suspend(user: "bob", until: 1, reason: "")))).contains("in the past"))
+    for _ in 0..<2 { #expect(scene.answer(to: .user(.suspensions(.lift(user: "ada")))) == "{}") }
+    try scene.kill()
+    #expect(scene.answer(to: .user(.suspensions(.list))) == #"{"suspensions":[]}"#)
+  }
+
   @Test("an operator lifts a block as the user would, twice as well as once, and nobody else's with it")
   func unblock() throws {
     let scene = try DeletionScene()

@@ -79,8 +79,8 @@ struct LimitSettingsTests {
     let fixed = AppLimit.allCases.filter { !reference.contains("| `\($0.rawValue)` |") }
     #expect(
       fixed == [
-        .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueSearchText,
-        .stateCaption,
+        .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueReportsPerDay,
+        .cliqueReports, .cliqueReportText, .cliqueSearchText, .stateCaption,
       ])
   }
 

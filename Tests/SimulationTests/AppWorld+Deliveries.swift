@@ -32,10 +32,18 @@ extension AppWorld {
           following.wasFiltered = following.wasFiltered || change.audience != nil
         case .refused:
           coverage.letGo += 1
+          phone.heard.append("\(change.channel) ends")
           leave(phone, following)
           following.forget()
         case .unknown: leave(phone, following)
         }
+      }
+    case .presence(let channel, let member, let isThere):
+      for phone in here {
+        guard let following = phone.following[channel], following.state == .live,
+          following.audience?.matches(member: member) ?? true
+        else { continue }
+        phone.heard.append("\(channel) \(member.client) \(isThere ? "joins" : "leaves")")
       }
     case .lost(let channel):
       for phone in here {
@@ -67,6 +75,9 @@ extension AppWorld {
 
   private func see(_ publication: Publication, _ following: Following, _ phone: Phone) {
     check(publication, following.channel, phone)
+    let tags = publication.tags.sorted { $0.key < $1.key }
+    let text = publication.change?.removed == true ? "removed" : String(decoding: publication.data, as: UTF8.self)
+    phone.heard.append("\(following.channel) \(publication.offset) \(text) \(tags)")
     if following.isMap {
       following.apply(publication)
     } else {
@@ -131,7 +142,8 @@ extension AppWorld {
       if error.code == 103 { following.forget() }
     default: fail("\(phone.name): a subscribe was answered with \(response)")
     }
-    let isForeign = following.channel.namespace != "clique.chat" && String(following.channel.rest) != phone.user
+    let isOfTwo = ["clique.chat", "clique.receipts", "clique.typing"].contains(following.channel.namespace)
+    let isForeign = !isOfTwo && String(following.channel.rest) != phone.user
     if isForeign, following.state == .live { fail("\(phone.name) is let into \(following.channel)") }
   }
 

@@ -181,7 +181,7 @@ extension AppWorld {
   func channels(of phone: Phone) -> [ChannelName] {
     let own = ["clique.list", "clique.blocked", "state.threads", "state.events"]
       .map { AppOracle.name($0 + ":" + phone.user) }
-    return own + Self.people.filter { $0 != phone.user }.map { AppOracle.chat(phone.user, $0) }
+    return own + Self.people.filter { $0 != phone.user }.map { AppOracle.chat(phone.user, $0) } + extraChannels(phone)
   }
 
   func follow(_ phone: Phone, all: Bool = false) {

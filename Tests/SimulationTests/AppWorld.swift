@@ -18,6 +18,7 @@ final class AppWorld {
     case publication(ChannelName, Publication, isFiltered: Bool)
     case audience(LinkAudience)
     case lost(ChannelName)
+    case presence(ChannelName, ClientInfo, isThere: Bool)
   }
 
   struct GatewayNode {
@@ -35,6 +36,10 @@ final class AppWorld {
   /// The simulated time. Its wall clock jumps while the broker is down.
   let clock = SimulatedClock()
   var faults = true
+  /// Phones note joins and leaves too (``Phone/heard``).
+  var notesPresence = false
+  /// Channels that a phone follows beside those that every phone does.
+  var extraChannels: (Phone) -> [ChannelName] = { _ in [] }
   private(set) var disk = World.newDisk.copied()
   /// The log of the broker that runs; nil: none runs.
   private(set) var log: SteppedStore?
@@ -249,10 +254,21 @@ final class AppWorld {
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
       case .audienceChanged(let change, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.audience(change)) }
-      case .joined, .left, .holdClients, .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey,
-        .measured:
-        break
+      case .joined(let channel, let member, let audience):
+        note(member, isThere: true, on: channel, audience, index)
+      case .left(let channel, let member, let audience):
+        note(member, isThere: false, on: channel, audience, index)
+      case .holdClients, .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey, .measured: break
       }
+    }
+  }
+
+  private func note(
+    _ member: ClientInfo, isThere: Bool, on channel: ChannelName, _ audience: Audience, _ index: Int
+  ) {
+    guard notesPresence else { return }
+    for loop in 0..<2 where audience.includes(loop: loop) {
+      gateways[index].loops[loop].append(.presence(channel, member, isThere: isThere))
     }
   }
 

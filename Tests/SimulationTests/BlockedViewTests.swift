@@ -22,6 +22,11 @@ struct BlockedViewTests {
   private static func view(seed: UInt64, blocks: Bool) -> [String] {
     let world = AppWorld(seed: seed)
     world.faults = false
+    world.notesPresence = true
+    let pair = AppOracle.chat("ann", "bob").rest
+    world.extraChannels = { phone in
+      (["clique.receipts:\(pair)", "clique.typing:\(pair)", "clique.crossings:\(phone.user)"]).map(AppOracle.name)
+    }
     var random = SeededRandom(seed: seed)
     let ann = world.phones.filter { $0.user == "ann" }
     let bob = world.phones.filter { $0.user == "bob" }[0]
@@ -33,6 +38,9 @@ struct BlockedViewTests {
     if prelude == 1 { world.ask(Command(method: "clique.accept", data: #"{"person":"ann"}"#), bob) }
     if prelude == 2 { world.ask(Command(method: "clique.accept", data: #"{"person":"bob"}"#), ann[0]) }
     quiet(world, 300)
+    let group = seed % 2 == 0 ? found(world) : nil
+    if seed % 3 > 0 { world.ask(Command(method: "clique.enter", data: park), bob) }
+    if seed % 3 > 1 { world.ask(Command(method: "clique.enter", data: park), ann[0]) }
     // Bob has the chat open, and leaves it open whatever he does.
     for phone in world.phones where phone.user == "bob" { world.follow(phone, all: true) }
     quiet(world, 300)
@@ -43,8 +51,9 @@ struct BlockedViewTests {
     quiet(world, 300)
     world.answers = []
     var seen: [String] = []
+    for phone in ann { phone.heard = [] }
     for _ in 0..<16 {
-      act(ann[Int.random(in: 0..<2, using: &random)], world, &random)
+      act(ann[Int.random(in: 0..<2, using: &random)], group, world, &random)
       quiet(world, Int64.random(in: 1...9000, using: &random))
       for phone in ann { world.follow(phone, all: true) }
       quiet(world, 300)
@@ -53,8 +62,38 @@ struct BlockedViewTests {
       seen += world.answers.filter { $0.hasPrefix("ann") }
       world.answers = []
       for phone in ann { seen.append(shown(phone)) }
+      // All that came, one after another: also what is the same as before would tell of something.
+      for phone in ann { seen.append("\(phone.name) \(phone.heard)") }
+      for phone in ann { phone.heard = [] }
     }
     return seen
+  }
+
+  private static let park = #"{"place":"park"}"#
+
+  /// All three talk with each other, and cat founds a group of them.
+  ///
+  /// - Returns: its id; nil where it was not founded, because bob and ann do not talk.
+  private static func found(_ world: AppWorld) -> String? {
+    let cat = world.phones.filter { $0.user == "cat" }[0]
+    for other in ["ann", "bob"] {
+      world.say(cat, other)
+      quiet(world, 300)
+      let phone = world.phones.filter { $0.user == other }[0]
+      world.ask(Command(method: "clique.accept", data: #"{"person":"cat"}"#), phone)
+      quiet(world, 300)
+    }
+    world.ask(Command(method: "clique.group.create", data: #"{"members":["ann","bob"]}"#), cat)
+    quiet(world, 300)
+    for phone in world.phones { world.follow(phone, all: true) }
+    quiet(world, 300)
+    let id = cat.following[AppOracle.name("clique.list:cat")]?.entries.keys.first { $0.hasPrefix("g") }
+    guard let id else { return nil }
+    let before = world.extraChannels
+    world.extraChannels = { phone in
+      before(phone) + ["chat", "receipts", "typing"].map { AppOracle.name("clique.\($0):\(id)") }
+    }
+    return id
   }
 
   /// Asks for everything that can be asked about the chat: its presence and history.
@@ -77,9 +116,24 @@ struct BlockedViewTests {
     phone.calls[world.request(.edit(edit), from: phone)] = Command(method: "edit", data: "")
   }
 
-  private static func act(_ phone: Phone, _ world: AppWorld, _ random: inout SeededRandom) {
+  private static func act(_ phone: Phone, _ group: String?, _ world: AppWorld, _ random: inout SeededRandom) {
     let person = #"{"person":"bob"}"#
-    switch Int.random(in: 0..<24, using: &random) {
+    let pair = AppOracle.chat("ann", "bob").rest
+    switch Int.random(in: 0..<34, using: &random) {
+    case 24, 25: world.ask(Command(method: "clique.enter", data: park), phone)
+    case 26: world.ask(Command(method: "clique.leave", data: park), phone)
+    case 27: world.ask(Command(method: "clique.typing", data: #"{"conversation":"\#(pair)"}"#), phone)
+    case 28: world.ask(Command(method: "clique.crossings", data: "{}"), phone)
+    case 29..<34:
+      guard let group else { return world.mark(phone, "bob", reads: false) }
+      let methods = [
+        ("clique.send", #"{"conversation":"\#(group)","text":"to all"}"#),
+        ("clique.read", #"{"conversation":"\#(group)","offset":1}"#),
+        ("clique.typing", #"{"conversation":"\#(group)"}"#),
+        ("clique.group.add", #"{"conversation":"\#(group)","members":["bob"]}"#),
+      ]
+      let (method, data) = methods[Int.random(in: 0..<methods.count, using: &random)]
+      world.ask(Command(method: method, data: data), phone)
     case 20..<24: change(phone, world, &random)
     case 0..<8: world.say(phone, "bob")
     case 8: world.ask(Command(method: "clique.disconnect", data: person), phone)

@@ -12,6 +12,8 @@ final class Phone {
   /// Changes with every connection, so that answers to an older one are ignored.
   var connection: UInt64
   var following: [ChannelName: Following] = [:]
+  /// Everything that the phone was sent on its channels, in order, as text.
+  var heard: [String] = []
   /// Commands under way, by tag.
   var calls: [UInt64: Command] = [:]
   /// Commands of which the phone does not know whether they were done.

@@ -39,6 +39,8 @@ enum AppCommandExample {
     ("clique.draft", #"{"conversation":"\#(group)","text":"caf\u00e9","reply":7}"#),
     ("clique.totals", ""), ("clique.react", #"{"conversation":"\#(pair)","offset":1,"reaction":"👍🏽"}"#),
     ("clique.react", #"{"conversation":"\#(group)","offset":9223372036854775807,"reaction":""}"#),
+    ("clique.report", #"{"person":"bob","reason":"spam"}"#),
+    ("clique.report", #"{"conversation":"\#(group)","offset":7,"reason":"other","text":"see \"this\""}"#),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),

@@ -121,7 +121,7 @@ extension APIMethod {
   /// Whether somebody may ask later who did this.
   var isProved: Bool {
     switch group {
-    case .control, .webhooks, .privacy, .support: true
+    case .control, .webhooks, .privacy, .support, .moderation: true
     default: self == .historyRemove
     }
   }

@@ -7,7 +7,8 @@ extension Clique {
     let (namespace, rest) = Self.parts(of: channel)
     if user.isEmpty || rest.isEmpty { throw Self.notAdmitted }
     switch namespace {
-    case "clique.list", "clique.crossings", "clique.blocked", "clique.drafts", "clique.totals":
+    case "clique.list", "clique.crossings", "clique.blocked", "clique.drafts", "clique.reports",
+      "clique.totals":
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
     case "clique.chat", "clique.reactions", "clique.receipts", "clique.typing":

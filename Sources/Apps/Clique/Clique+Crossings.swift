@@ -45,14 +45,22 @@ extension Clique {
     }
   }
 
-  /// When and where two people crossed; nil where they did not, or one of them is invisible or blocks the other.
+  /// When and where two people crossed, as the first sees it (``LastSeen``); nil where they did not, one of them is
+  /// invisible, or the first blocks the other.
   private func crossing(_ user: String, _ other: String, _ view: any AppView) throws(ClientError) -> Crossing? {
-    guard let mine = try view.record(Visits.self, Key.visits(of: user)),
-      let theirs = try view.record(Visits.self, Key.visits(of: other))
-    else { return nil }
+    guard let mine = try view.record(Visits.self, Key.visits(of: user)) else { return nil }
+    let theirs = try view.record(Visits.self, Key.visits(of: other))
     let pair = try view.record(Pair.self, Key.pair(CliqueIdentifier.ordered(user, other)))
-    if pair?.state.isBlocked ?? false { return nil }
-    let crossing = Crossing(mine, theirs, from: pair?.crossedFrom ?? 0, view.now)
+    var crossing = Crossing(mine, Visits(window: mine.window), from: 0, view.now)
+    var isBlockedByOther = false
+    if let pair, let side = pair.side(of: user) {
+      if pair.state.isBlocked(by: side) { return nil }
+      isBlockedByOther = pair.state.isBlocked
+      for seen in pair[mark: side.other].lastSeen ?? [] {
+        crossing.add(Crossing(mine, seen.asVisits, from: seen.from, view.now))
+      }
+    }
+    if !isBlockedByOther, let theirs { crossing.add(Crossing(mine, theirs, from: pair?.crossedFrom ?? 0, view.now)) }
     if crossing.meetings.isEmpty { return nil }
     for one in [user, other] where try view.record(Person.self, Key.person(one))?.invisible ?? false { return nil }
     return crossing
@@ -89,44 +97,61 @@ extension Clique {
   }
 
   /// The entries that show a user's crossings with the others: in the user's lists and in theirs.
+  ///
+  /// Between two of whom one blocks the other, an entry that is worked out again shows a later time, as long as they look as
+  /// if they were together. So the other's is left alone where the user comes and goes who blocks, and so is the user's own
+  /// where the other blocks and has come near only since then.
+  ///
+  /// - Parameter place: where the user comes or goes, as in a record's key, if the others are those who are near there.
   func entries(
-    showingMeetingsOf user: String, with others: [String], _ view: any AppView
+    showingMeetingsOf user: String, with others: [Neighbour], in place: Substring? = nil, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
     var entries: [(channel: ChannelName, key: String)] = []
     for other in others {
-      entries.append((try Channels.crossings(user), other))
-      entries.append((try Channels.crossings(other), user))
-      let id = CliqueIdentifier.ordered(user, other)
-      if try view.record(Pair.self, Key.pair(id)) == nil { continue }
-      entries.append((try Channels.list(user), id))
-      entries.append((try Channels.list(other), id))
+      let id = CliqueIdentifier.ordered(user, other.user)
+      let pair = try view.record(Pair.self, Key.pair(id))
+      var (isMine, isTheirs) = (true, true)
+      if let pair, let side = pair.side(of: user) {
+        isTheirs = !pair.state.isBlocked(by: side)
+        if let place, pair.state.isBlocked(by: side.other) {
+          isMine = pair[mark: side.other].wasLastSeen(as: other.number, in: place)
+        }
+      }
+      if isMine { entries.append((try Channels.crossings(user), other.user)) }
+      if isTheirs { entries.append((try Channels.crossings(other.user), user)) }
+      if pair == nil { continue }
+      if isMine { entries.append((try Channels.list(user), id)) }
+      if isTheirs { entries.append((try Channels.list(other.user), id)) }
     }
     return entries
   }
+
+  /// Somebody who came to a place, and the number they got there.
+  typealias Neighbour = (user: String, number: UInt64)
 
   /// The users who came to a place shortly before and after the visitor with the number.
   ///
   /// - Parameter plain: the place, as in a record's key.
   func near(
     _ number: UInt64, in plain: Substring, notOf user: String, _ view: any AppView
-  ) throws(ClientError) -> [String] {
+  ) throws(ClientError) -> [Neighbour] {
     var looks = Int.max
     return try near(number, in: plain, notOf: user, looks: &looks, view)
   }
 
   private func near(
     _ number: UInt64, in plain: Substring, notOf user: String, looks: inout Int, _ view: any AppView
-  ) throws(ClientError) -> [String] {
+  ) throws(ClientError) -> [Neighbour] {
     let next = try view.record(Place.self, "places/\(plain)")?.next ?? 0
     let reach = UInt64(rules.maximumMeetings)
     let first = number > reach ? number - reach : 0
     let end = min(next, number + reach + 1)
     guard first < end else { return [] }
-    var users: [String] = []
+    var users: [Neighbour] = []
     for other in first..<end where other != number && looks > 0 {
       looks -= 1
       guard let visitor = try view.record(Visitor.self, "visitor/\(plain)/\(other)") else { continue }
-      if !visitor.user.hasSameBytes(as: user) { users.append(visitor.user) }
+      if !visitor.user.hasSameBytes(as: user) { users.append((visitor.user, other)) }
     }
     return users
   }
@@ -140,7 +165,7 @@ extension Clique {
     for visit in visits.reversed() where looks > 0 {
       let plain = Key.plain(visit.place)
       for other in try near(visit.number, in: plain[...], notOf: user, looks: &looks, view).reversed() {
-        if known.insert(Array(other.utf8)).inserted { users.append(other) }
+        if known.insert(Array(other.user.utf8)).inserted { users.append(other.user) }
         if users.count == rules.maximumCrossed { return users }
       }
     }

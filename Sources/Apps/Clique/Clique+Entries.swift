@@ -13,6 +13,7 @@ extension Clique {
     case "clique.reactions": return try reactionEntry(rest, key, view)
     case "clique.totals": return try totalsEntry(rest, key, view)
     case "clique.drafts": return try draftEntry(rest, key, view)
+    case "clique.reports": return try reportEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
     case "clique.typing":
       // The entry is worked out only when somebody types, and ends by itself.
@@ -29,7 +30,7 @@ extension Clique {
     showing subject: String, _ view: any AppView
   ) throws(ClientError) -> [(channel: ChannelName, key: String)] {
     if let user = Subject.whoMet(subject) {
-      return try self.entries(showingMeetingsOf: user, with: met(by: user, view), view)
+      return try self.entries(showingMeetingsOf: user, with: met(by: user, view).map { ($0, 0) }, view)
     }
     if subject.utf8.starts(with: "visitor/".utf8) { return try entries(showingVisitor: subject, view) }
     var entries: [(channel: ChannelName, key: String)] = []
@@ -48,7 +49,7 @@ extension Clique {
       return []
     }
     let others = try near(number, in: parts[1], notOf: visitor.user, view)
-    return try entries(showingMeetingsOf: visitor.user, with: others, view)
+    return try entries(showingMeetingsOf: visitor.user, with: others, in: parts[1], view)
   }
 
   /// Of the channels in memory alone, all but typing can be worked out when they are opened.

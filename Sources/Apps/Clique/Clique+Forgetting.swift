@@ -3,7 +3,9 @@ public import Wire
 /// What becomes of people's records when the data of one of them is deleted (docs/PRIVACY.md).
 extension Clique {
   public func channels(of user: String) -> [ChannelName] {
-    [try? Channels.list(user), try? Channels.blocked(user), try? Channels.drafts(user)].compactMap(\.self)
+    [
+      try? Channels.list(user), try? Channels.blocked(user), try? Channels.drafts(user), try? Channels.reports(user),
+    ].compactMap(\.self)
   }
 
   public func forget(
@@ -16,6 +18,7 @@ extension Clique {
     case "person": try forgetPerson(users, key, draft)
     case "draft", "drafts": try forgetDraft(users, key, draft)
     case "reactions": try forgetReactions(users, key, draft)
+    case "report": try forgetReport(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }
@@ -126,6 +129,7 @@ extension Clique.Pair {
     (opened, crossedFrom) = (nil, nil)
     self[mark: side] = Clique.Mark()
     self[mark: side.other].listed = false
+    self[mark: side.other].lastSeen = nil
     if self[mark: side.other].last?.from.hasSameBytes(as: gone) ?? false { self[mark: side.other].last = nil }
     if side == .a { a = "" } else { b = "" }
   }

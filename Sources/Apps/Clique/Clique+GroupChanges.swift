@@ -61,11 +61,12 @@ extension Clique {
         try checkRoom(in: group)
         // Limits count for absent members, too: nobody must learn by a limit who has blocked them.
         try draft.update(user) { person throws(ClientError) in
-          if person.groups.count >= rules.maximumGroups {
+          if person.groupCount(asSeenBy: pair) >= rules.maximumGroups {
             throw ClientError.limitExceeded.counted(as: .cliqueGroups).saying(
               "one of them is in \(rules.maximumGroups) groups, as many as one can")
           }
           try countInvitation(&person, draft.now)
+          if case .absent = step.place { person.stayAway(from: id) }
         }
         if step.place == .present(.member) {
           try come(user, step.place, into: &group, id, draft)
@@ -98,6 +99,7 @@ extension Clique {
       group.members[index].mark.base = top
     }
     try draft.update(user) { person in
+      person.stayAwayNoMore(from: id)
       person.groups.append(id)
       person.terms = (person.terms ?? [:]).merging([id: term]) { $1 }
     }
@@ -140,6 +142,9 @@ extension Clique {
       try dropReactions(of: user, &group.members[index].mark, in: id, draft)
     }
     group.put(user, at: step.place)
+    if case .absent = place, step.place.shown == nil {
+      try draft.update(user) { person in person.stayAwayNoMore(from: id) }
+    }
     if case .present = place, step.place.shown == nil {
       try draft.update(user) { person in
         person.groups.drop(id)

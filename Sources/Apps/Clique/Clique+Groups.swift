@@ -24,6 +24,7 @@ extension Clique {
     }
     var group = Group(
       founder: call.user, name: name, members: [.init(user: call.user, administrator: true)], createdAt: view.now)
+    var pairs: [Pair?] = [nil]  // Of the founder and each member; the founder comes first.
     for user in users {
       let blank = Pair(call.user, user)
       guard let pair = try view.record(Pair.self, Key.pair(blank.id)), let side = pair.side(of: call.user),
@@ -33,18 +34,19 @@ extension Clique {
           "a group is of people who have an open conversation with you; one of these has not")
       }
       group.members.append(.init(user: user, absent: pair.state.isBlocked))
+      pairs.append(pair)
     }
     let present = group.members.filter { !$0.absent }.map(\.user)
     // Limits count for absent members, too: the founder must not learn by a limit who has blocked them.
-    for member in group.members {
+    for (member, pair) in zip(group.members, pairs) {
       let isFounder = member.user.hasSameBytes(as: call.user)
       try draft.update(member.user) { person throws(ClientError) in
-        if person.groups.count >= rules.maximumGroups {
+        if person.groupCount(asSeenBy: pair) >= rules.maximumGroups {
           throw ClientError.limitExceeded.counted(as: .cliqueGroups).saying(
             "one of them is in \(rules.maximumGroups) groups, as many as one can")
         }
         try isFounder ? countFounding(&person, view.now) : countInvitation(&person, view.now)
-        if member.absent { return }
+        if member.absent { return person.stayAway(from: id) }
         person.groups.append(id)
         for other in person.blocked where present.containsBytes(of: other) {
           group.blocks.append(.init(by: member.user, of: other))

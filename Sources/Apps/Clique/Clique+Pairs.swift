@@ -39,6 +39,8 @@ extension Clique {
           pair[mark: side].last = preview(of: last)
         }
       }
+      pair[mark: side].keepLastSeen(
+        try view.record(Visits.self, Key.visits(of: call.user)), from: pair.crossedFrom ?? 0, now: view.now)
       pair.adopt(step.state)
       try draft.update(call.user) { person throws(ClientError) in
         if person.blocked.count >= rules.maximumBlocked {
@@ -52,7 +54,9 @@ extension Clique {
         person.blockMark = mark
         person.blocked.append(other)
       }
-      try refreshCrossing(of: pair, id: id, draft)
+      // Of the one who blocks alone: nothing that the other sees changes, and no entry of theirs is worked out.
+      draft.refresh(try Channels.crossings(call.user), key: other, .soon)
+      draft.refresh(try Channels.list(call.user), key: id, .soon)
       try setGroupBlock(by: call.user, of: other, true, draft)
     }
     try commit(stored, pair, id: id, draft)
@@ -73,6 +77,8 @@ extension Clique {
       pair[mark: side].blockedAt = 0
       pair[mark: side].listed = false
       pair.crossedFrom = view.now
+      // Whoever lifts a block of their own sees no crossing from before, whether or not the other blocks them too.
+      pair[mark: side.other].lastSeen = pair[mark: side.other].lastSeen?.map { $0.counting(from: view.now) }
       try draft.update(call.user) { person in person.blocked.drop(other) }
       try setGroupBlock(by: call.user, of: other, false, draft)
     }
@@ -111,6 +117,14 @@ extension Clique {
     let user = new.user(side)
     if user.isEmpty { return }
     let (was, now) = (old.state.sight(of: side), new.state.sight(of: side))
+    let seen = old[mark: side.other]
+    var later = seen
+    later.advanceLastSeen(to: draft.now)
+    if later != seen {
+      // A visit that this one still sees has ended by itself.
+      draft.refresh(try Channels.crossings(user), key: new.user(side.other), .soon)
+      draft.refresh(try Channels.list(user), key: id, .soon)
+    }
     if was == .blocked, now == .blocked, old.state.mayReadBeneath(side), !new.state.mayReadBeneath(side) {
       draft.readmit(user, try Channels.chat(id))
     }
@@ -166,13 +180,6 @@ extension Clique {
         person.asking += 1
       }
     }
-  }
-
-  /// Has the entries worked out again in which the two show as crossed, because they do no more.
-  private func refreshCrossing(of pair: Pair, id: String, _ draft: CliqueDraft) throws(ClientError) {
-    draft.refresh(try Channels.crossings(pair.a), key: pair.b, .soon)
-    draft.refresh(try Channels.crossings(pair.b), key: pair.a, .soon)
-    draft.touch(id)
   }
 
   private static let tooManyConversations = ClientError.limitExceeded.counted(as: .cliqueConversations).saying(

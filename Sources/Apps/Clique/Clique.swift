@@ -73,7 +73,7 @@ public struct Clique: App {
     typing.mapTTLMilliseconds = rules.typingLifetime
     return [
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
-      "clique.drafts": drafts, "clique.reactions": reactions,
+      "clique.drafts": drafts, "clique.reactions": reactions, "clique.reports": list,
       "clique.receipts": receipts, "clique.typing": typing, "clique.totals": receipts,
     ]
   }
@@ -98,6 +98,7 @@ public struct Clique: App {
     case .draft(let draft): return try keepDraft(draft, call, view)
     case .totals: return AppDecision(reply: try totals(of: call.user, view).json)
     case .react(let react): return try self.react(react, call, view)
+    case .report(let report): return try self.report(report, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -120,6 +121,7 @@ public struct Clique: App {
     case "places": try placeIsDue(key, draft)
     case "draft": try draftIsDue(key, draft)
     case "reactions": try reactionsAreDue(key, draft)
+    case "report": try reportIsDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }
@@ -177,6 +179,7 @@ extension Clique {
     static func blocked(_ user: String) throws(ClientError) -> ChannelName { try named("clique.blocked:", user) }
     static func drafts(_ user: String) throws(ClientError) -> ChannelName { try named("clique.drafts:", user) }
     static func reactions(_ id: String) throws(ClientError) -> ChannelName { try named("clique.reactions:", id) }
+    static func reports(_ user: String) throws(ClientError) -> ChannelName { try named("clique.reports:", user) }
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 

@@ -99,3 +99,20 @@ extension Clique.Group {
 extension Clique.Group.Member {
   var isAdministrator: Bool { administrator ?? false }
 }
+
+extension Clique.Person {
+  /// How many groups the person is in, as it must look to somebody who adds them.
+  ///
+  /// - Parameter pair: of the person and the one who adds them; nil: they add themselves.
+  func groupCount(asSeenBy pair: Clique.Pair?) -> Int {
+    guard let pair, pair.state.isBlocked || pair.crossedFrom != nil else { return groups.count }
+    return groups.count + (away?.count ?? 0)
+  }
+
+  mutating func stayAway(from group: String) { away = (away ?? []) + [group] }
+
+  mutating func stayAwayNoMore(from group: String) {
+    away?.drop(group)
+    if away?.isEmpty ?? false { away = nil }
+  }
+}

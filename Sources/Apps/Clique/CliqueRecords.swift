@@ -37,8 +37,8 @@ extension Clique {
     var id: String { CliqueIdentifier.pair(a, b) }
 
     var due: Int64? {
-      guard let crossedFrom else { return timer }
-      return min(timer ?? .max, crossedFrom + Self.crossingMemory)
+      let crossings = crossedFrom.map { $0 + Self.crossingMemory }
+      return ([timer, crossings] + [markA, markB].map(\.lastSeenDue)).compactMap(\.self).min()
     }
 
     /// Milliseconds for which ``opened`` is looked at: a gateway repeats a command within seconds.
@@ -59,7 +59,10 @@ extension Clique {
     }
 
     /// Whether the record holds nothing to remember.
-    var isBlank: Bool { state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil }
+    var isBlank: Bool {
+      state == .unblocked(.none) && openedAt == 0 && crossedFrom == nil
+        && [markA, markB].allSatisfy { $0.lastSeen == nil }
+    }
 
     func side(of user: String) -> PairState.Side? {
       if user.isEmpty { return nil }  // One who was forgotten is nobody's side.
@@ -92,6 +95,7 @@ extension Clique {
     func advanced(to now: Int64) -> Pair {
       var pair = self
       if let from = crossedFrom, from + Self.crossingMemory <= now { pair.crossedFrom = nil }
+      for side in PairState.Side.allCases { pair[mark: side].advanceLastSeen(to: now) }
       while let due = pair.timer, due <= now {
         let timer: PairState.Event =
           pair.state.asker != nil && pair.requestEnds <= due ? .requestTimeout : .cooldownOver
@@ -151,6 +155,9 @@ extension Clique {
     var hasReacted: Bool?
     /// How this member keeps the conversation in their list; nil: as it comes.
     var keeping: CliqueKeeping?
+    /// Where this member was when they blocked the other, who goes on seeing the crossings of that (``LastSeen``); nil:
+    /// nothing of it is within the window.
+    var lastSeen: [LastSeen]?
 
     var unreadFrom: UInt64 { max(read, base) }
   }
@@ -170,6 +177,10 @@ extension Clique {
     /// Conversations with one other person that are in this person's list and that they may read.
     var open: [String] = []
     var groups: [String] = []
+    /// Groups that show this person as a member who never comes, because they have blocked the one who added them. They
+    /// count towards ``CliqueRules/maximumGroups`` for whoever is or was blocked alone, who must meet the limit where
+    /// somebody silent would meet it.
+    var away: [String]?
     /// Of the groups that this person joined after they were founded: the term from which on the person reads
     /// (``Group/term``).
     var terms: [String: Int]?
@@ -186,8 +197,11 @@ extension Clique {
     /// The mark for groups that others have founded with this person.
     var drawnMark: Int64?
     var blockMark: Int64?
+    var reportMark: Int64?
 
-    private static let marks = [\Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark]
+    private static let marks = [
+      \Person.requestMark, \Person.foundingMark, \Person.drawnMark, \Person.blockMark, \Person.reportMark,
+    ]
 
     /// When the last mark has passed, if only marks are left of the person; nil: something else is.
     var due: Int64? {

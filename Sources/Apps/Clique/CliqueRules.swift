@@ -46,6 +46,12 @@ public struct CliqueRules: Sendable, Equatable {
   public var visitsPerDay: Int
   /// Whether a client may enter a place only with a token for it (``AppCall/attestedPlace``).
   public var requiresPlaceToken: Bool
+  /// Reports that one person may make in a day.
+  public var reportsPerDay = 20
+  /// Reports that are kept, settled ones among them.
+  public var maximumReports = 10_000
+  /// Characters of what is said with a report.
+  public var reportCharacters = 1000
   /// How long "is typing" stands without being said again.
   public var typingLifetime: Int64 = 5000
 

@@ -104,7 +104,13 @@ extension Clique {
           meetings.append(Meeting(place: mine.place, start: start, end: end == .max ? 0 : end))
         }
       }
-      meetings.sort { $0.start < $1.start }
+      sort()
+    }
+
+    mutating func sort() {
+      meetings.sort {
+        $0.start == $1.start ? $0.place.utf8.lexicographicallyPrecedes($1.place.utf8) : $0.start < $1.start
+      }
       meetings.removeFirst(max(0, meetings.count - Self.maximumMeetings))
     }
 

@@ -58,9 +58,13 @@ final class AppLens: AppView {
   }
 
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication] {
+    try newest(count, through: .max, of: channel)
+  }
+
+  func newest(_ count: Int, through offset: UInt64, of channel: ChannelName) throws(ClientError) -> [Publication] {
     guard let state = try core.existing(channel, in: &turn) else { return [] }
     let range = LogRange(
-      since: nil, through: state.sequencer.top.offset, limit: count, reverse: true,
+      since: nil, through: min(offset, state.sequencer.top.offset), limit: count, reverse: true,
       notBefore: core.oldest(in: state, at: turn.time))
     return try core.read(range, of: state, in: &turn).publications
   }

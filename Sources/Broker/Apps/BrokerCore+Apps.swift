@@ -11,6 +11,7 @@ extension BrokerCore {
       throw .methodNotFound.saying("there is no method \"\(request.command.method.prefix(64))\"")
     }
     guard !request.caller.user.isEmpty else { throw AppCommand.refusal(ofNobody: request.command.method) }
+    try checkSuspended(request.caller.user)
     if request.isGateways, case .state(.addPicture) = request.command, deletions?.bars(request.caller.user) == true {
       // Its upload has begun before the user was sent away.
       throw .permissionDenied.saying("the user's data is being deleted; try again when that is done")
@@ -340,6 +341,7 @@ extension BrokerCore {
   }
 
   /// The tags that say who may see an entry, for its removal: whoever could not see it must not learn that it goes.
+  /// Whoever has seen it as it was before is told, as without the block.
   func audienceTags(of entry: Publication?) -> [String: String] {
     guard let entry, !entry.tags.isEmpty else { return [:] }
     return entry.audienceTagsOfRemoval

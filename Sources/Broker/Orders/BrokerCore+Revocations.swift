@@ -36,7 +36,12 @@ extension BrokerCore {
     guard let log = revocations else {
       throw .notAvailable.saying("this broker keeps no revocations")
     }
-    let asked = try revocation(request, at: turn.time)
+    try put(revocation(request, at: turn.time), in: log, for: requester, in: &turn)
+  }
+
+  func put(
+    _ asked: Revocation, in log: RevocationLog, for requester: Requester, in turn: inout Turn
+  ) throws(ClientError) {
     guard log.table.contains(asked) || log.table.count < configuration.maximumRevocations else {
       throw .limitExceeded.saying(
         "\(configuration.maximumRevocations) revocations are in force, as many as token.max_revocations allows; give "
@@ -55,12 +60,12 @@ extension BrokerCore {
   }
 
   /// The revocation's end in milliseconds since 1970, the unit of the log.
-  private static func milliseconds(ofEnd revocation: Revocation) -> Int64 {
+  static func milliseconds(ofEnd revocation: Revocation) -> Int64 {
     let (milliseconds, overflow) = revocation.expiresAt.multipliedReportingOverflow(by: 1000)
     return overflow ? .max : milliseconds
   }
 
-  private func write(
+  func write(
     _ publication: Publication, keeping revocation: PendingRevocation?, in turn: inout Turn
   ) {
     guard let state = revocations?.state else { return }
@@ -86,6 +91,10 @@ extension BrokerCore {
         .internalError.saying(
           "the revocation is in force on every gateway, but the broker's disk did not take it: it ends with the "
             + "broker; ask again when the disk has room"))
+    }
+    if pending.isLifted {
+      for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
+      return answer(pending.requester, error.map { .failed($0) } ?? .result(Array("{}".utf8)), in: &turn)
     }
     let order = SessionOrder.revoke([pending.revocation], replacesAll: false, isComplete: true)
     tellGateways(order, then: response, for: pending.requester, in: &turn)
@@ -115,7 +124,7 @@ extension BrokerCore {
   /// Most bytes of a token id, a user or a channel in a revocation.
   private static let longestName = 1024
 
-  private func check(_ name: String, _ field: String) throws(ClientError) {
+  func check(_ name: String, _ field: String) throws(ClientError) {
     guard !name.isEmpty, name.utf8.count <= Self.longestName else {
       throw .badRequest.saying("\(field) has 1 to \(Self.longestName) bytes")
     }

@@ -43,5 +43,7 @@ final class RevocationLog {
 /// A revocation that is on its way to the disk.
 struct PendingRevocation {
   var revocation: Revocation
+  /// It is lifted: the log removes it, and gateways are told all that is left.
+  var isLifted = false
   var requester: Requester
 }

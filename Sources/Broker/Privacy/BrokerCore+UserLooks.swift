@@ -25,6 +25,13 @@ extension BrokerCore {
       let host = try host("clique")
       let groups = try consult(host, in: &turn) { (lens) throws(ClientError) in try host.app.groups(query, lens) }
       answer(requester, .result(groups), in: &turn)
+    case .suspensions(let request): try serve(request, for: requester, in: &turn)
+    case .reports(let request):
+      let host = try host("clique")
+      let decision = try consult(host, in: &turn) { (lens) throws(ClientError) in
+        try host.app.moderate(request, lens)
+      }
+      try carryOut(decision, of: host, for: requester, in: &turn)
     case .unblock(let user, let other):
       _ = try host("clique")
       // As the user's own phone does it, so that lists, groups and what comes after are the same.

@@ -10,16 +10,41 @@ enum UserMethod: String {
   case stateThread = "state_thread"
   case cliqueGroups = "clique_groups"
   case cliqueUnblock = "clique_unblock"
+  case suspend = "user_suspend"
+  case unsuspend = "user_unsuspend"
+  case suspensions = "user_suspensions"
+  case cliqueReports = "clique_reports"
+  case cliqueReport = "clique_report"
+  case cliqueReportSettle = "clique_report_settle"
 
   /// Whether it changes something each time that it is asked for, so that a repeated request is told by its
   /// idempotency key. A deletion that was asked for is the same deletion until it is done.
-  var isDoneOnce: Bool { self == .cliqueUnblock }
+  var isDoneOnce: Bool { [.cliqueUnblock, .cliqueReportSettle, .suspend, .unsuspend].contains(self) }
 
   static func read(_ method: String, _ fields: JSONArguments) throws(ClientError) -> UserRequest {
     guard let method = UserMethod(rawValue: method) else { throw .methodNotFound }
     if method == .cliqueGroups, let group = try group(fields) { return .groups(.one(group)) }
-    let user = try user(fields, "user", of: method)
     switch method {
+    case .suspensions: return .suspensions(.list)
+    case .cliqueReports: return .reports(.list(try reports(fields)))
+    case .cliqueReport: return .reports(.look(try number(fields, of: method)))
+    case .cliqueReportSettle: return .reports(.settle(try settlement(fields, of: method)))
+    default: return try readAboutUser(method, user(fields, "user", of: method), fields)
+    }
+  }
+
+  private static func readAboutUser(
+    _ method: UserMethod, _ user: String, _ fields: JSONArguments
+  ) throws(ClientError) -> UserRequest {
+    switch method {
+    case .cliqueReports, .cliqueReport, .cliqueReportSettle, .suspensions: throw .methodNotFound  // They name no user.
+    case .suspend:
+      let reason = try fields.string("reason") ?? ""
+      guard reason.utf8.count <= SuspensionRequest.longestReason else {
+        throw .badRequest.saying("the reason has at most \(SuspensionRequest.longestReason) bytes")
+      }
+      return .suspensions(.suspend(user: user, until: try fields.number("expire_at"), reason: reason))
+    case .unsuspend: return .suspensions(.lift(user: user))
     case .cliqueGroups: return .groups(.of(user: user))
     case .cliqueUnblock: return try unblock(user, self.user(fields, "other", of: method))
     case .data: return .data(user: user)
@@ -55,6 +80,45 @@ enum UserMethod: String {
     for name in [user, other] { try UserIdentifier.check(name, most: CliqueCommand.maximumUserBytes) }
     if user.hasSameBytes(as: other) { throw .badRequest.saying("user and other are the same person; name two") }
     return .unblock(user: user, other: other)
+  }
+
+  private static func reports(_ fields: JSONArguments) throws(ClientError) -> ReportRequest.Query {
+    guard let filter = ReportRequest.Query.Filter(rawValue: try fields.string("state") ?? "open") else {
+      throw .badRequest.saying("state is open, settled or all")
+    }
+    let cursor = try fields.string("cursor") ?? ""
+    guard let from = cursor.isEmpty ? 0 : UInt64(cursor) else {
+      throw .badRequest.saying("this is no cursor of clique_reports; send the one of the page before, or none")
+    }
+    var user = try fields.string("user")
+    if user?.isEmpty ?? false { user = nil }
+    if let user { try UserIdentifier.check(user, most: CliqueCommand.maximumUserBytes) }
+    let limit: Int64 = try fields.number("limit") ?? 20
+    guard limit > 0 else { throw .badRequest.saying("limit is 1 or more") }
+    return ReportRequest.Query(
+      filter, user: user, from: from, limit: Int(min(limit, Int64(ReportRequest.Query.most))))
+  }
+
+  private static func number(_ fields: JSONArguments, of method: UserMethod) throws(ClientError) -> UInt64 {
+    guard let number = try fields.number("report", as: UInt64.self), number > 0 else {
+      throw .badRequest.saying("\(method.rawValue) needs report, a number that clique_reports lists")
+    }
+    return number
+  }
+
+  private static func settlement(
+    _ fields: JSONArguments, of method: UserMethod
+  ) throws(ClientError) -> ReportRequest.Settlement {
+    typealias Settlement = ReportRequest.Settlement
+    guard let outcome = Settlement.Outcome(rawValue: try fields.string("outcome") ?? "") else {
+      let outcomes = Settlement.Outcome.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .badRequest.saying("outcome is one of \(outcomes)")
+    }
+    let note = try fields.string("note") ?? ""
+    guard note.utf8.count <= Settlement.longestNote else {
+      throw .badRequest.saying("note has at most \(Settlement.longestNote) bytes")
+    }
+    return Settlement(number: try number(fields, of: method), outcome: outcome, note: note)
   }
 
   private static func user(

@@ -152,6 +152,9 @@ extension BrokerCore {
   private static let mostRevocations = 100
 
   private func write(revocationsOf user: String, _ writer: inout JSONWriter) {
+    if let suspension = revocations?.table.suspension(of: user) {
+      writer.object("suspended") { Self.write(suspension, &$0) }
+    }
     let (mine, byID) = revocations?.table.found(for: user) ?? ([], 0)
     writer.list("revocations") { writer in
       for revocation in mine.sorted(by: { $0.key < $1.key }).prefix(Self.mostRevocations) {

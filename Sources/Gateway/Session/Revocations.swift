@@ -12,19 +12,23 @@ final class Revocations: Sendable {
 
   func replace(with table: RevocationTable) { self.table.withLock { $0 = table } }
 
-  func refuses(_ claims: ConnectionClaims) -> Bool {
-    guard let token = claims.token else { return false }
-    return table.withLock { $0.refuses(token, of: claims.user) }
-  }
+  /// All that is in force now.
+  var all: RevocationTable { table.withLock { $0 } }
+
+  func refuses(_ claims: ConnectionClaims) -> Bool { refuses(claims.token, of: claims.user) }
 
   func refuses(_ claims: SubscriptionClaims) -> Bool {
-    guard let token = claims.token else { return false }
-    return table.withLock { $0.refuses(token, of: claims.user, channel: claims.channel) }
+    refuses(claims.token, of: claims.user, channel: claims.channel)
   }
 
-  func refuses(_ claims: PlaceClaims) -> Bool {
-    guard let token = claims.token else { return false }
-    return table.withLock { $0.refuses(token, of: claims.user) }
+  func refuses(_ claims: PlaceClaims) -> Bool { refuses(claims.token, of: claims.user) }
+
+  /// - Parameter token: nil: one that says nothing of itself. It can be refused for its user alone.
+  private func refuses(_ token: TokenIdentity?, of user: String, channel: String? = nil) -> Bool {
+    table.withLock { table in
+      if let token { return table.refuses(token, of: user, channel: channel) }
+      return table.suspension(of: user) != nil
+    }
   }
 }
 

@@ -59,8 +59,10 @@ extension Session {
 
   /// Ends the connection if its newest token is revoked, else the subscriptions that it got by revoked tokens. A check
   /// that is still under way finds out by itself.
+  ///
+  /// A user who is suspended is sent away, with or without a token.
   mutating func tokensRevoked(_ tokens: RevocationTable) {
-    if let token, tokens.refuses(token, of: user) {
+    if tokens.suspension(of: user) != nil || (token.map { tokens.refuses($0, of: user) } ?? false) {
       if phase == .connecting {
         out.append(.signInRefused(.invalidToken, "the token was revoked while the client signed in"))
       }

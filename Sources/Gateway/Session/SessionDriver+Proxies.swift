@@ -46,6 +46,12 @@ extension SessionDriver {
         return disconnect(.connectionLimit)
       }
     }
+    let isConnecting = session.phase == .connecting
     feed(.backendAnswered(tag: tag, answer))
+    // Whom the backend lets in may be suspended, and a token may have been revoked while the backend was asked: of what
+    // was said since, this event loop has heard already, and is not told again.
+    guard isConnecting, session.phase != .closed else { return }
+    let revocations = host.revocations.all
+    if !revocations.isEmpty { feed(.tokensRevoked(revocations)) }
   }
 }

@@ -29,6 +29,7 @@ extension CliqueCommand {
     case .draft: self = .draft(try DraftText(fields, try Target(fields, "person", user)))
     case .react: self = .react(try React(fields, in: try fields.namedConversation()))
     case .totals: self = .totals
+    case .report: self = .report(try Report(fields, by: user))
     case .search: self = .search(try Search(fields))
     case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())
@@ -154,7 +155,7 @@ extension CommandFields {
   }
 
   /// The conversation that a command names; nil where it names none.
-  fileprivate func conversation() throws(ClientError) -> String? {
+  func conversation() throws(ClientError) -> String? {
     guard let id = try string("conversation") else { return nil }
     guard CliqueCommand.isConversation(id) else { throw CliqueCommand.noConversation }
     return id

@@ -23,6 +23,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case react(React)
   /// How much is unread.
   case totals
+  case report(Report)
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -37,7 +38,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
-    case draft, totals, react
+    case draft, totals, react, report
 
     public var name: String {
       switch self {
@@ -70,6 +71,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .draft: "clique.draft"
       case .react: "clique.react"
       case .totals: "clique.totals"
+      case .report: "clique.report"
       }
     }
 
@@ -138,6 +140,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .draft: .draft
     case .react: .react
     case .totals: .totals
+    case .report: .report
     case .search: .search
     case .enter: .enter
     case .leave: .leave
@@ -153,6 +156,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
     case .draft(let draft): draft.text.utf8.count
+    case .report(let report): report.text.utf8.count
     default: 0
     }
   }

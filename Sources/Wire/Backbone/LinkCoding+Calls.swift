@@ -89,6 +89,7 @@ extension CliqueCommand {
       sink.write(react.offset)
       sink.write(react.reaction)
     case .totals: break
+    case .report(let report): report.write(to: &sink)
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -133,6 +134,7 @@ extension CliqueCommand {
           reaction: try reader.readString()))
     case .totals: self = .totals
     case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
+    case .report: self = .report(try Report(from: &reader))
     case .search:
       self = .search(
         .init(

@@ -9,7 +9,7 @@ private enum OrderKind: UInt8 {
 
 private enum TokensKind: UInt8 {
   case id = 1
-  case user
+  case user, suspended
 }
 
 private enum ExpiryKind: UInt8 {
@@ -165,6 +165,10 @@ extension ByteSink {
       write(user)
       write(UInt64(bitPattern: time))
       write(optionalText: channel)
+    case .suspended(let user, let reason):
+      write(byte: TokensKind.suspended.rawValue)
+      write(user)
+      write(reason)
     }
     write(UInt64(bitPattern: revocation.expiresAt))
   }
@@ -217,6 +221,7 @@ extension ByteReader {
     case .user:
       tokens = .user(
         try readString(), issuedBefore: Int64(bitPattern: try readNumber()), channel: try readOptionalString())
+    case .suspended: tokens = .suspended(try readString(), reason: try readString())
     }
     return Revocation(tokens, expiresAt: Int64(bitPattern: try readNumber()))
   }

@@ -25,6 +25,11 @@ public struct Revocation: Sendable, Equatable {
     /// A user's tokens whose `iat` is before a time in seconds since 1970, and those without an `iat`. With a channel:
     /// only subscription tokens for that channel; without: all, subscription tokens among them.
     case user(String, issuedBefore: Int64, channel: String? = nil)
+    /// A user who is suspended: whatever the user shows, with a token or through the backend, is refused. It can be
+    /// lifted, and of two for one user the later counts, also where it ends earlier.
+    ///
+    /// - reason: for operators.
+    case suspended(String, reason: String)
   }
 
   public var tokens: Tokens
@@ -42,6 +47,7 @@ public struct Revocation: Sendable, Equatable {
     switch tokens {
     case .id(let id): "token:\(id)"
     case .user(let user, _, nil): "user:\(user)"
+    case .suspended(let user, _): "suspended:\(user)"
     case .user(let user, _, let channel?): "channel:\(channel.utf8.count):\(channel):\(user)"
     }
   }
@@ -56,6 +62,7 @@ public struct RevocationTable: Sendable, Equatable {
   /// key that the user alone tells.
   private var ofChannels: [[UInt8]: Set<[UInt8]>] = [:]
   private var userCount = 0
+  private var suspendedCount = 0
 
   public init(_ revocations: [Revocation] = []) {
     for revocation in revocations { insert(revocation) }
@@ -65,20 +72,24 @@ public struct RevocationTable: Sendable, Equatable {
   public var count: Int { byKey.count }
   public var all: [Revocation] { Array(byKey.values) }
 
-  /// The revocations of a user's tokens, and how many there are of tokens by their ids, which name no user.
+  /// The revocations of a user's tokens but for a suspension (``suspension(of:)``), and how many there are of tokens by
+  /// their ids, which name no user.
   public func found(for user: String) -> (ofUser: [Revocation], byID: Int) {
-    (all(of: user, limit: .max), byKey.count - userCount)
+    let ofUser = all(of: user, limit: .max).filter { if case .suspended = $0.tokens { false } else { true } }
+    return (ofUser, byKey.count - userCount - suspendedCount)
   }
 
-  /// How many revocations of a user's tokens there are.
+  /// How many revocations there are that name a user, a suspension among them.
   public func count(of user: String) -> Int {
-    (byKey[Self.key(of: user)] == nil ? 0 : 1) + (ofChannels[Array(user.utf8)]?.count ?? 0)
+    (byKey[Self.key(of: user)] == nil ? 0 : 1) + (suspension(of: user) == nil ? 0 : 1)
+      + (ofChannels[Array(user.utf8)]?.count ?? 0)
   }
 
-  /// Revocations of a user's tokens, `limit` of them at most. It does not go through those of others.
+  /// Revocations that name a user, `limit` of them at most, a suspension among them. It does not go through those of
+  /// others.
   public func all(of user: String, limit: Int) -> [Revocation] {
-    var found: [Revocation] = []
-    if limit > 0, let one = byKey[Self.key(of: user)] { found.append(one) }
+    var found = [byKey[Self.key(of: user)], suspension(of: user)].compactMap(\.self)
+    if found.count > limit { found = Array(found.prefix(limit)) }
     for key in ofChannels[Array(user.utf8)] ?? [] {
       if found.count >= limit { break }
       if let one = byKey[key] { found.append(one) }
@@ -87,6 +98,16 @@ public struct RevocationTable: Sendable, Equatable {
   }
 
   private static func key(of user: String) -> [UInt8] { Array(Revocation(.user(user, issuedBefore: 0)).key.utf8) }
+  /// All users who are suspended, by their names.
+  public var suspensions: [Revocation] {
+    byKey.values.filter { if case .suspended = $0.tokens { true } else { false } }.sorted { $0.key < $1.key }
+  }
+
+  /// The suspension of a user that is in force; nil: there is none.
+  public func suspension(of user: String) -> Revocation? {
+    if byKey.isEmpty || user.isEmpty { return nil }
+    return byKey[Array(Revocation(.suspended(user, reason: "")).key.utf8)]
+  }
 
   public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
 
@@ -97,6 +118,10 @@ public struct RevocationTable: Sendable, Equatable {
   public mutating func insert(_ revocation: Revocation) -> Revocation {
     let key = Array(revocation.key.utf8)
     var merged = revocation
+    if case .suspended = revocation.tokens {
+      if byKey.updateValue(revocation, forKey: key) == nil { note(revocation, key, isThere: true) }
+      return revocation
+    }
     if let before = byKey[key] {
       merged.expiresAt = max(merged.expiresAt, before.expiresAt)
       if case .user(let user, let time, let channel) = merged.tokens, case .user(_, let earlier, _) = before.tokens {
@@ -123,6 +148,7 @@ public struct RevocationTable: Sendable, Equatable {
 
   /// Keeps what is known by user, when a revocation comes or goes.
   private mutating func note(_ revocation: Revocation, _ key: [UInt8], isThere: Bool) {
+    if case .suspended = revocation.tokens { suspendedCount += isThere ? 1 : -1 }
     guard case .user(let user, _, let channel) = revocation.tokens else { return }
     userCount += isThere ? 1 : -1
     guard channel != nil else { return }
@@ -142,6 +168,7 @@ public struct RevocationTable: Sendable, Equatable {
     if byKey.isEmpty { return false }
     if let id = token.id, byKey[Array(Revocation(.id(id)).key.utf8)] != nil { return true }
     if user.isEmpty { return false }
+    if suspension(of: user) != nil { return true }
     if refuses(token, Revocation(.user(user, issuedBefore: 0))) { return true }
     return channel.map { refuses(token, Revocation(.user(user, issuedBefore: 0, channel: $0))) } ?? false
   }

@@ -15,6 +15,10 @@ public enum UserRequest: Sendable, Equatable {
   /// Lifts a block that a user has set in Clique, in place of the user.
   case unblock(user: String, other: String)
 
+  /// Reports of people in Clique, for moderators.
+  case reports(ReportRequest)
+  case suspensions(SuspensionRequest)
+
   /// Which groups are meant.
   public enum Groups: Sendable, Equatable {
     /// Those that a user is in.
@@ -54,6 +58,7 @@ public enum UserRequest: Sendable, Equatable {
     case .delete: "user_delete"
     case .pair, .groups: "user_pair"
     case .unblock: "user_unblock"
+    case .reports, .suspensions: "user_moderate"
     }
   }
 
@@ -67,6 +72,8 @@ public enum UserRequest: Sendable, Equatable {
     case .pair(let app, let user, let other): app.utf8.count + user.utf8.count + other.utf8.count
     case .groups(.of(let text)), .groups(.one(let text)): text.utf8.count
     case .unblock(let user, let other): user.utf8.count + other.utf8.count
+    case .reports(let request): request.payloadBytes
+    case .suspensions(let request): request.payloadBytes
     }
   }
 }
@@ -75,7 +82,7 @@ public enum UserRequest: Sendable, Equatable {
 
 private enum UserRequestKind: UInt8 {
   case data = 1
-  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock
+  case export, delete, deletionStatus, pair, groupsOfUser, group, unblock, reports, suspensions
 }
 
 extension UserRequest {
@@ -110,6 +117,12 @@ extension UserRequest {
     case .unblock(let user, let other):
       sink.write(byte: UserRequestKind.unblock.rawValue)
       for text in [user, other] { sink.write(text) }
+    case .reports(let request):
+      sink.write(byte: UserRequestKind.reports.rawValue)
+      request.write(to: &sink)
+    case .suspensions(let request):
+      sink.write(byte: UserRequestKind.suspensions.rawValue)
+      request.write(to: &sink)
     }
   }
 
@@ -130,6 +143,8 @@ extension UserRequest {
     case .groupsOfUser: self = .groups(.of(user: try reader.readString()))
     case .group: self = .groups(.one(try reader.readString()))
     case .unblock: self = .unblock(user: try reader.readString(), other: try reader.readString())
+    case .reports: self = .reports(try ReportRequest(from: &reader))
+    case .suspensions: self = .suspensions(try SuspensionRequest(from: &reader))
     }
   }
 }

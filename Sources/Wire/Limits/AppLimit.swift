@@ -29,6 +29,10 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueDrafts = "clique.drafts"
   /// Fixed: reactions of one person in one conversation.
   case cliqueReactions = "clique.reactions"
+  /// Fixed: reports of one person in a day, that are kept, and characters of what is said with one.
+  case cliqueReportsPerDay = "clique.reports_per_day"
+  case cliqueReports = "clique.reports"
+  case cliqueReportText = "clique.report_text"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"

@@ -5,9 +5,12 @@ import Wire
 /// What the server keeps of one user: shown, handed out, deleted.
 struct UserCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "user", abstract: "Show, export or delete what the server keeps of a user.",
+    commandName: "user", abstract: "Show, export or delete what the server keeps of a user; suspend a user.",
     discussion: "docs/PRIVACY.md says what is kept where, and what a deletion does to it.",
-    subcommands: [UserDataCommand.self, UserExportCommand.self, UserDeleteCommand.self])
+    subcommands: [
+      UserDataCommand.self, UserExportCommand.self, UserDeleteCommand.self, UserSuspendCommand.self,
+      UserUnsuspendCommand.self, UserSuspensionsCommand.self,
+    ])
 }
 
 struct UserDataCommand: AsyncParsableCommand {

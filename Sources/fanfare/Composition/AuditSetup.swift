@@ -34,6 +34,8 @@ enum AuditSetup {
     case .revocation: "tokens were revoked"
     case .deletion: "something was deleted by order"
     case .unblock: "a block was lifted by order"
+    case .report: "a moderator listed, looked at or settled reports"
+    case .suspension: "a user was suspended, or is no more"
     case .settingsLoaded: "the settings were loaded"
     }
   }

@@ -308,8 +308,7 @@ async def block(ada, bob, carol):
     """Bob blocks ada: for her it looks like silence."""
     conversation = ada[0].conversation
     before = dict(ada[0].entry)
-    # A crossing is all that may go.
-    before.pop("crossing", None)
+    crossed = dict(ada[0].crossings.get("bob"))["latest"]
     old = (await ada[0].say("said before the block"))["offset"]
     await all_see(bob, lambda device: device.texts[-1:] == ["said before the block"], "a message before the block")
     await bob[0].do("block", person="ada")
@@ -321,7 +320,6 @@ async def block(ada, bob, carol):
     expect({info.user for info in (await ada[0].chat.presence()).clients.values()}, {"ada", "bob"}, "who is there")
     for device in bob:
         await device.leave()
-    await all_see(ada, lambda device: "bob" not in device.crossings, "no crossing with who blocks")
     await all_see(bob, lambda device: "ada" not in device.crossings, "no crossing with the blocked")
 
     heard = [(len(device.list.events.publications), dict(device.entry)) for device in bob]
@@ -337,8 +335,9 @@ async def block(ada, bob, carol):
     await all_see(ada, lambda device: device.entry["last"] == "hello?", "her own last message")
     for device in ada:
         entry = dict(device.entry)
-        entry.pop("crossing", None)
         expect(set(entry), set(before), "fields of the blocked one's entry")
+        expect([meeting["time"] for meeting in device.crossings.get("bob")["latest"]],
+               [meeting["time"] for meeting in crossed], "the blocked one's crossings with who blocks")
         expect((entry["state"], entry["with"], entry["unread"]), ("active", "bob", 0), "the blocked one's entry")
         for subscription in (device.chat, device.receipts.subscription, device.typing.subscription):
             expect(subscription.events.unsubscribed, [], "subscriptions of the blocked that were ended")
@@ -361,7 +360,8 @@ async def block(ada, bob, carol):
     await bob[0].do("enter", place="park")
     await ada[0].do("enter", place="park")
     await until(lambda: carol.crossings.get("bob").get("together"), "carol crosses bob")
-    expect(("bob" in ada[0].crossings, "ada" in bob[0].crossings), (False, False), "crossings under a block")
+    expect("ada" in bob[0].crossings, False, "crossings with the blocked under a block")
+    expect("bob" in ada[0].crossings, True, "crossings with who blocks, from before the block")
     passed("nothing of the blocked one arrives, and whoever blocks cannot write")
 
     await bob[1].do("unblock", person="ada")

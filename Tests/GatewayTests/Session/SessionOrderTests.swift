@@ -50,6 +50,20 @@ struct SessionOrderTests {
     #expect(!actions.contains(where: Self.isRefusedSignIn))
   }
 
+  @Test("a connection of somebody who is suspended ends with 3500, whatever its token says of itself; any other stays")
+  func suspended() {
+    for token in [TokenIdentity(id: "x", issuedAt: .max), TokenIdentity()] {
+      var bench = Self.live(token)
+      for other in ["ben", "Ann"] {
+        let table = RevocationTable([Revocation(.suspended(other, reason: ""))])
+        #expect(bench.feed(.tokensRevoked(table)).isEmpty)
+      }
+      let actions = bench.feed(.tokensRevoked(RevocationTable([Revocation(.suspended("ann", reason: "spam"))])))
+      #expect(actions.last == .close(.invalidToken))
+      #expect(bench.session.phase == .closed)
+    }
+  }
+
   @Test("a connection that is still being made ends, too")
   func connecting() {
     var bench = SessionBench(.open)

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What moderators see and do, on a real server with its disk.
+@Suite("Moderation end to end", .ownThread)
+struct SafetyTests {
+  private static let key = "a-key-that-only-this-test-has"
+
+  private func call(_ method: String, _ body: String, _ hall: PhoneHall) throws -> JSON {
+    let port = try #require(hall.server.endpoints.admin.flatMap(URL.init(string:))?.port)
+    let headers = "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+    let answer = try HTTPExchange(port: port).ask("POST", "/api/\(method)", headers, Array(body.utf8))
+    let json = try JSON(answer.text)
+    if !json["error"].isNull { throw Failure("\(method) \(body): \(json["error"])") }
+    return json["result"]
+  }
+
+  private func tool(_ arguments: [String], _ hall: PhoneHall) async throws -> String {
+    let made = try await Tool.run(
+      arguments + ["--endpoint", hall.server.endpoints.commands ?? ""], in: hall.data.deletingLastPathComponent())
+    try #require(made.status == 0, "\(made.tool.errors)")
+    return made.tool.output
+  }
+
+  @Test("a message that is reported is kept as it was, over kill -9; moderators settle it, and each look is audited")
+  func reports() async throws {
+    try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in
+      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await bob.call("clique.send", #"{"to":"ada","text":"let me in"}"#)
+      try await ada.call("clique.accept", #"{"person":"bob"}"#)
+      let sent = try await bob.call("clique.send", #"{"to":"ada","text":"I know where you live"}"#)
+      let (id, offset) = (try #require(sent["conversation"].string), try #require(sent["offset"].int))
+      try await ada.subscribe("clique.chat:\(id)")
+      let report = #"{"person":"bob","offset":\#(offset),"reason":"threat","text":"again"}"#
+      let answer = try await ada.call("clique.report", report)
+      try await bob.subscribe("clique.chat:\(id)")
+      try await bob.call("publication.delete", #"{"channel":"clique.chat:\#(id)","offset":\#(offset)}"#)
+      try await hall.killAndRestart()
+      (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      #expect(try await ada.call("clique.report", report)["report"].string == answer["report"].string)
+      let listed = try call("clique_reports", "{}", hall)
+      #expect(listed["open"].int == 1 && listed["reports"].array.map { $0["user"].string } == ["bob"])
+      let number = try #require(listed["reports"].array.first?["report"].int)
+      let shown = try JSON(try await tool(["report", "show", "\(number)"], hall))
+      #expect(shown["messages"].array.map { $0["text"].string } == ["let me in", "I know where you live"])
+      #expect(shown["by"].string == "ada" && shown["text"].string == "again")
+      try await ada.subscribeMap("clique.reports:ada")
+      await #expect(throws: Phone.Fault.self) { try await bob.subscribeMap("clique.reports:ada") }
+      _ = try await tool(["report", "settle", "\(number)", "--outcome", "warned", "--note", "first time"], hall)
+      #expect(
+        await eventually {
+          ada.map("clique.reports:ada")[answer["report"].string ?? ""]?["state"].string == "settled"
+        })
+      #expect(try await tool(["report", "list", "--state", "settled"], hall).contains(#""note":"first time""#))
+      for action in ["list", "look", "settle"] {
+        #expect(
+          await eventually {
+            hall.server.errorOutput.split(separator: "\n")
+              .contains { $0.contains("audit=report") && $0.contains("action=\(action)") }
+          })
+      }
+      #expect(throws: Failure.self) { try call("clique_report", #"{"report":99}"#, hall) }
+      let data = try call("user_data", #"{"user":"bob"}"#, hall)
+      #expect(data["kept"].array.contains { $0["kind"].string == "clique.report" })
+      _ = try call("user_delete", #"{"user":"bob"}"#, hall)
+      #expect(
+        try await eventually {
+          try call("user_delete_status", #"{"user":"bob"}"#, hall)["state"].string == "done"
+        })
+      #expect(try call("clique_reports", #"{"state":"all"}"#, hall)["reports"].array.isEmpty)
+    }
+  }
+
+  @Test("who is suspended is sent away and let in no more, over kill -9, until it is lifted; others see them away")
+  func suspension() async throws {
+    try await PhoneHall.with(["admin.api.key=\(Self.key)"]) { hall in
+      var (ada, bob) = (try await hall.phone(of: "ada"), try await hall.phone(of: "bob"))
+      try await ada.call("clique.send", #"{"to":"bob","text":"hi"}"#)
+      let id = try #require(try await bob.call("clique.accept", #"{"person":"ada"}"#)["conversation"].string)
+      _ = try call("user_suspend", #"{"user":"ada","reason":"threats"}"#, hall)
+      #expect(await eventually { ada.closing != nil })
+      await #expect(throws: (any Error).self) { try await hall.phone(of: "ada") }
+      try await hall.killAndRestart()
+      await #expect(throws: (any Error).self) { try await hall.phone(of: "ada") }
+      bob = try await hall.phone(of: "bob")
+      let sent = try await bob.call("clique.send", #"{"to":"ada","text":"are you there?"}"#)
+      #expect(sent["conversation"].string == id && sent["offset"].int == 2)
+      #expect(try call("user_suspensions", "{}", hall)["suspensions"].array.map { $0["user"].string } == ["ada"])
+      let shown = try await tool(["explain", "--user", "ada", "--publish", "news", "--json"], hall)
+      #expect(shown.contains(#""suspended":{"user":"ada","reason":"threats"}"#), "\(shown)")
+      #expect(
+        await eventually {
+          hall.server.errorOutput.split(separator: "\n").contains { $0.contains("audit=suspension") }
+        })
+      _ = try await tool(["user", "unsuspend", "ada"], hall)
+      #expect(await eventually { (try? await hall.phone(of: "ada")) != nil })
+      ada = try await hall.phone(of: "ada")
+      #expect(try await ada.call("clique.send", #"{"to":"bob","text":"back"}"#)["offset"].int == 3)
+      let out = try await tool(["user", "suspend", "ada", "--hours", "1"], hall)
+      #expect(out.contains("for 1 hours"))
+      #expect(await eventually { ada.closing != nil })
+    }
+  }
+}
