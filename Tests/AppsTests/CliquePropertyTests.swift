@@ -266,7 +266,8 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "search", "enter", "leave",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "report", "search", "enter",
+    "leave",
     "invisible", "crossings", "nothing",
   ]
 

@@ -840,6 +840,138 @@ extension OpenAPI {
             }
           }
         },
+        "/api/clique_reports": {
+          "post": {
+            "operationId": "clique_reports",
+            "tags": ["Privacy"],
+            "summary": "List what people have reported of others",
+            "description": "In the order in which they came. The audit notes each look.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CliqueReportsRequest"}, "example": {"state": "open"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/CliqueReports"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/clique_report": {
+          "post": {
+            "operationId": "clique_report",
+            "tags": ["Privacy"],
+            "summary": "Show one report",
+            "description": "With the messages as they were when it was made. The audit notes each look.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CliqueReportRequest"}, "example": {"report": 12}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/CliqueReport"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/clique_report_settle": {
+          "post": {
+            "operationId": "clique_report_settle",
+            "tags": ["Privacy"],
+            "summary": "Settle a report",
+            "description": "It does nothing to anybody by itself.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/CliqueReportSettleRequest"}, "example": {"report": 12, "outcome": "warned"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_suspend": {
+          "post": {
+            "operationId": "user_suspend",
+            "tags": ["Privacy"],
+            "summary": "Suspend a user",
+            "description": "Connections end, and no others are let in, until expire_at or user_unsuspend. Of two for one user the later counts.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserSuspendRequest"}, "example": {"user": "bob", "reason": "threats"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_unsuspend": {
+          "post": {
+            "operationId": "user_unsuspend",
+            "tags": ["Privacy"],
+            "summary": "Lift a suspension",
+            "description": "One that there is not is no error.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/UserUnsuspendRequest"}, "example": {"user": "bob"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/Empty"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
+        "/api/user_suspensions": {
+          "post": {
+            "operationId": "user_suspensions",
+            "tags": ["Privacy"],
+            "summary": "List who is suspended",
+            "description": "The first thousand by name.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/EmptyRequest"}, "example": {}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/UserSuspensions"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
         "/api/state_thread": {
           "post": {
             "operationId": "state_thread",
@@ -1157,6 +1289,60 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"state": "waiting", "since": 1767225600000}}
+              }
+            }
+          },
+          "UserSuspensions": {
+            "description": "The suspensions that are in force, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/UserSuspensionsResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"suspensions": [{"user": "bob", "reason": "threats"}]}}
+              }
+            }
+          },
+          "CliqueReports": {
+            "description": "Reports, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/CliqueReportsResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"reports": [], "open": 0}}
+              }
+            }
+          },
+          "CliqueReport": {
+            "description": "The report, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/CliqueReportResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"report": 12, "user": "bob", "by": "ada", "reason": "threat", "time": 1767225600000, "kept": 1, "ends": 1775001600000, "state": "open", "messages": []}}
               }
             }
           },
@@ -2069,6 +2255,131 @@ extension OpenAPI {
               "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
             }
           },
+          "UserSuspendRequest": {
+            "description": "Names who is suspended, until when and why.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "expire_at": {
+                "description": "Seconds since 1970, in the future; left out: until it is lifted.",
+                "type": "integer",
+                "format": "int64",
+                "minimum": 1
+              },
+              "reason": {"description": "At most 1,000 bytes of UTF-8, for operators.", "type": "string", "maxLength": 1000},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "UserUnsuspendRequest": {
+            "description": "Names whose suspension is lifted.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["user"],
+            "properties": {
+              "user": {"$ref": "#/components/schemas/RevokedName"},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "UserSuspensionsResult": {
+            "description": "Who is suspended.",
+            "type": "object",
+            "required": ["suspensions"],
+            "properties": {
+              "suspensions": {
+                "type": "array",
+                "maxItems": 1000,
+                "items": {
+                  "type": "object",
+                  "required": ["user"],
+                  "properties": {
+                    "user": {"type": "string"},
+                    "reason": {"type": "string"},
+                    "expire_at": {"type": "integer", "format": "int64"}
+                  }
+                }
+              },
+              "more": {"description": "How many more there are.", "type": "integer", "minimum": 1}
+            }
+          },
+          "CliqueReportsRequest": {
+            "description": "Names which reports are wanted.",
+            "type": "object",
+            "maxProperties": 64,
+            "properties": {
+              "state": {"type": "string", "enum": ["open", "settled", "all"], "default": "open"},
+              "user": {"type": "string", "maxLength": 180},
+              "limit": {"type": "integer", "minimum": 1, "default": 20},
+              "cursor": {"type": "string"}
+            }
+          },
+          "CliqueReportRequest": {
+            "description": "Names one report.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["report"],
+            "properties": {"report": {"type": "integer", "minimum": 1}}
+          },
+          "CliqueReportSettleRequest": {
+            "description": "Says what was found about one report.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["report", "outcome"],
+            "properties": {
+              "report": {"type": "integer", "minimum": 1},
+              "outcome": {"type": "string", "enum": ["dismissed", "warned", "suspended", "other"]},
+              "note": {"type": "string", "maxLength": 1000},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "CliqueReportResult": {
+            "description": "A report of a person, or of a message of theirs. A list leaves the text and the messages out.",
+            "type": "object",
+            "required": ["report", "user", "reason", "time", "kept", "ends", "state"],
+            "properties": {
+              "report": {"type": "integer", "minimum": 1},
+              "user": {"description": "Who is reported.", "type": "string"},
+              "by": {"description": "Who has reported it; left out where that user's data was deleted.", "type": "string"},
+              "conversation": {"type": "string"},
+              "offset": {"type": "integer", "minimum": 1},
+              "reason": {
+                "type": "string",
+                "enum": ["spam", "harassment", "threat", "nudity", "minor", "impersonation", "other"]
+              },
+              "time": {"type": "integer", "format": "int64"},
+              "kept": {"type": "integer", "minimum": 0},
+              "ends": {"type": "integer", "format": "int64"},
+              "state": {"type": "string", "enum": ["open", "settled"]},
+              "outcome": {"type": "string", "enum": ["dismissed", "warned", "suspended", "other"]},
+              "settled": {"type": "integer", "format": "int64"},
+              "note": {"type": "string"},
+              "text": {"type": "string"},
+              "messages": {
+                "type": "array",
+                "maxItems": 10,
+                "items": {
+                  "type": "object",
+                  "required": ["time", "text"],
+                  "properties": {
+                    "offset": {"type": "integer", "minimum": 1},
+                    "time": {"type": "integer", "format": "int64"},
+                    "text": {"type": "string"}
+                  }
+                }
+              }
+            }
+          },
+          "CliqueReportsResult": {
+            "description": "Reports in the order in which they came.",
+            "type": "object",
+            "required": ["reports", "open"],
+            "properties": {
+              "reports": {"type": "array", "maxItems": 50, "items": {"$ref": "#/components/schemas/CliqueReportResult"}},
+              "open": {"description": "How many reports wait.", "type": "integer", "minimum": 0},
+              "cursor": {"type": "string"}
+            }
+          },
           "CliqueGroupsResult": {
             "description": "Groups of Clique, without contents.",
             "type": "object",
@@ -2078,7 +2389,7 @@ extension OpenAPI {
                 "type": "array",
                 "items": {
                   "type": "object",
-                  "required": ["conversation", "created", "members", "absent", "blocks"],
+                  "required": ["conversation", "created", "members", "absent", "admins", "links", "blocks"],
                   "properties": {
                     "conversation": {"type": "string"},
                     "founder": {"description": "Missing where that user's data was deleted.", "type": "string"},
@@ -2089,6 +2400,12 @@ extension OpenAPI {
                       "type": "array",
                       "items": {"type": "string"}
                     },
+                    "admins": {
+                      "description": "Those of `members` and `absent` who are administrators.",
+                      "type": "array",
+                      "items": {"type": "string"}
+                    },
+                    "links": {"description": "How many links let somebody in.", "type": "integer"},
                     "blocks": {
                       "type": "array",
                       "items": {
@@ -2173,7 +2490,13 @@ extension OpenAPI {
             "description": "What stands between two people, without contents.",
             "type": "object",
             "required": ["blocked_by"],
-            "properties": {"blocked_by": {"type": "array", "items": {"type": "string"}}}
+            "properties": {
+              "blocked_by": {"type": "array", "items": {"type": "string"}},
+              "hidden_from": {
+                "description": "Of State: who is not shown what was sent to them, because of a block or of a limit.",
+                "type": "array", "items": {"type": "string"}
+              }
+            }
           },
           "WhyRequest": {
             "description": "A publication and a user.",
@@ -2451,6 +2774,12 @@ extension OpenAPI {
               "clique_pair": {"$ref": "#/components/schemas/UserPairRequest"},
               "clique_groups": {"$ref": "#/components/schemas/CliqueGroupsRequest"},
               "clique_unblock": {"$ref": "#/components/schemas/CliqueUnblockRequest"},
+              "user_suspend": {"$ref": "#/components/schemas/UserSuspendRequest"},
+              "user_unsuspend": {"$ref": "#/components/schemas/UserUnsuspendRequest"},
+              "user_suspensions": {"$ref": "#/components/schemas/EmptyRequest"},
+              "clique_reports": {"$ref": "#/components/schemas/CliqueReportsRequest"},
+              "clique_report": {"$ref": "#/components/schemas/CliqueReportRequest"},
+              "clique_report_settle": {"$ref": "#/components/schemas/CliqueReportSettleRequest"},
               "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
               "why": {"$ref": "#/components/schemas/WhyRequest"}
             }
@@ -2513,6 +2842,12 @@ extension OpenAPI {
               "clique_pair": {"$ref": "#/components/schemas/UserPairResult"},
               "clique_groups": {"$ref": "#/components/schemas/CliqueGroupsResult"},
               "clique_unblock": {"$ref": "#/components/schemas/EmptyResult"},
+              "user_suspend": {"$ref": "#/components/schemas/EmptyResult"},
+              "user_unsuspend": {"$ref": "#/components/schemas/EmptyResult"},
+              "user_suspensions": {"$ref": "#/components/schemas/UserSuspensionsResult"},
+              "clique_reports": {"$ref": "#/components/schemas/CliqueReportsResult"},
+              "clique_report": {"$ref": "#/components/schemas/CliqueReportResult"},
+              "clique_report_settle": {"$ref": "#/components/schemas/EmptyResult"},
               "state_thread": {"$ref": "#/components/schemas/UserPairResult"},
               "error": {"$ref": "#/components/schemas/Error"}
             }
