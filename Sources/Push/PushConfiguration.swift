@@ -32,15 +32,13 @@ public struct PushConfiguration: Sendable {
     public var teamID: String
     /// The bundle identifiers that devices may name; the first is that of devices which name none.
     public var topics: [String]
+    /// Without a slash at the end.
     public var productionURL: String
+    /// Likewise, for builds from Xcode.
     public var sandboxURL: String
 
-    public static let productionURL = "https://api.push.apple.com"
-    public static let sandboxURL = "https://api.sandbox.push.apple.com"
-
     public init(
-      key: PrivateKey, keyID: String, teamID: String, topics: [String], productionURL: String = Self.productionURL,
-      sandboxURL: String = Self.sandboxURL
+      key: PrivateKey, keyID: String, teamID: String, topics: [String], productionURL: String, sandboxURL: String
     ) {
       self.key = key
       self.keyID = keyID
@@ -53,11 +51,10 @@ public struct PushConfiguration: Sendable {
 
   public struct FCM: Sendable {
     public var account: ServiceAccount
+    /// Without a slash at the end.
     public var url: String
 
-    public static let url = "https://fcm.googleapis.com"
-
-    public init(account: ServiceAccount, url: String = Self.url) {
+    public init(account: ServiceAccount, url: String) {
       self.account = account
       self.url = url
     }

@@ -21,6 +21,7 @@ public struct Settings: Sendable, Equatable {
   public let gateway: Gateway
   public let clique: Clique
   public let state: State
+  public let push: Push
   public let why: Why
   public let data: Data
   public let clock: Clock
@@ -46,6 +47,7 @@ public struct Settings: Sendable, Equatable {
     gateway = declare.section("gateway", Gateway.init)
     clique = declare.section("clique", Clique.init)
     state = declare.section("state", State.init)
+    push = declare.section("push", Push.init)
     why = declare.section("why", Why.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)
