@@ -20,8 +20,8 @@ import urllib.parse
 
 import h2.config
 import h2.connection
-import h2.errors
 import h2.events
+import h2.exceptions
 import http_ece
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -114,7 +114,7 @@ def vapid(authorization, rule):
     except jwt.InvalidTokenError as error:
         raise Broken(403, "the token does not count", f"the token does not count: {error}") from error
     # A second reader, by other people.
-    rule(Vapid02.verify(authorization), 403, "py_vapid does not take the token")
+    rule(Vapid02.verify(authorization.replace(", ", ",")), 403, "py_vapid does not take the token")
     rule(time.time() < claims["exp"] <= time.time() + 86400, 403, "the token holds for more than a day")
     rule(re.match(r"mailto:.+@|https://", claims.get("sub", "")), 403, "the token has no subject")
 
