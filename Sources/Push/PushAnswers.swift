@@ -160,10 +160,13 @@ enum ServiceText {
   private static let mostBytes = 160
 
   static func printable(_ text: String) -> String {
-    let scalars = text.beginning(bytes: mostBytes).unicodeScalars.map {
-      $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? " " : Character($0)
+    let characters = text.beginning(bytes: mostBytes).unicodeScalars.map { scalar -> Character in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: " "
+      default: Character(scalar)
+      }
     }
-    return String(scalars)
+    return String(characters)
   }
 
   /// The beginning of a body in brackets, with a space before them; empty where there is none.

@@ -6,8 +6,8 @@ public import Wire
 //     {"kind":"apns","token":"00ab…","topic":"com.example.app","environment":"production"}
 //     {"kind":"fcm","token":"…"}
 //
-// The first has the members of `PushSubscription.toJSON()`, so that a page adds `kind` and is done. Members beside these
-// are passed over.
+// The first has the members of `PushSubscription.toJSON()`, so that a page adds `kind` and is done. Other members are
+// passed over.
 
 extension PushDevice {
   public var json: [UInt8] {

@@ -15,9 +15,9 @@ enum PushPayload {
 
   // MARK: Web Push
 
-  /// A notification is written in the declarative form of the Push API (W3C), which Safari shows by itself, and which a
-  /// service worker elsewhere finds the same values in. Without a page to open, which that form requires, it is the same
-  /// JSON without `web_push`.
+  /// A notification is written in the declarative form of the Push API (W3C): Safari shows it by itself, elsewhere a
+  /// service worker finds the same values in it. Without a page to open, which that form requires, it is the same JSON
+  /// without `web_push`.
   static func webPush(_ message: PushMessage, tag: String?, link: String?) throws(TooLarge) -> [UInt8] {
     if message.isWithdrawal {
       return try bounded(webPushBytes) { writer in
