@@ -1,4 +1,4 @@
-import Cryptography
+public import Cryptography
 import Dispatch
 import HTTPClient
 import Synchronization
@@ -72,6 +72,9 @@ public final class PushService: Sendable {
     }
     self.clients = clients
   }
+
+  /// What browsers subscribe with, `applicationServerKey` in base64url; nil where they are not sent to.
+  public var browserKey: String? { webPush?.configuration.key.publicText }
 
   /// Why a device cannot be reached with this configuration, as a sentence for whoever registers it; nil where it can.
   public func fault(of device: PushDevice) -> String? {

@@ -4,7 +4,6 @@ import Push
 import Synchronization
 import TestSupport
 import Testing
-import Wire
 
 /// The services of notifications in `push_services.py`, for one test, and what they are to take us for.
 final class PushServers {

@@ -57,6 +57,7 @@ struct ServiceTests {
     let devices: [PushDevice] = [
       try ExampleBrowser.device(), .apns(try ExampleDevice.apns()), .fcm(try ExampleDevice.fcm()),
     ]
+    #expect(service.browserKey == nil)
     for device in devices {
       let fault = try #require(service.fault(of: device))
       #expect(fault.contains("of the kind \(device.kind.rawValue)"))

@@ -25,6 +25,15 @@ struct WebPushTests {
     #expect(Base64.url.text(bytes) == Self.encrypted)
   }
 
+  @Test("The example of RFC 8188 is encoded to the bytes that stand there")
+  func record() throws {
+    func bytes(_ text: String) throws -> [UInt8] { try #require(Base64.url.bytes(text)) }
+    let encoded = try WebPushEncryption.record(
+      Array("I am the walrus".utf8), secret: SecretKey(try bytes("yqdlZ-tYemfogSmv7Ws5PQ")),
+      salt: try bytes("I1BsxtFttlv3u_Oo94xnmw"), keyID: [])
+    #expect(Base64.url.text(encoded) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg")
+  }
+
   @Test("The longest text makes 4096 bytes, one byte more is refused, and each message has keys of its own")
   func sizes() throws {
     let subscription = try ExampleBrowser.subscription()

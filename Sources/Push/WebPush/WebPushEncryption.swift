@@ -26,14 +26,23 @@ enum WebPushEncryption {
     let shared = try own.agree(with: try PublicKey(.p256, point: subscription.publicKey))
     let keyInfo = Array("WebPush: info\0".utf8) + subscription.publicKey + point
     let secret = shared.derived(salt: subscription.secret, info: keyInfo, count: 32)
+    return try record(text, secret: secret, salt: salt, keyID: point)
+  }
+
+  /// A whole encoded text of one record (RFC 8188, section 2).
+  ///
+  /// - Parameter keyID: at most 255 bytes by which the reader finds the secret.
+  static func record(
+    _ text: [UInt8], secret: SecretKey, salt: [UInt8], keyID: [UInt8]
+  ) throws(UnusableKey) -> [UInt8] {
     let key = secret.derived(salt: salt, info: Array("Content-Encoding: aes128gcm\0".utf8), count: 16)
     let nonce = secret.derived(salt: salt, info: Array("Content-Encoding: nonce\0".utf8), count: AESGCM.nonceBytes)
     // 2 ends the text of the last record; what would follow it is padding.
-    guard let sealed = try? AESGCM.seal(text + [2], with: key, nonce: nonce.bytes) else { throw UnusableKey() }
-    let size = [
-      UInt8(recordBytes >> 24), UInt8(recordBytes >> 16 & 255), UInt8(recordBytes >> 8 & 255), UInt8(recordBytes & 255),
-    ]
-    return salt + size + [UInt8(point.count)] + point + sealed.dropFirst(AESGCM.nonceBytes)
+    guard keyID.count <= 255, let sealed = try? AESGCM.seal(text + [2], with: key, nonce: nonce.bytes) else {
+      throw UnusableKey()
+    }
+    let size = (0..<4).map { UInt8(truncatingIfNeeded: recordBytes >> (24 - 8 * $0)) }
+    return salt + size + [UInt8(keyID.count)] + keyID + sealed.dropFirst(AESGCM.nonceBytes)
   }
 
   static func encrypt(_ text: [UInt8], for subscription: WebPushSubscription) throws(UnusableKey) -> [UInt8] {
