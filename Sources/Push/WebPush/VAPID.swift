@@ -6,6 +6,8 @@ import Wire
 /// subscription is of use to nobody else; with another key all of them have to subscribe anew.
 public struct VAPIDKey: Sendable {
   let key: PrivateKey
+  /// For browsers: `applicationServerKey` of `PushManager.subscribe()`, 65 bytes in base64url.
+  public let publicText: String
 
   /// The text is no such key.
   public struct Invalid: Error, Sendable, Equatable, CustomStringConvertible {
@@ -15,21 +17,23 @@ public struct VAPIDKey: Sendable {
   }
 
   /// A new key, drawn at random.
-  public init() throws(UnusableKey) { key = try PrivateKey(on: .p256) }
+  public init() throws(UnusableKey) { self.init(key: try PrivateKey(on: .p256)) }
+
+  private init(key: PrivateKey) {
+    self.key = key
+    publicText = Base64.url.text(key.publicKey.point)
+  }
 
   /// - Parameter text: the private key's 32 bytes in base64url, as web push libraries write it, or PEM.
   public init(_ text: String) throws(Invalid) {
     if let key = try? PrivateKey(pem: text), key.publicKey.kind == .ecdsa(.p256) {
-      self.key = key
+      self.init(key: key)
     } else if let scalar = Base64.url.bytes(text), let key = try? PrivateKey(.p256, scalar: scalar) {
-      self.key = key
+      self.init(key: key)
     } else {
       throw Invalid()
     }
   }
-
-  /// For browsers: `applicationServerKey` of `PushManager.subscribe()`, 65 bytes in base64url.
-  public var publicText: String { Base64.url.text(key.publicKey.point) }
 
   /// The private key as ``init(_:)`` reads it.
   public func privateText() throws(UnusableKey) -> String { Base64.url.text(try key.scalar().bytes) }
