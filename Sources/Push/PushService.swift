@@ -49,28 +49,38 @@ public final class PushService: Sendable {
     limits = configuration.limits
     self.now = now
     self.age = age
-    var clients: [PushDevice.Kind: HTTPClient] = [:]
-    func client(_ kind: PushDevice.Kind, allowsPrivate: Bool) -> HTTPClient {
-      let client = HTTPClient(
-        HTTPClient.Limits(
-          connections: limits.underWay, connectionsPerHost: limits.underWay, waiting: limits.waiting + limits.underWay,
-          replyBytes: Self.replyBytes, allowsPrivateAddresses: allowsPrivate,
-          certificateAuthorities: configuration.certificateAuthorities),
-        name: "push \(kind.rawValue)", userAgent: userAgent)
-      clients[kind] = client
-      return client
-    }
     webPush = try configuration.webPush.map { (web) throws(UnusableKey) in try WebPushSender(web) }
     apns = try configuration.apns.map { (apns) throws(UnusableKey) in try APNsSender(apns) }
-    if let web = configuration.webPush { _ = client(.web, allowsPrivate: web.allowsPrivateAddresses) }
+    var clients: [PushDevice.Kind: HTTPClient] = [:]
+    if let web = configuration.webPush {
+      let allowsPrivate = web.allowsPrivateAddresses
+      clients[.web] = Self.client(.web, configuration, userAgent, allowsPrivateAddresses: allowsPrivate)
+    }
     // The addresses of these two are the operator's own, or the vendors'.
-    if apns != nil { _ = client(.apns, allowsPrivate: true) }
-    fcm = configuration.fcm.map { fcm in
-      let tokens = AccessTokens(
-        fcm.account, client: client(.fcm, allowsPrivate: true), limits: configuration.limits, now: now, age: age)
-      return FCMSender(fcm, tokens: tokens)
+    if configuration.apns != nil {
+      clients[.apns] = Self.client(.apns, configuration, userAgent, allowsPrivateAddresses: true)
+    }
+    if let fcm = configuration.fcm {
+      let client = Self.client(.fcm, configuration, userAgent, allowsPrivateAddresses: true)
+      clients[.fcm] = client
+      let tokens = AccessTokens(fcm.account, client: client, limits: configuration.limits, now: now, age: age)
+      self.fcm = FCMSender(fcm, tokens: tokens)
+    } else {
+      fcm = nil
     }
     self.clients = clients
+  }
+
+  private static func client(
+    _ kind: PushDevice.Kind, _ configuration: PushConfiguration, _ userAgent: String, allowsPrivateAddresses: Bool
+  ) -> HTTPClient {
+    let limits = configuration.limits
+    return HTTPClient(
+      HTTPClient.Limits(
+        connections: limits.underWay, connectionsPerHost: limits.underWay, waiting: limits.waiting + limits.underWay,
+        replyBytes: replyBytes, allowsPrivateAddresses: allowsPrivateAddresses,
+        certificateAuthorities: configuration.certificateAuthorities),
+      name: "push \(kind.rawValue)", userAgent: userAgent)
   }
 
   /// What browsers subscribe with, `applicationServerKey` in base64url; nil where they are not sent to.
