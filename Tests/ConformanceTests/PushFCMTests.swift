@@ -85,7 +85,7 @@ struct PushFCMTests {
     revoking.revoke = true
     let servers = try await PushServers([PushServers.fcmToken(1): revoking])
     defer { servers.stop() }
-    let clock = PushClock()
+    let clock = PushClock(behind: 300)
     try await servers.withService(clock: clock) { service in
       func outcome(_ number: Int) async throws -> PushOutcome {
         await service.outcome(try Self.message(), try PushServers.fcm(number))

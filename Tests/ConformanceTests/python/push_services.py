@@ -4,8 +4,8 @@ Each request is checked whole: tokens with their signatures and times, headers, 
 request that breaks a rule is answered with the error that the service documents, and noted with the rule. A request
 whose device has an answer in the configuration gets that answer, once it was found to be right.
 
-Arguments: a file with the configuration in JSON, and the file in which each request is noted as a line of JSON. The port
-is the first line of standard output.
+Arguments: a file with the configuration in JSON, and the file in which each request is noted as a line of JSON. The
+port is the first line of standard output.
 """
 
 import base64
@@ -110,7 +110,8 @@ def vapid(authorization, rule):
     rule(key == CONFIG["vapid_public_key"], 403, "VapidPkHashMismatch")
     public = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), unbase64(key))
     try:
-        claims = jwt.decode(token, public, algorithms=["ES256"], audience=CONFIG["origin"], options={"require": ["exp"]})
+        required = {"require": ["exp"]}
+        claims = jwt.decode(token, public, algorithms=["ES256"], audience=CONFIG["origin"], options=required)
     except jwt.InvalidTokenError as error:
         raise Broken(403, "the token does not count", f"the token does not count: {error}") from error
     # A second reader, by other people.
@@ -155,7 +156,7 @@ def provider(authorization, rule):
         header = jwt.get_unverified_header(token)
         claims = jwt.decode(token, CONFIG["apns"]["public_key"], algorithms=["ES256"], options={"verify_iat": False})
     except jwt.InvalidTokenError as error:
-        raise Broken(403, json.dumps({"reason": "InvalidProviderToken"}), f"the token does not count: {error}") from error
+        rule(False, 403, "InvalidProviderToken", f"the token does not count: {error}")
     rule(header.get("kid") == CONFIG["apns"]["key_id"], 403, "InvalidProviderToken", "kid is another")
     rule(claims.get("iss") == CONFIG["apns"]["team_id"], 403, "InvalidProviderToken", "iss is another")
     made = claims.get("iat")
@@ -216,7 +217,8 @@ def fcm(path, headers, body):
     rule(all(isinstance(value, str) for value in texts.values()), "a header is no string")
     if "notification" in message:
         rule(message["notification"]["title"], "a notification has no title")
-    return {"text": payload, "size": len(body)}, (200, {}, json.dumps({"name": f"projects/{project}/messages/0:1"}).encode())
+    name = json.dumps({"name": f"projects/{project}/messages/0:1"})
+    return {"text": payload, "size": len(body)}, (200, {}, name.encode())
 
 
 def access_token(headers, body):
