@@ -33,8 +33,8 @@ struct FCMSender: Sendable {
 }
 
 extension PushPayload {
-  /// A token may be an app's on any system, so all parts are there. A withdrawal has no texts: Android and browsers give
-  /// it to the app, and systems of Apple wake the app.
+  /// A token may be an app's on any system, so all parts are there. A withdrawal has no texts: Android and browsers
+  /// give it to the app, and systems of Apple wake the app.
   static func fcm(_ message: PushMessage, token: String, tag: String?, now: Int64) throws(TooLarge) -> [UInt8] {
     func encode(_ title: String, _ body: String) -> [UInt8] {
       encoded { writer in
