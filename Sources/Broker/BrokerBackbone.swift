@@ -51,6 +51,7 @@ public final class BrokerBackbone: BackboneParticipant {
   /// Reads pictures for exports; nil: this process reaches none.
   private let pictures: PictureSource?
   private let picturesRead = Mailbox<PictureRead>(capacity: .max)  // Bounded by the looks that may be under way.
+  private let audit: Audit
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   /// Nil where no webhook is configured.
   private let poster: (any WebhookPoster)?
@@ -102,6 +103,7 @@ public final class BrokerBackbone: BackboneParticipant {
     self.desk = desk
     self.loop = loop
     self.logger = logger
+    self.audit = audit
     self.pipe = pipe
     backbone = try BackboneRouter(endpoints, in: context)
     services = try ServiceEndpoint(
@@ -430,6 +432,7 @@ public final class BrokerBackbone: BackboneParticipant {
     reported = counters
     metrics.update(core.webhookStatuses)
     for note in core.webhooks?.takeNotes() ?? [] { WebhookLog.tell(note, logger) }
+    for note in core.takeAccountNotes() { audit.note(.deletion, note.fields) }
   }
 
   /// Ends the broker. When this returns, all that the log took is on disk.

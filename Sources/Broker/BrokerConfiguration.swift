@@ -59,6 +59,8 @@ public struct BrokerConfiguration: Sendable {
   /// Gateways keep people's pictures: what is deleted of a user is not gone before at least one of them has said that the
   /// files are.
   public var gatewaysKeepPictures = false
+  /// What users may ask about their own data by themselves.
+  public var accounts = AccountRules()
 
   /// The webhooks; their order is that in which they are listed.
   public var webhooks: [WebhookConfiguration] = []

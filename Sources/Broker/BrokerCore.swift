@@ -30,8 +30,11 @@ public final class BrokerCore {
   var webhooks: Webhooks?
   /// Nil where ``openDeletions(in:)`` was not called: users' data cannot be deleted then.
   var deletions: UserDeletions?
-  /// Looks at what is kept of users that are under way.
+  /// Looks of services at what is kept of users that are under way; those of users themselves are counted at
+  /// ``accounts``.
   var looks = 0
+  var accounts: AccountDesk
+  var accountNotes: [AccountNote] = []
   /// Those of them that wait for a picture.
   var pictureLooks = PictureLooks()
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
@@ -51,6 +54,7 @@ public final class BrokerCore {
     stores = Stores(memory: memory, disk: disk, configuration)
     channels = ChannelTable(configuration, memory as? MemoryStore, tally)
     links = GatewayLinks(configuration, tally)
+    accounts = AccountDesk(configuration.accounts)
     hosts = AppHosts(configuration.namespaces)
   }
 

@@ -22,6 +22,7 @@ public struct Settings: Sendable, Equatable {
   public let clique: Clique
   public let state: State
   public let push: Push
+  public let account: Account
   public let why: Why
   public let data: Data
   public let clock: Clock
@@ -48,6 +49,7 @@ public struct Settings: Sendable, Equatable {
     clique = declare.section("clique", Clique.init)
     state = declare.section("state", State.init)
     push = declare.section("push", Push.init)
+    account = declare.section("account", Account.init)
     why = declare.section("why", Why.init)
     data = declare.section("data", Data.init)
     clock = declare.section("clock", Clock.init)

@@ -26,8 +26,9 @@ final class DeletionScene {
   private(set) var hanging: [WebhookPost] = []
   /// Bodies of all requests to the receiver.
   private(set) var posted: [String] = []
-  private let hasWebhook: Bool
-  private let gatewaysKeepPictures: Bool
+  private let configuration: BrokerConfiguration
+  /// What gateways were answered, by the number of the request.
+  private var replies: [UInt64: BrokerResponse] = [:]
   /// Orders that gateways were given and have not confirmed.
   private(set) var orders: [(gateway: UInt64, order: LinkOrder)] = []
   /// What the files of pictures hold, by id; parts of others are lost.
@@ -53,18 +54,32 @@ final class DeletionScene {
     }
   }
 
-  init(hasWebhook: Bool = false, gatewaysKeepPictures: Bool = false) throws {
-    self.hasWebhook = hasWebhook
-    self.gatewaysKeepPictures = gatewaysKeepPictures
+  init(hasWebhook: Bool = false, gatewaysKeepPictures: Bool = false, accounts: AccountRules = .init()) throws {
+    configuration = Self.configuration(hasWebhook: hasWebhook, gatewaysKeepPictures: gatewaysKeepPictures, accounts)
     folder = try TemporaryFolder()
     completions = Completions()
-    (store, core) = try Self.open(folder, completions, hasWebhook, gatewaysKeepPictures, at: time)
+    (store, core) = try Self.open(folder, completions, configuration, at: time)
     step()
   }
 
+  private static func configuration(
+    hasWebhook: Bool, gatewaysKeepPictures: Bool, _ accounts: AccountRules
+  ) -> BrokerConfiguration {
+    var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
+    configuration.maximumRevocations = 100_000
+    configuration.gatewayTimeout = 600_000
+    configuration.gatewaysKeepPictures = gatewaysKeepPictures
+    configuration.accounts = accounts
+    if hasWebhook {
+      var webhook = WebhookConfiguration(name: "hook", events: .publication)
+      (webhook.giveUpAfter, webhook.minimumBackoff, webhook.maximumBackoff) = (1, 1, 1)
+      configuration.webhooks = [webhook]
+    }
+    return configuration
+  }
+
   private static func open(
-    _ folder: TemporaryFolder, _ completions: Completions, _ hasWebhook: Bool, _ gatewaysKeepPictures: Bool,
-    at time: BrokerTime
+    _ folder: TemporaryFolder, _ completions: Completions, _ configuration: BrokerConfiguration, at time: BrokerTime
   ) throws -> (SQLiteStore, BrokerCore) {
     var options = SQLiteStore.Options(
       backlogLimit: 1 << 30, metaTTLMilliseconds: 86_400_000,
@@ -72,15 +87,6 @@ final class DeletionScene {
     options.isStepped = true
     options.quotaNamespaces = ["quota"]
     let store = try SQLiteStore(folder: folder.path, options: options) { completions.add($0) }
-    var configuration = BrokerConfiguration(namespaces: namespaces, instance: 7)
-    configuration.maximumRevocations = 100_000
-    configuration.gatewayTimeout = 600_000
-    configuration.gatewaysKeepPictures = gatewaysKeepPictures
-    if hasWebhook {
-      var webhook = WebhookConfiguration(name: "hook", events: .publication)
-      (webhook.giveUpAfter, webhook.minimumBackoff, webhook.maximumBackoff) = (1, 1, 1)
-      configuration.webhooks = [webhook]
-    }
     let core = BrokerCore(configuration: configuration, memory: MemoryStore(), disk: store)
     var turn = Turn(at: time)
     core.openRevocations(in: &turn)
@@ -126,6 +132,16 @@ final class DeletionScene {
     for _ in 0..<10_000 where answers[tag] == nil { step() }
     if case .result(let json)? = answers[tag] { return String(decoding: json, as: UTF8.self) }
     return "\(String(describing: answers[tag]))"
+  }
+
+  /// What the broker answers a gateway that asks for one of its clients.
+  func answer(toGateway request: BrokerRequest, from gateway: UInt64) -> String {
+    requests += 1
+    let id = requests
+    send(.request(LinkRequest(id: id, oldestPending: id, request: request)), from: gateway)
+    for _ in 0..<10_000 where replies[id] == nil { step() }
+    if case .result(let json)? = replies[id] { return String(decoding: json, as: UTF8.self) }
+    return "\(String(describing: replies[id]))"
   }
 
   func publish(_ text: String, by user: String, in channel: String, key: String? = nil) throws {
@@ -176,7 +192,7 @@ final class DeletionScene {
     killed.append((store, folder))
     folder = left
     completions = Completions()
-    (store, core) = try Self.open(left, completions, hasWebhook, gatewaysKeepPictures, at: time)
+    (store, core) = try Self.open(left, completions, configuration, at: time)
     for _ in 0..<20 { step() }
   }
 
@@ -231,6 +247,7 @@ final class DeletionScene {
 
   private func note(_ body: LinkBody, to gateway: UInt64) {
     if case .order(let order) = body { orders.append((gateway, order)) }
+    if case .reply(let reply) = body { replies[reply.id] = reply.response }
   }
 
   /// The receiver answers the requests that hang.
@@ -272,6 +289,9 @@ final class DeletionScene {
   }
 
   // MARK: Looking
+
+  /// What the audit has not been told yet.
+  var accountNotes: [BrokerCore.AccountNote] { core.takeAccountNotes() }
 
   func status(of user: String) -> String { answer(to: .user(.deletionStatus(user: user))) }
 

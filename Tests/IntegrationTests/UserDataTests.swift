@@ -195,4 +195,40 @@ struct UserDataTests {
       #expect(try ByteSearch.files(in: hall.data, holding: Self.traces) == [:])
     }
   }
+
+  @Test("somebody exports what is kept of them, and has it deleted, from their own phone")
+  func byThemselves() async throws {
+    let settings = Self.settings + ["account.allow_export=true", "account.allow_delete=true"]
+    try await PhoneHall.with(settings) { hall in
+      let user = "\(Self.marker)-self"
+      let (own, bob) = (try await hall.phone(of: user), try await hall.phone(of: "bob"))
+      let words = "\(Self.marker)words by hand"
+      try await own.call("clique.send", "{\"to\":\"bob\",\"text\":\"\(words)\"}")
+      try await bob.call("clique.send", "{\"to\":\"\(user)\",\"text\":\"bob answers\"}")
+      let picture = PictureClient.Picture(bytes: 1_300_000)
+      #expect(try http(user, hall).put(picture) == 201)
+      var (text, bytes, cursor): (String, [UInt8], String?) = ("", [], nil)
+      repeat {
+        let page = try await own.call("fanfare.account.export", "{\"cursor\":\"\(cursor ?? "")\"}")
+        for item in page["items"].array {
+          if let part = item["picture"]["b64data"].string { bytes += Array(Data(base64Encoded: part) ?? Data()) }
+          text += item["data"]["text"].string ?? ""
+        }
+        cursor = page["cursor"].string
+      } while cursor != nil
+      #expect(text.contains(words) && !text.contains("bob answers"))
+      let isSame = bytes == picture.bytes
+      #expect(isSame)
+      #expect(try await !own.call("fanfare.account.data")["kept"].array.isEmpty)
+
+      await #expect(throws: Phone.Fault.self) { try await own.call("fanfare.account.delete", "{\"user\":\"bob\"}") }
+      let asked = try await own.call("fanfare.account.delete", "{\"user\":\"\(user)\"}")
+      #expect(asked["state"].string == "waiting")
+      let isDone = try await eventually { try state(of: user, hall) == "done" }
+      #expect(isDone)
+      #expect(try ByteSearch.files(in: hall.data, holding: Self.traces) == [:])
+      #expect(try pictures(hall) == [])
+      #expect(try state(of: "bob", hall) == "none")
+    }
+  }
 }

@@ -57,7 +57,7 @@ struct ProblemsTests {
       ),
       (#"{"log": {"format": "xml"}}"#, "log.format: is \"xml\"; write \"text\" or \"json\""),
       (#"{"server": 5}"#, "server: is not an object; write { \"address\": … }"),
-      (#"[]"#, "the file does not hold an object; write { \"admin\": … }"),
+      (#"[]"#, "the file does not hold an object; write { \"account\": … }"),
       (
         #"{"channel": {"namespaces": {}}}"#,
         "channel.namespaces: is not a list; write [ { \"name\": \"chat\", \"presence\": true } ]"

@@ -5,6 +5,7 @@ import Wire
 /// What services ask about users' data.
 extension BrokerCore {
   func serve(_ request: UserRequest, for requester: Requester, in turn: inout Turn) throws(ClientError) {
+    if requester.origin != nil { return try serveOwn(request, for: requester, in: &turn) }
     switch request {
     case .delete(let deletion): try delete(deletion, for: requester, in: &turn)
     case .deletionStatus(let user): answer(requester, try deletionStatus(of: user), in: &turn)
@@ -41,8 +42,7 @@ extension BrokerCore {
     guard looks < UserLook.most else {
       throw .tooManyRequests.saying("\(UserLook.most) users are being looked at, as many as may; ask again in a moment")
     }
-    looks += 1
-    run(.lookAtUser(look), in: &turn)
+    start(look, in: &turn)
   }
 
   func goOn(_ look: UserLook, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
@@ -53,12 +53,13 @@ extension BrokerCore {
         if case .disk = look.position { return run(.lookAtUser(look), in: &turn) }
       }
       if let copy = look.picture { return read(copy, for: look, in: &turn) }
+      end(look)
       answer(look.requester, .result(json(of: look)), in: &turn)
     } catch {
       if !turn.missing.isEmpty { return stores.park(waiting, .lookAtUser(look), in: &turn) }
+      end(look)
       answer(look.requester, .failed(error), in: &turn)
     }
-    looks -= 1
   }
 
   /// - Returns: whether there is more to do.
@@ -191,7 +192,7 @@ extension BrokerCore {
         }
         if let copy = look.picture { writer.object { copy.write(to: &$0) } }
       }
-      let cursor = look.position.text
+      let cursor = look.page ?? look.position.text
       if !cursor.isEmpty { writer.write("cursor", cursor) }
     }
     return writer.bytes

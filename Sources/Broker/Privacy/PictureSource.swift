@@ -124,14 +124,15 @@ extension BrokerCore {
   /// - Parameter number: of the effect that asked for it.
   public func pictureRead(_ result: PictureReadResult, for number: UInt64, in turn: inout Turn) {
     guard let look = pictureLooks.take(number), case .picture(let place, _) = look.position else { return }
-    looks -= 1
     if case .failure(.unavailable(let sentence)) = result {
+      end(look)
       return answer(look.requester, .failed(.internalError.saying(sentence)), in: &turn)
     }
-    guard var copy = look.picture else { return }
+    guard var copy = look.picture else { return end(look) }
     copy.result = result
     look.picture = copy
     look.position = copy.isLast ? .disk(place) : .picture(place, from: copy.range.upperBound)
+    end(look)
     answer(look.requester, .result(json(of: look)), in: &turn)
   }
 }

@@ -36,6 +36,8 @@ final class UserLook {
   var exportedBytes = 0
   /// The page of an export is full, or was read to its end.
   var isPageRead = false
+  /// What stands as the cursor in the answer of a user's own look; nil: ``position`` does.
+  var page: String?
   /// The picture of which the page of an export gives a part; nil: it gives none.
   var picture: PictureCopy?
 

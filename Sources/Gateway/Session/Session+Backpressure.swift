@@ -73,7 +73,7 @@ extension ClientCommand {
     switch body {
     case .history: true
     case .subscribe(let ask): ask.recover || ask.type != 0
-    case .rpc(let method, _): method == GeneralCall.mapList.rawValue
+    case .rpc(let method, _): method == GeneralCall.mapList.rawValue || method == AccountCall.export.rawValue
     default: false
     }
   }

@@ -17,6 +17,7 @@ enum CallAnswer {
 extension Session {
   mutating func call(_ id: UInt32, _ method: String, _ data: [UInt8]) {
     guard let call = GeneralCall(rawValue: method) else {
+      if let account = AccountCall(rawValue: method) { return ask(account, id, data) }
       guard rules.namespaces.apps.contains(where: { isMethod(method, of: $0) }) else {
         if goesToBackend(method) { return askToCall(id, method, data) }
         return fail(id, .notAvailable.saying("there is no method \(excerpt(of: method))"))

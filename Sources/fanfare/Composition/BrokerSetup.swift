@@ -121,6 +121,9 @@ enum BrokerSetup {
         ofChannel: keeping.channel.maxKeys, ofUser: keeping.user.maxKeys, inAll: keeping.maxKeys))
     configuration.webhooks = WebhookSetup.configurations(settings)
     configuration.gatewaysKeepPictures = settings.state.enabled
+    configuration.accounts = AccountRules(
+      allowsExport: settings.account.allowExport, allowsDelete: settings.account.allowDelete,
+      exportsPerDay: settings.account.exportsPerDay)
     configuration.vacatedAfter = broker.vacatedAfter.milliseconds
     configuration.version = "Fanfare \(Fanfare.version)"
     configuration.maximumPageBytes = max(
