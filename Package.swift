@@ -155,7 +155,7 @@ let package = Package(
     .target(
       name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
     // Brings notifications to devices, by browsers' push services, APNs and FCM. It knows no users and no channels.
-    .target(name: "Push", dependencies: ["Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
+    .target(name: "Push", dependencies: ["Cryptography", "HTTPClient", "Wire", metrics], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",

@@ -36,6 +36,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case stateThread = "state_thread"
   case cliqueGroups = "clique_groups"
   case cliqueUnblock = "clique_unblock"
+  case pushSend = "push_send"
   case why
 
   /// Methods that a key is given with one word.
@@ -55,6 +56,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case privacy
     /// What stands between people in an app, without contents; and a block of Clique is lifted.
     case support
+    /// What has notifications sent to devices that the call names.
+    case push
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -70,6 +73,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .webhooksList, .webhookGivenUp, .webhookResend: .webhooks
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
+    case .pushSend: .push
     }
   }
 
@@ -92,7 +96,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .channels, .inspectUser, .inspectClient, .top: .everyChannel
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
-      .cliqueGroups, .cliqueUnblock:
+      .cliqueGroups, .cliqueUnblock, .pushSend:
       .noChannel
     }
   }

@@ -26,7 +26,8 @@ public final class PushService: Sendable {
     var isClosed = false
   }
 
-  private let limits: PushConfiguration.Limits
+  let limits: PushConfiguration.Limits
+  private let metrics = PushMetrics()
   private let webPush: WebPushSender?
   private let apns: APNsSender?
   private let fcm: FCMSender?
@@ -88,7 +89,8 @@ public final class PushService: Sendable {
 
   /// Why a device cannot be reached with this configuration, as a sentence for whoever registers it; nil where it can.
   public func fault(of device: PushDevice) -> String? {
-    let missing = "this server sends no notifications to devices of the kind \(device.kind.rawValue)"
+    let missing =
+      "this server sends no notifications to devices of the kind \(device.kind.rawValue): \(device.kind.setting) is not set"
     return switch device {
     case .webPush(let subscription): webPush == nil ? missing : webPush?.fault(of: subscription)
     case .apns(let device): apns == nil ? missing : apns?.fault(of: device)
@@ -101,10 +103,14 @@ public final class PushService: Sendable {
   /// - Parameter done: called once, on a thread of the service's or the caller's own; it must not block.
   public func send(_ message: PushMessage, to device: PushDevice, then done: @escaping @Sendable (PushOutcome) -> Void)
   {
-    if let outcome = enter(device) { return done(outcome) }
+    if let outcome = enter(device) {
+      metrics.count(outcome, device.kind)
+      return done(outcome)
+    }
     preparing.async { [self] in
       begin(message, device) { [self] outcome in
         counts.withLock { $0.open[device.kind, default: 1] -= 1 }
+        metrics.count(outcome, device.kind)
         done(outcome)
       }
     }
@@ -197,6 +203,17 @@ public final class PushService: Sendable {
       } catch {
         done(error.outcome)
       }
+    }
+  }
+}
+
+extension PushDevice.Kind {
+  /// The setting without which there is no service for the kind.
+  fileprivate var setting: String {
+    switch self {
+    case .web: "push.web.vapid_private_key_file"
+    case .apns: "push.apns.key_file"
+    case .fcm: "push.fcm.service_account_file"
     }
   }
 }

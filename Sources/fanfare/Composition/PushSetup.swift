@@ -9,13 +9,16 @@ enum PushSetup {
   /// Name within the data folder of the key that `fanfare push keys` makes.
   static let keyName = "push-vapid.key"
 
-  /// Nil where no service is configured.
+  /// What sends notifications; where no service is configured, it says so of each device.
   ///
   /// - Parameter clock: seconds since 1970.
   /// - Throws: a sentence where a file cannot be read or holds something else.
-  static func service(_ settings: Settings, clock: @escaping @Sendable () -> Int64) throws -> PushService? {
+  static func notifier(_ settings: Settings, clock: @escaping @Sendable () -> Int64) throws -> PushNotifier {
+    PushNotifier(try service(settings, clock: clock))
+  }
+
+  private static func service(_ settings: Settings, clock: @escaping @Sendable () -> Int64) throws -> PushService {
     let push = settings.push
-    guard push.isOn else { return nil }
     let configuration = PushConfiguration(
       webPush: try webPush(push.web), apns: try apns(push.apns), fcm: try fcm(push.fcm),
       limits: PushConfiguration.Limits(
