@@ -3,12 +3,13 @@ import Auth
 import Foundation
 import Push
 import Settings
+import Wire
 
 /// What an operator does about notifications.
 struct PushCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "push", abstract: "Make the key by which browsers' push services know this server.",
-    subcommands: [Keys.self])
+    commandName: "push", abstract: "Make the key by which browsers' push services know this server, and try it.",
+    subcommands: [Keys.self, Send.self])
 
   struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,6 +49,53 @@ struct PushCommand: AsyncParsableCommand {
       } catch {
         throw Complaint("\(error)")
       }
+    }
+  }
+  struct Send: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Have a running server send a notification, and show what became of it.",
+      discussion: """
+        The file holds a device as docs/PUSH.md describes it, or a list of up to 100 of them. The answer says for each \
+        whether its service took the notification, and if not, why.
+        """)
+
+    /// Seconds: more than services have by default.
+    private static let patience = 30
+
+    @OptionGroup var services: ServiceOptions
+
+    @Option(name: .long, help: "File with a device as JSON, or a list of devices.")
+    var deviceFile: String
+
+    @Option(name: .long, help: "The title.")
+    var title: String
+
+    @Option(name: .long, help: "The text below the title.")
+    var body = ""
+
+    func run() async throws {
+      var writer = JSONWriter(capacity: 1024)
+      let devices = try Self.devices(in: deviceFile)
+      writer.object { writer in
+        writer.write("devices", raw: devices)
+        writer.write("title", title)
+        writer.write("body", body)
+      }
+      var services = services
+      services.timeout = max(services.timeout, Self.patience)
+      print(String(decoding: try services.answer(to: "push_send", writer.bytes), as: UTF8.self))
+    }
+
+    /// The list of devices that a file holds, as JSON.
+    private static func devices(in path: String) throws -> [UInt8] {
+      guard let data = FileManager.default.contents(atPath: path) else {
+        throw Complaint("the file \(path) cannot be read; name one that holds a device as JSON")
+      }
+      guard let value = try? JSONValue(parsing: Array(data)), value.array != nil || value.object != nil else {
+        throw Complaint("the file \(path) holds no JSON object and no list; docs/PUSH.md shows what a device is")
+      }
+      let bytes = Array(value.bytes)
+      return value.array == nil ? [UInt8(ascii: "[")] + bytes + [UInt8(ascii: "]")] : bytes
     }
   }
 }
