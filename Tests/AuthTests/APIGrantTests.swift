@@ -13,7 +13,8 @@ struct APIGrantTests {
   private static let inspect = ["inspect_channel", "inspect_user", "inspect_client", "explain", "top"]
   private static let privacy = ["user_data", "user_export", "user_delete", "user_delete_status"]
   private static let support = ["clique_pair", "state_thread", "clique_groups", "clique_unblock"]
-  private static let every = read + write + control + inspect + webhooks + privacy + support
+  private static let push = ["push_send"]
+  private static let every = read + write + control + inspect + webhooks + privacy + support + push
 
   private func refusal(_ method: String, _ channel: String? = "news", of grant: APIGrant) throws -> String? {
     grant.refusal(of: method, channel: try channel.map { try ChannelName($0) })
@@ -28,7 +29,7 @@ struct APIGrantTests {
   @Test("A method is allowed by its own name or by its group, and by nothing else")
   func methods() throws {
     let all = Set(Self.every)
-    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 37)
+    #expect(Set(APIMethod.allCases.map(\.rawValue)) == all && all.count == 38)
     #expect(try allowed() == [])
     #expect(try allowed("read") == Set(Self.read))
     #expect(try allowed("write") == Set(Self.write))
@@ -37,6 +38,7 @@ struct APIGrantTests {
     #expect(try allowed("webhooks") == Set(Self.webhooks))
     #expect(try allowed("privacy") == Set(Self.privacy))
     #expect(try allowed("support") == Set(Self.support))
+    #expect(try allowed("push") == Set(Self.push))
     #expect(try allowed("all") == all)
     #expect(try allowed("read", "publish", "publish") == Set(Self.read + ["publish"]))
     for method in all { #expect(try allowed(method) == [method]) }
@@ -59,7 +61,7 @@ struct APIGrantTests {
     let none = try APIGrant(allow: ["all"], channels: [])
     let free = Set(
       ["disconnect", "refresh", "info", "revoke_token", "invalidate_user_tokens"] + Self.webhooks + Self.privacy
-        + Self.support)
+        + Self.support + Self.push)
     for method in APIMethod.allCases.map(\.rawValue) {
       let needsNone = free.contains(method) || ["channels", "inspect_user", "inspect_client", "top"].contains(method)
       #expect(try (refusal(method, nil, of: all) == nil) == needsNone, "\(method)")

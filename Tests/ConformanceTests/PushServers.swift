@@ -53,12 +53,14 @@ final class PushServers {
   let origin: String
   let vapidKey: VAPIDKey
   let apnsKey: PrivateKey
+  private let apnsPEM: String
 
   /// - Parameter answers: by the path of an endpoint, or by a token.
   init(_ answers: [String: Answer] = [:]) async throws {
     let interpreter = try await PythonEnvironment.shared.interpreter()
     (folder, certificate) = (try TemporaryFolder(), try TestCertificate())
-    (vapidKey, apnsKey) = (try VAPIDKey(), try PrivateKey(on: .p256))
+    apnsPEM = try TestCertificate.openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"])
+    (vapidKey, apnsKey) = (try VAPIDKey(), try PrivateKey(pem: apnsPEM))
     let file = { [folder] (name: String) in folder.url.appendingPathComponent(name) }
     let configuration: [String: Any] = [
       "certificate": certificate.chainPath, "key": certificate.keyPath, "vapid_public_key": vapidKey.publicText,
@@ -134,10 +136,7 @@ final class PushServers {
   func configuration(
     vapidKey: VAPIDKey? = nil, apnsKey: PrivateKey? = nil, accountKey: String? = nil
   ) throws -> PushConfiguration {
-    let account = try JSONEncoder().encode([
-      "type": "service_account", "project_id": "an-app-1", "private_key_id": "0a1b2c",
-      "private_key": accountKey ?? Self.rsaKey, "client_email": Self.email, "token_uri": origin + "/token",
-    ])
+    let account = try account(accountKey)
     return PushConfiguration(
       webPush: .init(
         key: vapidKey ?? self.vapidKey, subject: "mailto:push@example.com", allowsPrivateAddresses: true,
@@ -147,6 +146,43 @@ final class PushServers {
         productionURL: origin, sandboxURL: origin),
       fcm: .init(account: try ServiceAccount(String(decoding: account, as: UTF8.self)), url: origin),
       limits: .init(timeoutMilliseconds: 60_000), certificateAuthorities: certificate.chainPath)
+  }
+
+  private func account(_ key: String?) throws -> Data {
+    try JSONEncoder().encode([
+      "type": "service_account", "project_id": "an-app-1", "private_key_id": "0a1b2c",
+      "private_key": key ?? Self.rsaKey, "client_email": Self.email, "token_uri": origin + "/token",
+    ])
+  }
+
+  /// The section `push` of a server's settings, for browsers and for FCM where that is asked for; their keys' files are
+  /// written beside those of these services.
+  ///
+  /// - Parameter kinds: of `web`, `apns` and `fcm`.
+  func settings(_ kinds: Set<String> = ["web", "apns", "fcm"]) throws -> String {
+    func secret(_ name: String, _ text: String) throws -> String {
+      let file = folder.url.appendingPathComponent(name)
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+      return file.path
+    }
+    let sections: [String: [String: Any]] = [
+      "web": [
+        "vapid_private_key_file": try secret("vapid.key", try vapidKey.privateText()),
+        "subject": "mailto:push@example.com", "page": "https://example.com/chat", "allow_private_addresses": true,
+      ],
+      "apns": [
+        "key_file": try secret("apns.p8", apnsPEM), "key_id": "ABC123DEFG", "team_id": "DEF123GHIJ",
+        "topics": Self.topics, "url": origin, "sandbox_url": origin,
+      ],
+      "fcm": [
+        "service_account_file": try secret("account.json", String(decoding: try account(nil), as: UTF8.self)),
+        "url": origin,
+      ],
+    ]
+    var push: [String: Any] = sections.filter { kinds.contains($0.key) }
+    push["certificate_authorities"] = certificate.chainPath
+    return String(decoding: try JSONSerialization.data(withJSONObject: push), as: UTF8.self)
   }
 
   /// A service for these, which ends with the body.
