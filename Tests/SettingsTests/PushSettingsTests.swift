@@ -66,11 +66,14 @@ struct PushSettingsTests {
       (#""apns":{"url":"http://localhost"}"#, "push.apns.url: is \"http://localhost\"; write https://"),
       (#""fcm":{"url":"https://localhost/"}"#, "push.fcm.url: is \"https://localhost/\"; write https://"),
       (#""timeout":"1ms""#, "push.timeout:"),
+      (#""timeout":"29s","fcm":{"service_account_file":"f"}"#, "push.timeout: leaves push_send no time to answer"),
     ]
     for (push, expected) in cases {
       let found = problems(file(push))
       #expect(found.contains { $0.contains(expected) }, "\(expected) is not among \(found)")
       #expect(!found.joined().contains(Self.key), "a message shows the key")
     }
+    let just = #""timeout":"28s","fcm":{"service_account_file":"f"}"#
+    #expect(problems(file(just)) == ["accepted"] && problems(file(#""timeout":"29s""#)) == ["accepted"])
   }
 }

@@ -174,6 +174,13 @@ enum PushRules {
         web.$subject,
         "is not set, and push services want to know whom to ask; write for example mailto:push@example.com")
     }
+    // A second is what a call has beyond the services' time.
+    let (time, admin) = (settings.push.$timeout, settings.admin)
+    if settings.push.isOn, admin.enabled, time.wrappedValue + .seconds(1) >= admin.requestTimeout {
+      report(
+        time,
+        "leaves push_send no time to answer: make it shorter than \(admin.$requestTimeout), by more than a second")
+    }
     guard apns.isOn else {
       for setting in [apns.$keyID, apns.$teamID] where !setting.wrappedValue.isEmpty {
         report(setting, "is set, but \(apns.$keyFile) is not, so nothing would be sent; write the path of the .p8 file")
