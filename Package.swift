@@ -128,7 +128,7 @@ let package = Package(
       swiftSettings: library),
     // Which offsets of a channel reached whom: intervals in a file of their own, and what follows from them, pure.
     .target(
-      name: "Coverage", dependencies: ["SQLite", "Wire", logging],
+      name: "Coverage", dependencies: ["Cryptography", "SQLite", "Wire", logging],
       // As Auth, for Foundation's Thread beside Glibc.
       swiftSettings: common + [.strictMemorySafety()]),
     // The rules of the two apps, pure.
@@ -241,7 +241,7 @@ let package = Package(
       dependencies: ["Search", "Log", "Wire", "TestSupport", logging, "SQLite"],
       swiftSettings: tests),
     .testTarget(
-      name: "CoverageTests", dependencies: ["Coverage", "SQLite", "Wire", "TestSupport", logging],
+      name: "CoverageTests", dependencies: ["Coverage", "Cryptography", "SQLite", "Wire", "TestSupport", logging],
       swiftSettings: tests),
     .testTarget(name: "AppsTests", dependencies: ["Apps", "Wire", "TestSupport"], swiftSettings: tests),
     .testTarget(name: "VaultTests", dependencies: ["Vault", "Apps", "TestSupport", logging], swiftSettings: tests),

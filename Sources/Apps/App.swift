@@ -42,6 +42,10 @@ public protocol App: Sendable {
   /// keys.
   func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String]
 
+  /// The list on disk whose entries a map channel in memory alone sums up (``AppView/entries(of:)``); nil: it shows
+  /// records. While the channel is open, each change of the list works its entries out again, a moment later.
+  func source(of channel: ChannelName) -> ChannelName?
+
   /// The entry that a map channel of the app holds for a key, worked out from the records; nil: none.
   func entry(_ key: String, of channel: ChannelName, _ view: any AppView) throws(ClientError) -> AppEntry?
 
@@ -131,6 +135,8 @@ extension App {
 
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] { [] }
 
+  public func source(of channel: ChannelName) -> ChannelName? { nil }
+
   public func shown(_ kept: [UInt8], of channel: ChannelName) -> [UInt8] { kept }
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] { shown }
@@ -190,6 +196,13 @@ public protocol AppView: AnyObject {
 
   /// The newest publications that are on disk, newest first.
   func newest(_ count: Int, of channel: ChannelName) throws(ClientError) -> [Publication]
+
+  /// The publication with the offset, as it will be once every change under way is on disk; nil: the channel keeps none.
+  func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication?
+
+  /// The entries of a map channel as its subscribers see them now, in no order. Those of a list may be a moment behind
+  /// the records.
+  func entries(of channel: ChannelName) throws(ClientError) -> [Publication]
 }
 
 extension AppView {
@@ -197,6 +210,10 @@ extension AppView {
   public var isAskedAgain: Bool { false }
 
   public func offset(ofRepeated idempotencyKey: String?, on channel: ChannelName) throws(ClientError) -> UInt64? { nil }
+
+  public func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? { nil }
+
+  public func entries(of channel: ChannelName) throws(ClientError) -> [Publication] { [] }
 }
 
 /// Something that an app keeps, durably, under a key.
@@ -354,11 +371,15 @@ public struct AppEntry: Sendable, Equatable {
   public var expires: Int64
   /// Tags that say who may see the entry, as on publications.
   public var tags: [String: String]
+  /// Whose entry it is, where somebody in particular has made it: it goes with that user's data, and is exported with it.
+  public var info: ClientInfo?
 
   public init(
-    data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max, tags: [String: String] = [:]
+    data: [UInt8], kept: [UInt8]? = nil, score: Int64, expires: Int64 = .max, tags: [String: String] = [:],
+    info: ClientInfo? = nil
   ) {
     self.tags = tags
+    self.info = info
     self.data = data
     self.kept = kept
     self.score = score

@@ -69,7 +69,7 @@ extension BrokerCore {
   func answerAndRemember(
     _ requester: Requester, _ response: BrokerResponse, in turn: inout Turn
   ) {
-    if let hops, !hops.isIdle { hops.answered(requester) }
+    if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
     guard case .gateway(let gateway, let request) = requester else {
       return answer(requester, response, in: &turn)
     }

@@ -181,7 +181,10 @@ extension BrokerCore {
     if state.isHidden { return }
     tally.counters.published += 1
     state.namespace?.published += 1
-    if let map = state.map { channels.apply(publication, to: map, of: state, at: turn.time) }
+    if let map = state.map {
+      channels.apply(publication, to: map, of: state, at: turn.time)
+      refreshFollower(of: state, at: turn.time)
+    }
     turn.effects.append(.tap(state.name, epoch: state.sequencer.top.epoch, publication))
     #if MUTATIONS
       if mutation == .dropsBroadcasts { return }

@@ -32,7 +32,7 @@ public final class BrokerCore {
   var deletions: UserDeletions?
   /// Looks of services at what is kept of users that are under way; those of users themselves are counted at
   /// ``accounts``.
-  var looks = 0
+  var looks = UserLooks()
   var accounts: AccountDesk
   var accountNotes: [AccountNote] = []
   /// Those of them that wait for a picture.
@@ -178,6 +178,7 @@ public final class BrokerCore {
     switch requester {
     case .broker: break
     case .service(let tag):
+      if let hops, !hops.isIdle { hops.answered(requester, failure: response.failure) }
       turn.effects.append(.answer(tag, response))
       if calls.areUnderWay { answered(tag, response, in: &turn) }
     case .gateway(let gateway, let request):
@@ -205,6 +206,7 @@ public final class BrokerCore {
     answerSurveys(in: &turn)
     forgetRevocations(in: &turn)
     watchDeletions(in: &turn)
+    goOnLooking(in: &turn)
     wakeApps(in: &turn)
     tickWebhooks(in: &turn)
     channels.forgetIdle(at: turn.time, unless: stores.isReading)
@@ -221,7 +223,7 @@ public final class BrokerCore {
   public func nextDeadline(at time: BrokerTime) -> Int64? {
     let next = min(
       channels.nextDeadline(at: time), hosts.nextDeadline(at: time), surveys.nextDeadline ?? .max, webhookDeadline,
-      deletions?.nextDeadline ?? .max)
+      deletions?.nextDeadline ?? .max, looks.nextDeadline)
     return next == .max ? nil : next
   }
 

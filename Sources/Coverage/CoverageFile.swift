@@ -19,7 +19,7 @@ final class CoverageFile {
   private static let mostFiles = 32
 
   let path: String
-  private let connection: DatabaseConnection
+  let connection: DatabaseConnection
   /// Released with the process.
   private let lock: CInt
 
@@ -109,7 +109,8 @@ final class CoverageFile {
     CREATE INDEX intervals_of_user ON intervals (user, channel, id);
     CREATE INDEX intervals_open ON intervals (connection, channel) WHERE ended IS NULL;
     CREATE INDEX intervals_ended ON intervals (ended) WHERE ended IS NOT NULL;
-    -- kept_since: from when on rows are there; alive: when the process that has the file was last seen to live.
+    -- kept_since: from when on rows are there; alive: when the process that has the file was last seen to live;
+    -- deletions_number, deletions_time: through which deletion nothing of deleted users is there.
     CREATE TABLE moments (name TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     """
 
@@ -124,7 +125,7 @@ final class CoverageFile {
     try set("alive", now, db)
   }
 
-  private static func moment(_ name: String, _ db: Database) throws -> Int64? {
+  static func moment(_ name: String, _ db: Database) throws -> Int64? {
     let statement = try db.statement("SELECT at FROM moments WHERE name = ?1")
     statement.bind(name, at: 1)
     guard try statement.next() else { return nil }
@@ -132,7 +133,7 @@ final class CoverageFile {
     return statement.int(0)
   }
 
-  private static func set(_ name: String, _ at: Int64, _ db: Database) throws {
+  static func set(_ name: String, _ at: Int64, _ db: Database) throws {
     let statement = try db.statement("INSERT OR REPLACE INTO moments (name, at) VALUES (?1, ?2)")
     statement.bind(name, at: 1)
     statement.bind(at, at: 2)
@@ -282,9 +283,12 @@ final class CoverageFile {
         try Self.run("DELETE FROM intervals WHERE channel = ?1", channel, db)
       }
     }
-    // SQLite has overwritten the rows in its pages; copies of them stand in its write-ahead log until that is emptied.
-    try connection.inDatabase { db in try db.checkpointAndTruncate() }
+    try overwrite()
   }
+
+  /// Leaves nothing of rows that were deleted. SQLite has overwritten them in its pages; copies of them stand in its
+  /// write-ahead log until that is emptied.
+  func overwrite() throws { try connection.inDatabase { db in try db.checkpointAndTruncate() } }
 
   private static func channels(of sought: SoughtUsers, _ db: Database) throws -> [String] {
     let statement = try db.statement("SELECT DISTINCT channel FROM intervals WHERE instr(channel, '#')")

@@ -12,7 +12,8 @@ public import Wire
 ///
 /// The states of the thread:
 /// - idle: waits for records, questions or its next sweep. Can transition to: working, ended.
-/// - working: writes what waited, then answers the questions that came behind it. Can transition to: idle, ended.
+/// - working: writes what waited, then answers the questions that came behind it, then takes a step of the deletions
+///   that this gateway has missed (``MissedPass``). Can transition to: working (further steps are left), idle, ended.
 /// - ended: the file is closed, and everything that waited was written. Final.
 public final class CoverageStore: Sendable {
   public struct Options: Sendable {
@@ -37,11 +38,28 @@ public final class CoverageStore: Sendable {
   private enum Question: Sendable {
     case find(CoverageQuery, @Sendable (CoverageSink.Found) -> Void)
     case forget([String], @Sendable (Bool) -> Void)
+    case mark(@Sendable (DeletionMark?) -> Void)
+  }
+
+  /// Deletions that this gateway has missed, and who is told when they are carried out.
+  private struct Missed: Sendable {
+    let deletions: LinkDeletions
+    let then: @Sendable (Bool) -> Void
+  }
+
+  /// The pass over the file that carries some of them out.
+  private struct CatchingUp {
+    var pass: MissedPass
+    var then: @Sendable (Bool) -> Void
+    /// The disk refused its last step.
+    var isRefused = false
   }
 
   private struct Waiting {
     var records: [CoverageRecord] = []
     var questions: [Question] = []
+    /// The newest ones: those before are told anew where it is necessary.
+    var missed: Missed?
     var lost: UInt64 = 0
     var isWoken = false
     var isClosed = false
@@ -49,9 +67,19 @@ public final class CoverageStore: Sendable {
     /// - Returns: whether the thread has to be woken: it is not about to look anyway. A question does not wait until
     ///   more records have gathered.
     mutating func wakesThread() -> Bool {
-      if isWoken && questions.isEmpty { return false }
+      if isWoken && questions.isEmpty && missed == nil { return false }
       isWoken = true
       return true
+    }
+
+    /// Whether records wait for more of their kind, and nothing else waits.
+    var gathers: Bool { !isClosed && questions.isEmpty && missed == nil && !records.isEmpty }
+
+    /// Takes everything that waits.
+    mutating func take() -> Waiting {
+      let taken = self
+      (records, questions, missed, isWoken) = ([], [], nil, false)
+      return taken
     }
   }
 
@@ -85,7 +113,9 @@ public final class CoverageStore: Sendable {
   public var sink: CoverageSink {
     CoverageSink(
       record: { [self] in record($0) }, find: { [self] in find($0, then: $1) },
-      forget: { [self] in forget($0, then: $1) })
+      forget: { [self] in forget($0, then: $1) },
+      missed: CoverageCatchUp(
+        readMark: { [self] in readMark(then: $0) }, forget: { [self] in forget(missed: $0, then: $1) }))
   }
 
   // MARK: Any thread
@@ -118,6 +148,23 @@ public final class CoverageStore: Sendable {
     if !isTaken { then(false) }
   }
 
+  private func readMark(then: @escaping @Sendable (DeletionMark?) -> Void) {
+    let isTaken = ask(.mark(then))
+    if !isTaken { then(nil) }
+  }
+
+  private func forget(missed deletions: LinkDeletions, then: @escaping @Sendable (Bool) -> Void) {
+    let (replaced, wakes) = waiting.withLock { waiting -> (Missed?, Bool) in
+      let missed = Missed(deletions: deletions, then: then)
+      if waiting.isClosed { return (missed, false) }
+      let replaced = waiting.missed
+      waiting.missed = missed
+      return (replaced, waiting.wakesThread())
+    }
+    replaced?.then(false)
+    if wakes { wake.signal() }
+  }
+
   private func ask(_ question: Question, isLimited: Bool = true) -> Bool {
     let (isTaken, wakes) = waiting.withLock { waiting -> (Bool, Bool) in
       guard !waiting.isClosed, !isLimited || waiting.questions.count < Self.mostQuestions else {
@@ -148,27 +195,57 @@ public final class CoverageStore: Sendable {
     var isClosed = false
     // Deletions that the disk refused.
     var refused: [Question] = []
+    var catchingUp: CatchingUp?
     while !isClosed {
-      let longest = refused.isEmpty ? Int64.max : Self.forgetAgain
-      let pause = min(longest, max(1, nextSweep - options.now()))
+      let isBusy = catchingUp.map { !$0.isRefused } ?? false
+      let longest = refused.isEmpty && catchingUp == nil ? Int64.max : Self.forgetAgain
+      let pause = isBusy ? 0 : min(longest, max(1, nextSweep - options.now()))
       _ = wake.wait(timeout: .now() + .milliseconds(Int(clamping: pause)))
-      if waiting.withLock({ !$0.isClosed && $0.questions.isEmpty && !$0.records.isEmpty }) {
+      if !isBusy, waiting.withLock({ $0.gathers }) {
         _ = wake.wait(timeout: .now() + .milliseconds(options.gatherMilliseconds))
       }
-      let (records, questions, lost) = waiting.withLock { waiting in
-        defer { (waiting.records, waiting.questions, waiting.isWoken) = ([], [], false) }
-        isClosed = waiting.isClosed
-        return (waiting.records, waiting.questions, waiting.lost)
-      }
-      write(records, to: file)
-      refused = (refused + questions).filter { !answer($0, lost: lost, from: file) }
+      let taken = waiting.withLock { $0.take() }
+      isClosed = taken.isClosed
+      write(taken.records, to: file)
+      refused = (refused + taken.questions).filter { !answer($0, lost: taken.lost, from: file) }
+      if let missed = taken.missed { begin(missed, after: &catchingUp) }
+      if !isClosed { goOn(&catchingUp, in: file) }
       if options.now() >= nextSweep {
         let isDone = sweep(file)
         nextSweep = options.now() + (isDone ? options.sweepMilliseconds : 50)
       }
     }
     for case .forget(_, let then) in refused { then(false) }
+    catchingUp?.then(false)
     try? file.close()
+  }
+
+  /// Begins a pass in place of the one under way. One that is told again goes on where it is: a link that comes and goes
+  /// must not send it back to the start each time.
+  private func begin(_ missed: Missed, after current: inout CatchingUp?) {
+    current?.then(false)
+    if let pass = current?.pass, pass.deletions == missed.deletions {
+      current?.then = missed.then
+    } else {
+      current = CatchingUp(pass: MissedPass(missed.deletions), then: missed.then)
+    }
+  }
+
+  private func goOn(_ current: inout CatchingUp?, in file: CoverageFile) {
+    guard var catchingUp = current else { return }
+    do {
+      try catchingUp.pass.step(file)
+      catchingUp.isRefused = false
+    } catch {
+      if !catchingUp.isRefused {
+        logger.warning(
+          "intervals of users who were deleted while this gateway was away are still kept, it is tried again: \(error)",
+          metadata: ["file": "\(file.path)"])
+      }
+      catchingUp.isRefused = true
+    }
+    current = catchingUp.pass.isDone ? nil : catchingUp
+    if catchingUp.pass.isDone { catchingUp.then(true) }
   }
 
   private func write(_ records: [CoverageRecord], to file: CoverageFile) {
@@ -194,6 +271,13 @@ public final class CoverageStore: Sendable {
       } catch {
         logger.warning("intervals of subscriptions could not be read: \(error)", metadata: ["file": "\(file.path)"])
         then(CoverageSink.Found(keptSince: .max))
+      }
+    case .mark(let then):
+      do {
+        then(try file.mark())
+      } catch {
+        logger.warning("the mark of deletions could not be read: \(error)", metadata: ["file": "\(file.path)"])
+        then(nil)
       }
     case .forget(let users, let then):
       do {

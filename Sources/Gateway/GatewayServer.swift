@@ -208,10 +208,11 @@ public final class GatewayServer: Sendable {
     // Each message crosses this thread, for microseconds. Where it shares a core with an event loop that is busy, the
     // scheduler would keep it waiting for a whole turn of that loop's, which is milliseconds.
     _ = linuxio_take_short_turns()
-    let linkConfiguration = GatewayLinkConfiguration(
+    var linkConfiguration = GatewayLinkConfiguration(
       gateway: gateway, loops: eventLoops.count, heartbeatInterval: configuration.heartbeatInterval,
       requestTimeout: configuration.requestTimeout, uplinkWindowBytes: configuration.uplinkWindowBytes,
       maximumSubscribers: configuration.maximumSubscribersPerChannel)
+    linkConfiguration.keepsUsers = configuration.coverage?.missed != nil
     let identity = GatewayIdentity(
       name: GatewayIdentity.name(of: gateway), version: configuration.session.version, census: census,
       startedAt: startedAt, inspector: Inspector(rules: rules, settingOrigin: configuration.settingOrigin))

@@ -190,26 +190,55 @@ public final class MemoryStore: LogStore {
     return .kept
   }
 
-  /// Channels that one page of a trace looks at.
-  private static let channelsPerPage = 64
+  /// What one page of a trace looks at: channels, publications and entries together. A map is looked at whole, which
+  /// its limit of entries bounds.
+  static let tracedPerPage = 2000
+  /// Bytes of rows with which a page ends, and bytes of one channel's publications that are looked at together: so an
+  /// export has answers of a few mebibytes, however long a history is.
+  static let tracedBytes = 1 << 20
 
-  /// Looks for users from the last channel to the first: one that goes leaves its place to the last, which has been
-  /// looked at. Channels that come meanwhile are not looked at.
+  /// Looks for users from the last channel to the first. A position is how many places are still to be looked at, and
+  /// the offset up to which the last of them was read already.
+  ///
+  /// A channel that stays from the first page to the last is looked at whole. When another is forgotten, the last one
+  /// takes its place: it was looked at or came later, or the free place is still to be looked at. Where the channel
+  /// that was read in part is forgotten, either such a channel stands in its place, or there are fewer places than the
+  /// position says.
   private func trace(_ users: SoughtUsers, after position: TracePosition) -> TracePage {
-    let start = position.table == .channels ? order.count : min(Int(clamping: position.channel), order.count)
-    let end = max(0, start - Self.channelsPerPage)
-    var page = TracePage()
-    for channel in order[end..<start] {
-      var found = FoundPublications(LogRange(since: nil, through: channel.top, limit: .max))
-      if channel.top > 0 { channel.kept.read(1...channel.top, into: &found) }
-      for publication in found.publications where users.areNamed(by: publication) {
-        page.rows.append(TracedRow(.publication, channel.name, publication))
+    let isFirst = position.table == .channels
+    var left = isFirst ? order.count : min(Int(clamping: position.channel), order.count)
+    var read = isFirst || position.channel > order.count ? 0 : position.offset
+    var (page, cost, bytes) = (TracePage(), 0, 0)
+    func add(_ row: TracedRow) {
+      page.rows.append(row)
+      bytes += row.publication.cost
+    }
+    while left > 0 {
+      if cost >= Self.tracedPerPage || bytes >= Self.tracedBytes {
+        page.next = TracePosition(table: .publications, channel: Int64(left), offset: read)
+        return page
       }
-      for entry in channel.entries.values where users.areNamed(by: entry) {
-        page.rows.append(TracedRow(.entry, channel.name, entry))
+      let channel = order[left - 1]
+      if read == 0 {
+        cost += 1 + channel.entries.count
+        for entry in channel.entries.values where users.areNamed(by: entry) {
+          add(TracedRow(.entry, channel.name, entry))
+        }
+      }
+      let room = max(1, Self.tracedPerPage - cost)
+      let range = LogRange(since: nil, through: channel.top, limit: room, bytes: Self.tracedBytes)
+      var found = FoundPublications(range)
+      if channel.top > read { channel.kept.read(read + 1...channel.top, into: &found) }
+      cost += found.publications.count
+      for publication in found.publications where users.areNamed(by: publication) {
+        add(TracedRow(.publication, channel.name, publication))
+      }
+      if found.isFull, let last = found.publications.last, last.offset < channel.top {
+        read = last.offset
+      } else {
+        (left, read) = (left - 1, 0)
       }
     }
-    if end > 0 { page.next = TracePosition(table: .publications, channel: Int64(end)) }
     return page
   }
 

@@ -1,13 +1,7 @@
 import Wire
 
-/// What is wrong with settings of proxies. Messages show no value of a header: it may be a password.
+/// What is wrong with settings of proxies.
 enum ProxyFaults {
-  /// What HTTP itself says, or this server; a client's word on it would end the call or mislead the backend.
-  private static let reserved: Set<String> = [
-    "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authorization",
-    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-  ]
-
   static func ofEndpoint(_ text: String) -> String? {
     if text.isEmpty { return nil }
     if text.hasPrefix("grpc://") {
@@ -24,41 +18,6 @@ enum ProxyFaults {
       return "holds a password, which would show in the log; write it as a header in static_http_headers"
     }
     return authority.isEmpty || authority.first == ":" ? "names no host; write one, such as 127.0.0.1:3000" : nil
-  }
-
-  /// - Parameter text: an entry of a list.
-  static func ofHeaderName(_ text: String) -> String? {
-    guard isName(text) else { return "holds \(SettingKey.quote(text)), which is no name of a header" }
-    return fault(of: text)
-  }
-
-  /// - Parameter text: an entry of a list.
-  static func ofHeaderLine(_ text: String) -> String? {
-    guard let line = Settings.Proxies.header(text), isName(line.name) else {
-      return "holds an entry that is not a header; write a name, a colon and a value"
-    }
-    guard line.value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-      return "holds a value of \(line.name) that is not plain ASCII"
-    }
-    return fault(of: line.name)
-  }
-
-  private static func fault(of name: String) -> String? {
-    let lower = name.lowercased()
-    guard reserved.contains(lower) || lower.hasPrefix("sec-websocket-") else { return nil }
-    return "holds \(SettingKey.quote(name)), which belongs to the connection itself; take it out"
-  }
-
-  private static func isName(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.count <= 128
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
   }
 
   // MARK: What goes together
@@ -112,16 +71,5 @@ enum ProxyFaults {
         "is true, but nobody may publish; add \"allow_publish_for_subscriber\": true, and the backend decides about the rest"
       )
     }
-  }
-}
-
-extension Settings.Proxies {
-  /// A header from an entry of `static_http_headers`; nil where it is none.
-  public static func header(_ text: String) -> (name: String, value: String)? {
-    guard let colon = text.firstIndex(of: ":") else { return nil }
-    var value = text[text.index(after: colon)...]
-    while value.first == " " || value.first == "\t" { value.removeFirst() }
-    while value.last == " " || value.last == "\t" { value.removeLast() }
-    return (String(text[..<colon]), String(value))
   }
 }

@@ -25,6 +25,9 @@ public struct HopSampler: Sendable {
     left = step
   }
 
+  /// A sampler that chooses as many to be traced, and measures none besides.
+  public var tracesAlone: HopSampler { HopSampler(measureEvery: 0, traceEvery: traceEvery) }
+
   /// The next publication is one to be measured: now is the time to look at the clock.
   @inlinable public var isArmed: Bool { left <= 1 }
 

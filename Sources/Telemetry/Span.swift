@@ -35,17 +35,31 @@ public struct Span: Sendable, Equatable {
   }
 }
 
+extension Span {
+  /// Bytes of memory, roughly.
+  var cost: Int {
+    MemoryLayout<Span>.stride + name.utf8.count + (attributes.namespace?.utf8.count ?? 0)
+      + (attributes.method?.utf8.count ?? 0)
+  }
+}
+
 /// What a span says beside its times. Names of channels and users are not among it: a collector is no place for them.
 public struct SpanAttributes: Sendable, Equatable {
   /// Of the channel; nil: not known, empty: the channel has none.
   public var namespace: String?
   public var offset: UInt64?
+  /// Of a service's call: what it asks for.
+  public var method: String?
+  /// The code of the error with which it was answered; nil: with none.
+  public var failure: UInt32?
 
   public static let none = SpanAttributes()
 
-  public init(namespace: String? = nil, offset: UInt64? = nil) {
+  public init(namespace: String? = nil, offset: UInt64? = nil, method: String? = nil, failure: UInt32? = nil) {
     self.namespace = namespace
     self.offset = offset
+    self.method = method
+    self.failure = failure
   }
 
   public init(_ channel: ChannelName, offset: UInt64? = nil) {

@@ -34,14 +34,24 @@ public struct SpanEncoder: Sendable {
       attributes.append(Self.attribute("fanfare.namespace", string: namespace))
     }
     if let offset = span.attributes.offset {
-      attributes.append("{\"key\":\"fanfare.offset\",\"value\":{\"intValue\":\"\(offset)\"}}")
+      attributes.append(Self.attribute("fanfare.offset", number: offset))
+    }
+    if let method = span.attributes.method { attributes.append(Self.attribute("fanfare.method", string: method)) }
+    if let failure = span.attributes.failure {
+      attributes.append(Self.attribute("fanfare.error", number: UInt64(failure)))
     }
     if !attributes.isEmpty { text += ",\"attributes\":[\(attributes.joined(separator: ","))]" }
+    // STATUS_CODE_ERROR; of what went well the status is left out.
+    if span.attributes.failure != nil { text += ",\"status\":{\"code\":2}" }
     return text + "}"
   }
 
   private static func attribute(_ key: String, string value: String) -> String {
     "{\"key\":\(quoted(key)),\"value\":{\"stringValue\":\(quoted(value))}}"
+  }
+
+  private static func attribute(_ key: String, number value: UInt64) -> String {
+    "{\"key\":\(quoted(key)),\"value\":{\"intValue\":\"\(value)\"}}"
   }
 
   /// A JSON string.

@@ -85,6 +85,16 @@ public struct FormerVersions: Sendable, Equatable {
 }
 
 extension Publication {
+  /// The tags that say who hears that an entry of a map is gone: all who have seen it, in whatever version.
+  public var audienceTagsOfRemoval: [String: String] {
+    var tags = tags.filter { Self.audienceTags.contains($0.key) }
+    guard let hidden = tags["hidden"], let text = self.tags[FormerVersions.tag] else { return tags }
+    let readers = Set(FormerVersions(text).versions.flatMap(\.users).map { IdentifierKey(PlainName.encode($0)) })
+    let others = hidden.split(separator: "|").filter { !readers.contains(IdentifierKey(String($0))) }
+    tags["hidden"] = others.map { "|\($0)|" }.joined()
+    return tags
+  }
+
   /// The publication as a user reads it: as it is now, or as it was before changes that are hidden from them.
   public func shown(to user: String) -> Publication {
     guard let text = tags[FormerVersions.tag] else { return self }

@@ -162,8 +162,11 @@ struct AppLimitTests {
       .cliqueRequestsSent, .cliqueRequestsReceived, .cliqueRequestsPerDay, .cliqueBlocked, .cliqueBlocksPerDay,
       .cliqueSearchText, .cliqueGroupSize, .cliqueGroups, .cliqueGroupsPerDay, .cliqueInvitationsPerDay,
       .cliqueGroupName, .cliqueGroupLinks, .cliquePlaces, .cliqueVisitsPerDay, .stateRecorders, .stateThreads,
+      .stateReceived, .stateReceivedPerDay,  // StateReceivingTests shows them.
       .stateBlocks, .stateChanges, .stateUnsentPictures, .statePictureBytes, .stateCaption,
       .cliquePinned,  // CliqueKeepingTests shows it.
+      .cliqueDrafts,  // CliqueDraftTests shows it.
+      .cliqueReactions,  // CliqueReactionTests shows it.
     ]
     #expect(Set(AppLimit.allCases) == shown)
     #expect(Set(AppLimit.allCases.map(\.name)).count == AppLimit.allCases.count)

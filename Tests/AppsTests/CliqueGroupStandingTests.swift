@@ -25,7 +25,7 @@ struct CliqueGroupStandingTests {
     try scene.call("ann", "block", #"{"person":"bob"}"#)
     let group =
       #"{"conversation":"\#(id)","founder":"ann","created":\#(created),"members":["ann","bob","eve"],"absent":[],"#
-      + #""blocks":[{"by":"ann","of":"bob"}]}"#
+      + #""admins":["ann"],"links":0,"blocks":[{"by":"ann","of":"bob"}]}"#
     for user in ["ann", "bob", "eve"] { #expect(try groups(.of(user: user), scene) == #"{"groups":[\#(group)]}"#) }
     #expect(try groups(.one(id), scene) == #"{"groups":[\#(group)]}"#)
     #expect(try groups(.of(user: "joe"), scene) == #"{"groups":[]}"#)
@@ -34,6 +34,23 @@ struct CliqueGroupStandingTests {
     let second = try found(scene, "g2")
     #expect(try groups(.of(user: "bob"), scene).contains(second))
     #expect(throws: ClientError.self) { try groups(.of(user: "a\u{1}"), scene) }
+  }
+
+  @Test("administrators are named, absent ones too, and links that hold are counted, without a word of them")
+  func administrators() throws {
+    let scene = CliqueScene()
+    for friend in ["bob", "eve"] { _ = try scene.befriend("ann", friend) }
+    let id = try found(scene, "g1")
+    try scene.call("ann", "group.appoint", #"{"conversation":"\#(id)","person":"eve"}"#)
+    let link = try scene.call("eve", "group.link", #"{"conversation":"\#(id)","lifetime":60000}"#)
+    try scene.call("ann", "group.link", #"{"conversation":"\#(id)"}"#)
+    #expect(try groups(.one(id), scene).contains(#""admins":["ann","eve"],"links":2,"#))
+    let secret = try #require(link.split(separator: "\"").first { $0.hasPrefix(id) }).dropFirst(id.count + 1)
+    #expect(try !groups(.one(id), scene).contains(secret))
+    scene.now += 60_000
+    #expect(try groups(.one(id), scene).contains(#""links":1,"#), "one has ended, though the record still has it")
+    try scene.call("ann", "group.leave", #"{"conversation":"\#(id)"}"#)
+    #expect(try groups(.one(id), scene).contains(#""admins":["eve"],"links":0,"#), "the link's maker has left")
   }
 
   @Test("somebody who blocks the founder is no member, and the group says so to whoever helps")

@@ -12,9 +12,11 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     var seen = [
       "list \(try scene.entry(user, "list", id) ?? "-")", "blocked \(try scene.entry(user, "blocked", other) ?? "-")",
+      "draft \(try scene.entry(user, "drafts", id) ?? "-")",
+      "totals \(try scene.said(user, "totals"))",
       "chat \(try scene.chat(user, id) ?? ["-"])", "receipts \(try scene.entry(id, "receipts", other) ?? "-")",
     ]
-    for namespace in ["chat", "receipts", "typing"] {
+    for namespace in ["chat", "reactions", "receipts", "typing"] {
       seen.append("\(namespace) \(try scene.isAdmitted(user, "clique.\(namespace):\(id)"))")
     }
     seen.append("readmitted \(scene.readmitted.filter { $0.hasPrefix(user + " ") })")
@@ -31,6 +33,7 @@ struct CliquePropertyTests {
     return [
       "history \(history ?? ["-"])", "found \(try ["m", "c", "e"].map { try scene.found(user, $0) })",
       "receipts \(try scene.members(user, "receipts", id))", "typing \(try scene.members(user, "typing", id))",
+      "reactions \(try scene.members(user, "reactions", id))",
       "list \(try scene.entry(user, "list", id) ?? "-")",
     ]
   }
@@ -44,8 +47,12 @@ struct CliquePropertyTests {
 
   /// What bob does next, as method and JSON.
   private func step(_ random: inout CliqueRandom, _ count: Int, id: String) -> (String, String) {
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
+    case 16, 17:
+      ("react", #"{"conversation":"\#(id)","offset":\#(1 + count % 5),"reaction":"\#(count % 4 == 0 ? "" : "👍")"}"#)
     case 0...4: ("send", #"{"to":"ann","text":"m\#(count)","key":"\#(count % 7)"}"#)
+    case 14: ("draft", #"{"person":"ann","text":"d\#(count)"}"#)
+    case 15: ("draft", #"{"conversation":"\#(id)","text":"\#(count % 3 == 0 ? "" : "d")"}"#)
     case 5: ("send", #"{"conversation":"\#(id)","text":"c\#(count)"}"#)
     case 6: ("accept", #"{"person":"ann"}"#)
     case 7: ("decline", #"{"person":"ann"}"#)
@@ -112,6 +119,7 @@ struct CliquePropertyTests {
       id = String(reply.split(separator: "\"")[3])
       try scene.call("ann", "send", #"{"conversation":"\#(id)","text":"m by ann"}"#)
       try scene.call("ann", "read", #"{"conversation":"\#(id)","offset":1}"#)
+      try scene.call("ann", "react", #"{"conversation":"\#(id)","offset":1,"reaction":"👍"}"#)
     }
     let blockAt = Int.random(in: 0..<15, using: &random)
     for count in 0..<50 {
@@ -123,8 +131,12 @@ struct CliquePropertyTests {
         let top = try other.top(of: ChannelName("clique.chat:\(id)"))
         try other.call("ann", "read", #"{"conversation":"\#(id)","offset":\#(top)}"#)
         try other.call("ann", "typing", #"{"conversation":"\#(id)"}"#)
+        _ = try other.said("ann", "react", #"{"conversation":"\#(id)","offset":\#(1 + count % 3),"reaction":"🎉"}"#)
       }
-      switch Int.random(in: 0..<8, using: &random) {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 8, 9:
+        let json = #"{"conversation":"\#(id)","offset":\#(offset),"reaction":"\#(count % 3 == 0 ? "" : "👍")"}"#
+        #expect(try silent.said(user, "react", json) == other.said(user, "react", json))
       case 0..<3:
         let json = #"{"conversation":"\#(id)","text":"m\#(count)"}"#
         #expect(try silent.said(user, "send", json) == other.said(user, "send", json))
@@ -155,10 +167,10 @@ struct CliquePropertyTests {
     let id = scene.pair(user, other)
     let method = random.pick([
       "send", "send", "send", "send", "accept", "accept", "decline", "block", "unblock", "unblock", "disconnect",
-      "read", "time",
+      "read", "time", "draft",
     ])
     switch method {
-    case "send": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
+    case "send", "draft": _ = try scene.said(user, method, #"{"to":"\#(other)","text":"\#(user) \#(count)"}"#)
     case "read":
       let top = try scene.top(of: try ChannelName("clique.chat:\(id)"))
       _ = try scene.said(user, method, #"{"conversation":"\#(id)","offset":\#(top)}"#)
@@ -238,6 +250,12 @@ struct CliquePropertyTests {
     #expect(person.asking == (state == "request_out" ? 1 : 0))
     #expect(person.asked == (state == "request_in" ? 1 : 0))
     #expect(person.blocked == (sight == .blocked ? [other] : []))
+    let unsent = try scene.record(Clique.Unsent.self, Clique.Key.draft(of: user, in: id))
+    #expect((unsent != nil) == pair.hasDraft(side))
+    #expect((try scene.entry(user, "drafts", id) != nil) == (unsent != nil))
+    #expect(unsent == nil || pair.state.isListedBeneath(side))
+    let index = try scene.record(Clique.UnsentIndex.self, Clique.Key.drafts(of: user))
+    #expect(index?.conversations ?? [] == (unsent == nil ? [] : [id]))
     #expect(pair.waiting.count <= 3)
     #expect(pair.waiting.isEmpty == (pair.state.asker == nil))
     #expect(pair.advanced(to: scene.now) == pair)
@@ -248,8 +266,8 @@ struct CliquePropertyTests {
   private static let methods = [
     "send", "accept", "decline", "block", "unblock", "disconnect", "read", "delivered", "typing", "group.create",
     "group.leave", "group.add", "group.remove", "group.rename", "group.appoint", "group.dismiss", "group.link",
-    "group.links", "group.revoke", "group.join", "keep", "search", "enter", "leave", "invisible", "crossings",
-    "nothing",
+    "group.links", "group.revoke", "group.join", "keep", "draft", "totals", "react", "search", "enter", "leave",
+    "invisible", "crossings", "nothing",
   ]
 
   @Test("no input traps, and bad input is answered with a client's error", arguments: 0..<40)

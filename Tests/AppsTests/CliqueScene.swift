@@ -39,6 +39,15 @@ final class CliqueScene: AppView {
     (streams[channel] ?? []).suffix(count).reversed()
   }
 
+  func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? {
+    guard let stream = streams[channel], offset > 0, offset <= UInt64(stream.count) else { return nil }
+    return stream[Int(offset) - 1]
+  }
+
+  func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
+    (maps[channel] ?? [:]).map { Publication(data: $1.data, tags: $1.tags, change: KeyChange(key: $0)) }
+  }
+
   // MARK: What people do
 
   @discardableResult
@@ -113,6 +122,8 @@ final class CliqueScene: AppView {
     let entry = try app.entry(key, of: channel, self)
     if let entry { try #require(JSONSyntax.isValid(entry.data)) }
     maps[channel, default: [:]][key] = entry
+    let totals = try ChannelName("clique.totals:\(channel.rest)")
+    if app.source(of: totals) == channel, channel.string.hasPrefix("clique.list:") { try refresh(totals, "all") }
   }
 
   private func publish(_ publication: AppPublication) {

@@ -100,6 +100,7 @@ final class StateScene: AppView {
     case "state.picture.upload":
       return .state(.uploadKey(id: fields.id ?? "", upload: fields.upload?.bytes ?? []))
     case "state.picture.key": return .state(.pictureKey(id: fields.id ?? ""))
+    case "state.picture.discard": return .state(.discardUpload(id: fields.id ?? ""))
     case "state.picture.gone": return .state(.gonePictures(fields.ids ?? []))
     default: return try AppCommand(method, Array(json.utf8), by: user)
     }

@@ -8,46 +8,46 @@ import Testing
 @Suite("State: the table of phases and events")
 struct StateTableTests {
   static let table = """
-    row                          | begin    | send                   | seen                       | block                         | unblock                  | time
-    idle/idle                    | stays    | seals sent/received    | stays                      | stays idle/idle+me            | stays                    | stays
-    idle/idle+me                 | blocking | blocking               | stays                      | stays                         | stays idle/idle          | stays
-    idle/idle+they               | stays    | seals sent/idle+they   | stays                      | stays idle/idle+both          | stays                    | stays
-    idle/idle+both               | blocking | blocking               | stays                      | stays                         | stays idle/idle+they     | stays
-    sent/received                | sealed   | sealed                 | stays                      | leaves idle/received+me       | stays                    | expires expired/expired
-    received/sent                | stays    | reveals revealed/revealed | stays                   | leaves idle/sent+me           | stays                    | expires expired/expired
-    sent/idle                    | sealed   | sealed                 | stays                      | ends idle/idle+me             | stays                    | expires expired/idle
-    sent/idle+they               | sealed   | sealed                 | stays                      | ends idle/idle+both           | stays                    | expires expired/idle+they
-    idle/sent                    | stays    | reveals revealed/revealed | stays                   | stays idle/sent+me            | stays                    | expires idle/expired
-    idle/sent+me                 | blocking | blocking               | stays                      | stays                         | stays idle/sent          | expires idle/expired+me
-    received/idle                | stays    | seals sent/received    | stays                      | ends idle/idle+me             | stays                    | expires expired/idle
-    received/idle+they           | stays    | seals sent/idle+they   | stays                      | ends idle/idle+both           | stays                    | expires expired/idle+they
-    idle/received                | stays    | seals sent/received    | stays                      | stays idle/received+me        | stays                    | expires idle/expired
-    idle/received+me             | blocking | blocking               | stays                      | stays                         | stays idle/received      | expires idle/expired+me
-    revealed/revealed            | unseen   | unseen                 | stays revealed/revealed~me | leaves idle/revealed+me       | stays                    | ends idle/idle
-    revealed/revealed~me         | unseen   | unseen                 | stays                      | leaves idle/revealed~me+me    | stays                    | ends idle/idle
-    revealed/revealed~they       | stays    | seals sent/received    | stays revealed/revealed~both | leaves idle/revealed~they+me | stays                   | ends idle/idle
-    revealed/revealed~both       | stays    | seals sent/received    | stays                      | leaves idle/revealed~both+me  | stays                    | ends idle/idle
-    revealed/idle                | unseen   | unseen                 | stays revealed/idle~me     | ends idle/idle+me             | stays                    | ends idle/idle
-    revealed/idle~me             | unseen   | unseen                 | stays                      | ends idle/idle+me             | stays                    | ends idle/idle
-    revealed/idle~they           | stays    | seals sent/received    | stays revealed/idle~both   | ends idle/idle+me             | stays                    | ends idle/idle
-    revealed/idle~both           | stays    | seals sent/received    | stays                      | ends idle/idle+me             | stays                    | ends idle/idle
-    revealed/idle+they           | unseen   | unseen                 | stays revealed/idle~me+they | ends idle/idle+both          | stays                    | ends idle/idle+they
-    revealed/idle~me+they        | unseen   | unseen                 | stays                      | ends idle/idle+both           | stays                    | ends idle/idle+they
-    revealed/idle~they+they      | stays    | seals sent/idle+they   | stays revealed/idle~both+they | ends idle/idle+both        | stays                    | ends idle/idle+they
-    revealed/idle~both+they      | stays    | seals sent/idle+they   | stays                      | ends idle/idle+both           | stays                    | ends idle/idle+they
-    idle/revealed                | stays    | seals sent/received    | stays                      | stays idle/revealed+me        | stays                    | ends idle/idle
-    idle/revealed~me             | stays    | seals sent/received    | stays                      | stays idle/revealed~me+me     | stays                    | ends idle/idle
-    idle/revealed~they           | stays    | seals sent/received    | stays                      | stays idle/revealed~they+me   | stays                    | ends idle/idle
-    idle/revealed~both           | stays    | seals sent/received    | stays                      | stays idle/revealed~both+me   | stays                    | ends idle/idle
-    idle/revealed+me             | blocking | blocking               | stays                      | stays                         | stays idle/revealed      | ends idle/idle+me
-    idle/revealed~me+me          | blocking | blocking               | stays                      | stays                         | stays idle/revealed~me   | ends idle/idle+me
-    idle/revealed~they+me        | blocking | blocking               | stays                      | stays                         | stays idle/revealed~they | ends idle/idle+me
-    idle/revealed~both+me        | blocking | blocking               | stays                      | stays                         | stays idle/revealed~both | ends idle/idle+me
-    expired/expired              | stays    | seals sent/received    | leaves idle/expired        | leaves idle/expired+me        | stays                    | ends idle/idle
-    expired/idle                 | stays    | seals sent/received    | ends idle/idle             | ends idle/idle+me             | stays                    | ends idle/idle
-    expired/idle+they            | stays    | seals sent/idle+they   | ends idle/idle+they        | ends idle/idle+both           | stays                    | ends idle/idle+they
-    idle/expired                 | stays    | seals sent/received    | stays                      | stays idle/expired+me         | stays                    | ends idle/idle
-    idle/expired+me              | blocking | blocking               | stays                      | stays                         | stays idle/expired       | ends idle/idle+me
+    row                     | begin    | cancel | send                      | sendUnshown               | seen                          | react       | block                        | unblock                  | time
+    idle/idle               | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/idle+me           | stays                    | stays
+    idle/idle+me            | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/idle          | stays
+    idle/idle+they          | stays    | stays  | seals sent/idle+they      | seals sent/idle+they      | stays                         | notRevealed | stays idle/idle+both         | stays                    | stays
+    idle/idle+both          | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/idle+they     | stays
+    sent/received           | sealed   | stays  | sealed                    | sealed                    | stays                         | notRevealed | leaves idle/received+me      | stays                    | expires expired/expired
+    received/sent           | stays    | stays  | reveals revealed/revealed | reveals revealed/revealed | stays                         | notRevealed | leaves idle/sent+me          | stays                    | expires expired/expired
+    sent/idle               | sealed   | stays  | sealed                    | sealed                    | stays                         | notRevealed | ends idle/idle+me            | stays                    | expires expired/idle
+    sent/idle+they          | sealed   | stays  | sealed                    | sealed                    | stays                         | notRevealed | ends idle/idle+both          | stays                    | expires expired/idle+they
+    idle/sent               | stays    | stays  | reveals revealed/revealed | reveals revealed/revealed | stays                         | notRevealed | stays idle/sent+me           | stays                    | expires idle/expired
+    idle/sent+me            | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/sent          | expires idle/expired+me
+    received/idle           | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | ends idle/idle+me            | stays                    | expires expired/idle
+    received/idle+they      | stays    | stays  | seals sent/idle+they      | seals sent/idle+they      | stays                         | notRevealed | ends idle/idle+both          | stays                    | expires expired/idle+they
+    idle/received           | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/received+me       | stays                    | expires idle/expired
+    idle/received+me        | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/received      | expires idle/expired+me
+    revealed/revealed       | unseen   | stays  | unseen                    | unseen                    | stays revealed/revealed~me    | stays       | leaves idle/revealed+me      | stays                    | ends idle/idle
+    revealed/revealed~me    | unseen   | stays  | unseen                    | unseen                    | stays                         | stays       | leaves idle/revealed~me+me   | stays                    | ends idle/idle
+    revealed/revealed~they  | stays    | stays  | seals sent/received       | seals sent/idle           | stays revealed/revealed~both  | stays       | leaves idle/revealed~they+me | stays                    | ends idle/idle
+    revealed/revealed~both  | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | stays       | leaves idle/revealed~both+me | stays                    | ends idle/idle
+    revealed/idle           | unseen   | stays  | unseen                    | unseen                    | stays revealed/idle~me        | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~me        | unseen   | stays  | unseen                    | unseen                    | stays                         | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~they      | stays    | stays  | seals sent/received       | seals sent/idle           | stays revealed/idle~both      | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle~both      | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | stays       | ends idle/idle+me            | stays                    | ends idle/idle
+    revealed/idle+they      | unseen   | stays  | unseen                    | unseen                    | stays revealed/idle~me+they   | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~me+they   | unseen   | stays  | unseen                    | unseen                    | stays                         | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~they+they | stays    | stays  | seals sent/idle+they      | seals sent/idle+they      | stays revealed/idle~both+they | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    revealed/idle~both+they | stays    | stays  | seals sent/idle+they      | seals sent/idle+they      | stays                         | stays       | ends idle/idle+both          | stays                    | ends idle/idle+they
+    idle/revealed           | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed+me       | stays                    | ends idle/idle
+    idle/revealed~me        | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~me+me    | stays                    | ends idle/idle
+    idle/revealed~they      | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~they+me  | stays                    | ends idle/idle
+    idle/revealed~both      | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/revealed~both+me  | stays                    | ends idle/idle
+    idle/revealed+me        | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed      | ends idle/idle+me
+    idle/revealed~me+me     | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~me   | ends idle/idle+me
+    idle/revealed~they+me   | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~they | ends idle/idle+me
+    idle/revealed~both+me   | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/revealed~both | ends idle/idle+me
+    expired/expired         | stays    | stays  | seals sent/received       | seals sent/idle           | leaves idle/expired           | notRevealed | leaves idle/expired+me       | stays                    | ends idle/idle
+    expired/idle            | stays    | stays  | seals sent/received       | seals sent/idle           | ends idle/idle                | notRevealed | ends idle/idle+me            | stays                    | ends idle/idle
+    expired/idle+they       | stays    | stays  | seals sent/idle+they      | seals sent/idle+they      | ends idle/idle+they           | notRevealed | ends idle/idle+both          | stays                    | ends idle/idle+they
+    idle/expired            | stays    | stays  | seals sent/received       | seals sent/idle           | stays                         | notRevealed | stays idle/expired+me        | stays                    | ends idle/idle
+    idle/expired+me         | blocking | stays  | blocking                  | blocking                  | stays                         | blocking    | stays                        | stays idle/expired       | ends idle/idle+me
     """
 
   /// Row name to the cells, in the order of the columns.
@@ -115,18 +115,18 @@ struct StateTableTests {
           Issue.record("\(row) can come to be, and the table does not decide it")
           continue
         }
-        #expect(cells.count == 6)
+        #expect(cells.count == StateEvent.allCases.count + 1)
         for (index, cell) in cells.enumerated() {
           var next = shape
           let move =
-            index < 5 ? next.apply(StateEvent.allCases[index], by: side) : next.applyTime()
+            index < StateEvent.allCases.count ? next.apply(StateEvent.allCases[index], by: side) : next.applyTime()
           let result = Self.name(next, from: side)
           #expect(Self.name(move) + (result == row ? "" : " " + result) == cell, "\(row), column \(index)")
           walked += 1
         }
       }
     }
-    #expect(walked == Self.reachable.count * 12)
+    #expect(walked == Self.reachable.count * 2 * (StateEvent.allCases.count + 1))
   }
 
   @Test("the table has no row that cannot come to be")
@@ -188,6 +188,31 @@ struct StateTableTests {
         }
       }
       #expect(!silent.isEmpty)
+    }
+  }
+
+  @Test("what is sent beyond the other's limit looks like what is sent and not answered")
+  func limitLooksLikeSilence() {
+    for start in Self.reachable {
+      var (shown, unshown) = (start, start)
+      let moves = (shown.apply(.send, by: .low), unshown.apply(.sendUnshown, by: .low))
+      #expect(moves.0 == moves.1)
+      if moves.0 == .reveals { #expect(shown == unshown, "an answer reaches everybody") }
+      guard moves.0 == .seals else { continue }
+      #expect(unshown.phase(of: .high) == .idle)
+      var seen: Set<[StateShape]> = []
+      var waiting = [[shown, unshown]]
+      while let pair = waiting.popLast() {
+        #expect(pair[0].phase(of: .low) == pair[1].phase(of: .low))
+        for event in StateEvent.allCases + [nil] {
+          var (a, b) = (pair[0], pair[1])
+          let moveA = event.map { a.apply($0, by: .low) } ?? a.applyTime()
+          let moveB = event.map { b.apply($0, by: .low) } ?? b.applyTime()
+          if case .refused = moveA { #expect(moveA == moveB) }
+          if case .refused = moveB { #expect(moveA == moveB) }
+          if seen.insert([a, b]).inserted { waiting.append([a, b]) }
+        }
+      }
     }
   }
 

@@ -24,7 +24,7 @@ private struct StateWalk {
     var pictures: [String]
   }
 
-  let scene = StateScene()
+  let scene: StateScene
   var random: StateRandom
   let people = ["ada", "bob", "cy"]
   /// By user and other: what was prepared and not sent, and the last that was sent.
@@ -40,6 +40,10 @@ private struct StateWalk {
   init(seed: UInt64) {
     random = StateRandom(state: seed)
     lateTimers = seed % 3 == 0
+    // Half of the walks go through what is beyond a receiver's limits, too.
+    scene = StateScene { rules in
+      if seed % 2 == 0 { rules.receivedThreads = 1 }
+    }
   }
 
   mutating func step() throws {
@@ -48,13 +52,15 @@ private struct StateWalk {
     let blockedBefore = scene.entry(user, other)?["blocked"] as? Bool == true
     let noticesBefore = scene.notices(user).count
     let pair = user + ">" + other
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<16, using: &random) {
     case 0, 1: _ = scene.refusal(user, "state.begin", #"{"to":"\#(other)"}"#)
     case 2...5: try sendSomething(user, other, pair)
     case 6:
       if let again = lastSent[pair] { try retry(again, user, other) }
     case 7: _ = scene.refusal(user, "state.seen", #"{"with":"\#(other)"}"#)
     case 8: try block(user, other)
+    case 14: react(user, other)
+    case 15: cancel(user, other, pair)
     case 9, 13: _ = scene.refusal(user, "state.unblock", #"{"user":"\#(other)"}"#)
     case 10: try scene.advance(.random(in: 0..<100_000, using: &random), runsTimers: !lateTimers)
     case 11: try scene.advance(.random(in: 0..<20 * 3_600_000, using: &random), runsTimers: !lateTimers)
@@ -94,6 +100,27 @@ private struct StateWalk {
     #expect(scene.published.count == published)
   }
 
+  /// Gives up what was recorded, with its pictures or without.
+  private mutating func cancel(_ user: String, _ other: String, _ pair: String) {
+    let phases = scene.phases(user, other)
+    let waiting = Bool.random(using: &random) ? prepared[pair] : nil
+    let pictures = waiting.map { #","pictures":["\#($0.front)","\#($0.rear)"]"# } ?? ""
+    #expect(scene.refusal(user, "state.cancel", #"{"to":"\#(other)"\#(pictures)}"#) == nil)
+    if waiting != nil { prepared[pair] = nil }
+    if !lateTimers { #expect(scene.phases(user, other) == phases) }
+  }
+
+  /// Says something to the other, or takes it back: allowed exactly where one is shown a reveal.
+  private mutating func react(_ user: String, _ other: String) {
+    let entry = scene.entry(user, other)
+    let isShown = entry?["phase"] as? String == "revealed" && entry?["until"] as? Int64 ?? 0 > scene.now
+    let text = Bool.random(using: &random) ? #","reaction":"🔥""# : ""
+    let theirs = scene.entry(other, user) as NSDictionary?
+    let error = scene.refusal(user, "state.react", #"{"with":"\#(other)"\#(text)}"#)
+    #expect((error == nil) == isShown)
+    if scene.phase(other, user) == "idle" { #expect(scene.entry(other, user) as NSDictionary? == theirs) }
+  }
+
   private func block(_ user: String, _ other: String) throws {
     try scene.runTimers()
     let theirs = scene.entry(other, user) as NSDictionary?
@@ -113,7 +140,7 @@ private struct StateWalk {
   ]
 
   private mutating func check() throws {
-    #expect(!scene.storedText.contains("secret of"))
+    #expect(!scene.storedText.contains("secret of") && !scene.storedText.contains("🔥"))
     try checkCounts()
     for (a, b) in [("ada", "bob"), ("ada", "cy"), ("bob", "cy")] {
       #expect(Self.possible.contains(scene.phases(a, b)))
@@ -155,6 +182,7 @@ private struct StateWalk {
       #expect(person.blocks == threads.count { $0.blocks[$1] })
       #expect(person.bytes == (try scene.pictureBytes(of: me)))
       #expect(person.waiting == threads.count { $0.isWaiting($1) })
+      #expect(person.received == threads.count { $0.phase(of: $1) == .received })
     }
   }
 
@@ -167,6 +195,10 @@ private struct StateWalk {
     try scene.advance(72 * 3_600_000)
     #expect(scene.recordCount == 0)
     #expect(scene.listedCount == 0)
+    for person in people {
+      let heard = scene.notices(person)
+      #expect(heard.count { $0 == "ended" } == heard.count { $0 == "revealed" }, "each reveal ends once")
+    }
     for pictures in sealedPictures.values { #expect(pictures.isSubset(of: scene.discarded)) }
   }
 }

@@ -184,7 +184,9 @@ final class BrokerScene {
     case .survey(let survey): .survey(survey.id, survey.survey)
     case .discard(let discard): .discard(discard.pictures)
     case .trace(let trace): .trace(trace)
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .unreadable: .unreadable
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .forgotten, .deletions,
+      .unreadable:
+      .unreadable
     }
   }
 }

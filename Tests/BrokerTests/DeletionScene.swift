@@ -31,6 +31,13 @@ final class DeletionScene {
   private var replies: [UInt64: BrokerResponse] = [:]
   /// Orders that gateways were given and have not confirmed.
   private(set) var orders: [(gateway: UInt64, order: LinkOrder)] = []
+  /// Deletions that gateways were told of afterwards.
+  private(set) var told: [(gateway: UInt64, deletions: LinkDeletions)] = []
+  /// Other parts of the server forget users at once; false: they take their time until this is true.
+  var answersElsewhere = true {
+    didSet { if answersElsewhere, asksElsewhere { forgotElsewhere() } }
+  }
+  private var asksElsewhere = false
   /// What the files of pictures hold, by id; parts of others are lost.
   var pictureFiles: [String: [UInt8]] = [:]
   /// Why no picture can be read now; nil: they can.
@@ -181,7 +188,10 @@ final class DeletionScene {
   }
 
   /// Ends the process as `kill -9` does, and begins another on what it has left.
-  func kill() throws {
+  ///
+  /// - Parameter steps: that the new one takes at once; with none it has not read yet what it keeps.
+  func kill(steps: Int = 20) throws {
+    (sent, orders) = ([:], [])
     let left = try TemporaryFolder()
     for name in ["fanfare.sqlite", "fanfare.sqlite-wal", "fanfare.mark"] {
       let from = folder.path + "/" + name
@@ -193,7 +203,7 @@ final class DeletionScene {
     folder = left
     completions = Completions()
     (store, core) = try Self.open(left, completions, configuration, at: time)
-    for _ in 0..<20 { step() }
+    for _ in 0..<steps { step() }
   }
 
   /// A gateway has taken in a picture of somebody.
@@ -210,6 +220,23 @@ final class DeletionScene {
 
   /// A gateway opens a link.
   func gatewayComes(_ gateway: UInt64) { send(.hello(LinkHello(gateway: gateway)), from: gateway) }
+
+  /// A gateway says how far it has carried deletions out.
+  func gateway(_ gateway: UInt64, hasForgottenThrough mark: DeletionMark?) {
+    send(.forgotten(LinkForgotten(through: mark)), from: gateway)
+  }
+
+  /// Forgets what gateways were told of deletions.
+  func takeTold() -> [(gateway: UInt64, deletions: LinkDeletions)] {
+    defer { told = [] }
+    return told
+  }
+
+  /// Time passes in which nothing happens.
+  func pass(milliseconds: Int64) {
+    time.monotonic += milliseconds
+    time.wall += milliseconds
+  }
 
   /// A gateway ends its link.
   func gatewayGoes(_ gateway: UInt64) {
@@ -236,6 +263,14 @@ final class DeletionScene {
     }
   }
 
+  /// The same for some steps, while gateways confirm everything.
+  func goOn(steps: Int) {
+    for _ in 0..<steps {
+      step(5)
+      obey { _ in true }
+    }
+  }
+
   /// The same, while gateways confirm everything but to forget the user.
   func goOn(withoutForgetting user: String) { goOn { $0 != .forget([user]) } }
 
@@ -248,6 +283,7 @@ final class DeletionScene {
   private func note(_ body: LinkBody, to gateway: UInt64) {
     if case .order(let order) = body { orders.append((gateway, order)) }
     if case .reply(let reply) = body { replies[reply.id] = reply.response }
+    if case .deletions(let deletions) = body { told.append((gateway, deletions)) }
   }
 
   /// The receiver answers the requests that hang.
@@ -285,7 +321,13 @@ final class DeletionScene {
       let result = pictureFailure.map { .failure($0) } ?? file ?? .failure(.lost("gone"))
       perform { core.pictureRead(result, for: look, in: &$0) }
     }
-    if wants > 0 { perform { core.forgotElsewhere(isDone: true, in: &$0) } }
+    if wants > 0 { asksElsewhere = true }
+    if asksElsewhere, answersElsewhere { forgotElsewhere() }
+  }
+
+  private func forgotElsewhere() {
+    asksElsewhere = false
+    perform { core.forgotElsewhere(isDone: true, in: &$0) }
   }
 
   // MARK: Looking
@@ -300,6 +342,9 @@ final class DeletionScene {
     if case .resting = deletions.phase { return !deletions.waiting.isEmpty || deletions.writing > 0 }
     return true
   }
+
+  /// Revocations that the broker knows.
+  var revocations: Int { core.revocations?.table.count ?? 0 }
 
   var phase: String { core.deletions.map { "\($0.phase)" } ?? "" }
 

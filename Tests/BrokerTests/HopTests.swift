@@ -19,11 +19,12 @@ struct HopTests {
     func pass(_ nanoseconds: UInt64) { time.withLock { $0 += nanoseconds } }
   }
 
-  private func scene(measureEvery: Int = 0, traces: SpanExporter? = nil) -> BrokerScene {
-    let scene = BrokerScene()
+  private func scene(
+    measureEvery: Int = 0, traceEvery: Int = 0, traces: SpanExporter? = nil, of scene: BrokerScene = BrokerScene()
+  ) -> BrokerScene {
     let clock = clock
     let recorder = HopRecorder(host: 1, clock: { clock.now }, exporter: traces, factory: registry)
-    scene.core.hops = BrokerHops(recorder, services: HopSampler(measureEvery: measureEvery, traceEvery: 0))
+    scene.core.hops = BrokerHops(recorder, services: HopSampler(measureEvery: measureEvery, traceEvery: traceEvery))
     return scene
   }
 
@@ -112,16 +113,8 @@ struct HopTests {
 
   @Test("A service's tag traceparent has its publication traced, whatever is sampled")
   func tagged() throws {
-    var limits = SpanExporter.Limits()
-    limits.batch = 1
     let bodies = Bodies()
-    let exporter = SpanExporter(
-      SpanEncoder(service: "s", version: "1", instance: "i"), limits: limits, factory: registry,
-      send: { body, done in
-        bodies.add(String(decoding: body, as: UTF8.self))
-        done(true)
-      })
-    let scene = scene(traces: exporter)
+    let scene = scene(traces: exporter(to: bodies))
     let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     _ = scene.serve(1, .publish(.init(channel: "room", data: [0x31], tags: ["traceparent": text])))
     _ = scene.serve(2, .publish(.init(channel: "room", data: [0x31], tags: ["traceparent": "none"])))
@@ -130,6 +123,82 @@ struct HopTests {
     #expect(all.allSatisfy { $0.contains("\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\"") })
     let whole = try #require(all.last)
     #expect(whole.contains("\"parentSpanId\":\"00f067aa0ba902b7\",\"name\":\"publish\",\"kind\":2"))
+  }
+
+  private func exporter(to bodies: Bodies) -> SpanExporter {
+    var limits = SpanExporter.Limits()
+    limits.batch = 1
+    return SpanExporter(
+      SpanEncoder(service: "s", version: "1", instance: "i"), limits: limits, factory: registry, work: { $0() },
+      send: { body, done in
+        bodies.add(String(decoding: body, as: UTF8.self))
+        done(true)
+      })
+  }
+
+  private static let parent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+
+  private func serve(_ number: UInt64, _ request: BrokerRequest, under context: TraceContext?, _ scene: BrokerScene) {
+    scene.perform { scene.core.serve(request, for: ServiceTag(number: number), under: context, in: &$0) }
+  }
+
+  @Test("A service's call has a span of its own in its trace, with its method and how it ended, and is no hop")
+  func calls() throws {
+    let bodies = Bodies()
+    let scene = scene(traces: exporter(to: bodies))
+    var unsampled = try #require(Self.parent)
+    unsampled.isSampled = false
+    serve(1, .channels(prefix: ""), under: Self.parent, scene)
+    serve(2, .once(OnceKey(owner: "a", key: "k"), .historyRemove("unknown:1")), under: Self.parent, scene)
+    serve(3, .channels(prefix: ""), under: unsampled, scene)
+    serve(4, .channels(prefix: ""), under: nil, scene)
+    #expect(scene.answers.count == 4)
+    let all = bodies.all
+    try #require(all.count == 2)
+    #expect(
+      all.allSatisfy {
+        $0.contains("\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\"")
+          && $0.contains("\"parentSpanId\":\"00f067aa0ba902b7\",\"name\":\"call\",\"kind\":2")
+      })
+    #expect(all[0].contains("{\"key\":\"fanfare.method\",\"value\":{\"stringValue\":\"channels\"}}"))
+    #expect(!all[0].contains("\"status\"") && !all[0].contains("fanfare.error"))
+    #expect(all[1].contains("{\"key\":\"fanfare.method\",\"value\":{\"stringValue\":\"history_remove\"}}"))
+    #expect(all[1].contains("{\"key\":\"fanfare.error\",\"value\":{\"intValue\":\"102\"}}"))
+    #expect(all[1].contains("\"status\":{\"code\":2}"))
+    #expect(scene.core.hops?.isIdle == true)
+    let page = String(decoding: registry.render(), as: UTF8.self)
+    #expect(page.contains("\nfanfare_hop_seconds_count{hop=\"broker\"} 0\n"))
+  }
+
+  @Test("Every n-th call of services is traced, apart from their publications; none is where nothing is traced")
+  func sampledCalls() {
+    let bodies = Bodies()
+    let traced = scene(measureEvery: 1, traceEvery: 3, traces: exporter(to: bodies))
+    for number in 1...6 as ClosedRange<UInt64> { _ = traced.serve(number, .channels(prefix: "")) }
+    #expect(bodies.all.count { $0.contains("\"name\":\"call\"") } == 2 && bodies.all.count == 2)
+    let silent = scene(measureEvery: 1, traceEvery: 3)
+    for number in 1...6 as ClosedRange<UInt64> { serve(number, .channels(prefix: ""), under: Self.parent, silent) }
+    #expect(bodies.all.count == 2 && silent.core.hops?.isIdle == true)
+  }
+
+  @Test("What an app publishes upon a service's call goes on in the call's trace")
+  func callThatPublishes() throws {
+    let bodies = Bodies()
+    let scene = scene(traces: exporter(to: bodies), of: BrokerScene(TinyApp()))
+    scene.hello(1)
+    let command = AppCommand.other(.init(method: "tiny.say", data: Array("\(TinyApp.chat) hello".utf8)))
+    let caller = ClientInfo(user: "ann", client: "service")
+    serve(1, .call(.init(command, caller: caller)), under: Self.parent, scene)
+    scene.finish(10)
+    #expect(scene.answers.count == 1)
+    let all = bodies.all
+    #expect(all.allSatisfy { $0.contains("\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\"") })
+    let whole = try #require(all.first { $0.contains("\"name\":\"call\"") })
+    let id = try #require(whole.firstMatch(of: /"spanId":"([0-9a-f]+)"/)?.1)
+    #expect(whole.contains("\"parentSpanId\":\"00f067aa0ba902b7\"") && whole.contains("tiny.say"))
+    for hop in ["broker", "log"] {
+      #expect(all.contains { $0.contains("\"parentSpanId\":\"\(id)\",\"name\":\"\(hop)\"") })
+    }
   }
 
   private final class Bodies: Sendable {

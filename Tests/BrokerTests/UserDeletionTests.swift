@@ -24,6 +24,9 @@ import Wire
     try scene.call(user, "clique.enter", "{\"place\":\"cafe-\(friend)\"}")
     if group { try scene.call(user, "clique.group.create", "{\"members\":[\"\(friend)\"],\"name\":\"\(text)\"}") }
     try scene.call(user, "state.begin", "{\"to\":\"\(friend)\"}")
+    // An id that is barred names who has discarded its picture.
+    let barred = "barred-0123456789abcdef-\(user.hashValue.magnitude)"
+    try scene.call(user, "state.discard", "{\"pictures\":[\"\(barred)\"]}")
     try scene.call(foe, "state.block", "{\"user\":\"\(user)\"}")
     scene.step()
   }

@@ -101,6 +101,25 @@ struct UserExportTests {
     #expect(try self.pages("eve", scene).flatMap(\.items).allSatisfy { $0.picture == nil })
   }
 
+  @Test("a reaction stands in the exports of both")
+  func reactions() throws {
+    let scene = try scene()
+    _ = try send("ada", to: "bob", sizes: [600, 700], scene)
+    _ = try send("bob", to: "ada", sizes: [600, 700], scene)
+    try scene.call("ada", "state.react", "{\"with\":\"bob\",\"reaction\":\"🔥\"}")
+    for _ in 0..<5 { scene.step() }
+    for user in ["ada", "bob"] {
+      var (text, cursor) = ("", "")
+      for _ in 0..<100 {
+        let answer = scene.answer(to: .user(.export(user: user, cursor: cursor)))
+        text += answer
+        guard let next = try JSONDecoder().decode(Page.self, from: Data(answer.utf8)).cursor else { break }
+        cursor = next
+      }
+      #expect(text.contains("\"reaction\":\"🔥\""), "\(user)'s export")
+    }
+  }
+
   @Test("a picture whose file is lost is said to be, once, and the export goes on")
   func lost() throws {
     let scene = try scene()

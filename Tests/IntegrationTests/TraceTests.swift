@@ -73,6 +73,26 @@ struct TraceTests {
     }
   }
 
+  @Test("A server that stops sends the spans that wait, and says nothing against the collector")
+  func stopped() async throws {
+    try await with(.serve, sampleEvery: 0) { deployment, receiver in
+      let port = try #require(deployment.broker.endpoints.admin.flatMap(URL.init(string:))?.port)
+      let item = #"{"publish":{"channel":"mem:room","data":1}}"#
+      let body = #"{"commands":[\#(Array(repeating: item, count: 20).joined(separator: ",")),{"channels":{}}]}"#
+      let headers =
+        "X-API-Key: \(Self.key)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n"
+        + "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"
+      let answer = try HTTPExchange(port: port).ask("POST", "/api/batch", headers, Array(body.utf8))
+      #expect(answer.status == 200, "\(answer.text)")
+      deployment.broker.signal(SIGTERM)
+      #expect(await eventually(within: .seconds(60)) { !deployment.broker.isRunning })
+      #expect(receiver.spans.count { $0.name == "publish" } == 20)
+      let call = try #require(receiver.spans.first { $0.name == "call" })
+      #expect(call.parentSpanId == "00f067aa0ba902b7" && call.kind == 2)
+      #expect(!deployment.broker.errorOutput.contains("takes no spans"))
+    }
+  }
+
   @Test("A collector that is away costs a line in the log, and publications go on")
   func away() async throws {
     let receiver = try SpanReceiver()

@@ -77,7 +77,11 @@ struct LimitSettingsTests {
   func appLimits() {
     let reference = SettingsReference.markdown()
     let fixed = AppLimit.allCases.filter { !reference.contains("| `\($0.rawValue)` |") }
-    #expect(fixed == [.cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueSearchText, .stateCaption])
+    #expect(
+      fixed == [
+        .cliqueGroupName, .cliqueGroupLinks, .cliquePinned, .cliqueDrafts, .cliqueReactions, .cliqueSearchText,
+        .stateCaption,
+      ])
   }
 
   @Test("A limit beyond all connections limits nothing")

@@ -23,7 +23,7 @@ struct ProxySettingsTests {
       """#)
     let proxy = settings.proxies.subscribe
     #expect(proxy.isOn && proxy.timeout == .milliseconds(250) && proxy.onFailure?.wrappedValue == .token)
-    let header = try #require(Settings.Proxies.header(proxy.staticHTTPHeaders[0]))
+    let header = try #require(HeaderLine(proxy.staticHTTPHeaders[0]))
     #expect(header.name == "Authorization" && header.value == "Bearer a:b")
     #expect(settings.channels.namespaces["n"]?.subscribeProxy == true)
   }

@@ -249,7 +249,9 @@ final class AppWorld {
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.lost(channel)) }
       case .audienceChanged(let change, let audience):
         for loop in 0..<2 where audience.includes(loop: loop) { gateways[index].loops[loop].append(.audience(change)) }
-      case .joined, .left, .holdClients, .discard, .sessionOrder, .revoked, .forget, .survey, .measured: break
+      case .joined, .left, .holdClients, .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey,
+        .measured:
+        break
       }
     }
   }

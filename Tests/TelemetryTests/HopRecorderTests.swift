@@ -16,7 +16,7 @@ struct HopRecorderTests {
     let collector = collector
     let exporter = SpanExporter(
       SpanEncoder(service: "s", version: "1", instance: "i"), limits: limits, factory: registry,
-      send: { collector.send($0, $1) })
+      work: { $0() }, send: { collector.send($0, $1) })
     let clock = clock
     return HopRecorder(host: host, clock: { clock.now }, exporter: tracing ? exporter : nil, factory: registry)
   }

@@ -1,4 +1,5 @@
 import Metering
+import Synchronization
 import Testing
 import Wire
 
@@ -9,14 +10,17 @@ struct SpanExporterTests {
   private let registry = PrometheusRegistry(version: "1")
   private let collector = FakeCollector()
 
-  private func exporter(batch: Int, waiting: Int) -> SpanExporter {
+  private func exporter(
+    batch: Int, waiting: Int, bytes: Int = .max, work: @escaping SpanExporter.Work = { $0() }
+  ) -> SpanExporter {
     var limits = SpanExporter.Limits()
     limits.batch = batch
     limits.waiting = waiting
+    limits.waitingBytes = bytes
     let collector = collector
     return SpanExporter(
       SpanEncoder(service: "s", version: "1", instance: "i"), limits: limits, factory: registry,
-      send: { collector.send($0, $1) })
+      work: work, send: { collector.send($0, $1) })
   }
 
   private func span(_ name: String) -> Span {
@@ -65,6 +69,71 @@ struct SpanExporterTests {
     exporter.add(span("h"))
     exporter.flush()
     #expect(sent.count == 2 && exporter.waitingCount == 0 && dropped == 6)
+  }
+
+  @Test("Whoever adds a span writes no request: that is done elsewhere, and meanwhile no other is begun")
+  func elsewhere() {
+    let jobs = Jobs()
+    let exporter = exporter(batch: 2, waiting: 100, work: { jobs.add($0) })
+    for name in ["a", "b", "c", "d"] { exporter.add(span(name)) }
+    #expect(sent == [] && jobs.count == 1 && exporter.waitingCount == 2)
+    jobs.run()
+    #expect(sent == [["a", "b"]] && jobs.count == 0)
+    collector.answer(true)
+    #expect(sent.count == 1 && jobs.count == 1, "nor does whoever hears the collector's answer")
+    jobs.run()
+    #expect(sent == [["a", "b"], ["c", "d"]])
+  }
+
+  @Test("What waits is bounded in bytes as well, and room that is free again is used")
+  func bytes() {
+    let cost = span("a").cost
+    let exporter = exporter(batch: 2, waiting: 100, bytes: 3 * cost)
+    for name in ["a", "b", "c", "d", "e", "f", "g"] { exporter.add(span(name)) }
+    #expect(sent == [["a", "b"]] && exporter.waitingCount == 3 && dropped == 2)
+    collector.answer(true)
+    exporter.add(span("h"))
+    exporter.add(span(String(repeating: "i", count: 3 * cost)))
+    #expect(exporter.waitingCount == 2 && dropped == 3)
+    #expect(SpanExporter.Limits().waitingBytes >= SpanExporter.Limits().waiting * (cost + 255))
+  }
+
+  @Test("At the end all that waits is sent, batch after batch", .timeLimit(.minutes(1)))
+  func finishes() async {
+    let exporter = exporter(batch: 2, waiting: 100)
+    for name in ["a", "b", "c", "d", "e"] { exporter.add(span(name)) }
+    async let ended: Void = exporter.finish(within: .seconds(60))
+    while exported != 5 {
+      collector.answer(true)
+      await Task.yield()
+    }
+    await ended
+    #expect(sent == [["a", "b"], ["c", "d"], ["e"]] && exported == 5 && dropped == 0)
+  }
+
+  @Test("A collector that does not answer at the end is waited for as long as was said, and no longer")
+  func gone() async {
+    let exporter = exporter(batch: 2, waiting: 100)
+    for name in ["a", "b", "c"] { exporter.add(span(name)) }
+    await exporter.finish(within: .milliseconds(30))
+    #expect(sent == [["a", "b"]] && exporter.waitingCount == 1)
+    exporter.close()
+    #expect(dropped == 1)
+  }
+
+  /// Jobs that wait until a test runs them.
+  private final class Jobs: Sendable {
+    private let waiting = Mutex<[@Sendable () -> Void]>([])
+
+    var count: Int { waiting.withLock { $0.count } }
+    func add(_ job: @escaping @Sendable () -> Void) { waiting.withLock { $0.append(job) } }
+    func run() {
+      let jobs = waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+      for job in jobs { job() }
+    }
   }
 
   @Test("A request is what OTLP/HTTP takes in JSON")

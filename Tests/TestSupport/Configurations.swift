@@ -103,7 +103,7 @@ extension StateRules {
     let day: Int64 = 24 * 3_600_000
     self.init(
       lifetime: day, revealLifetime: day, recordLimit: 120_000, uploadGrace: 60_000, pictureLifetime: 3_600_000,
-      unsentPictures: 16, pictureBytes: 1 << 30, openRecorders: 20, waitingThreads: 256, blocks: 1_000,
-      changesPerMinute: 120)
+      unsentPictures: 16, pictureBytes: 1 << 30, openRecorders: 20, waitingThreads: 256, receivedThreads: 256,
+      receivedPerDay: 1_000, blocks: 1_000, changesPerMinute: 120)
   }
 }

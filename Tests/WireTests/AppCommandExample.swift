@@ -35,6 +35,10 @@ enum AppCommandExample {
     ("clique.group.join", #"{"link":"\#(group).\#(String(repeating: "0", count: 32))"}"#),
     ("clique.keep", #"{"person":"bob","muted":true}"#),
     ("clique.keep", #"{"conversation":"\#(group)","muted":false,"archived":false,"pinned":true}"#),
+    ("clique.draft", #"{"person":"bob","text":""}"#),
+    ("clique.draft", #"{"conversation":"\#(group)","text":"caf\u00e9","reply":7}"#),
+    ("clique.totals", ""), ("clique.react", #"{"conversation":"\#(pair)","offset":1,"reaction":"👍🏽"}"#),
+    ("clique.react", #"{"conversation":"\#(group)","offset":9223372036854775807,"reaction":""}"#),
     ("clique.search", #"{"text":"park"}"#),
     ("clique.search", #"{"text":"a b","person":"bob","conversation":"\#(pair)","limit":3}"#),
     ("clique.enter", #"{"place":"café","token":7}"#), ("clique.leave", #"{"place":"park"}"#),
@@ -46,6 +50,9 @@ enum AppCommandExample {
       #"{"to":"bob","front":"\#(front)","rear":"\#(rear)","caption":"👩‍👩‍👧 at sea","reply_limit":-5,"key":"k"}"#
     ),
     ("state.seen", #"{"with":"bob"}"#), ("state.settings", "{}"), ("state.settings", #"{"limit":6e4}"#),
+    ("state.cancel", #"{"to":"bob"}"#), ("state.cancel", #"{"to":"bob","pictures":["\#(front)","\#(rear)"]}"#),
+    ("state.discard", #"{"pictures":["\#(front)"]}"#), ("state.discard", #"{"pictures":[]}"#),
+    ("state.react", #"{"with":"bob","reaction":"👩🏽‍🚀"}"#), ("state.react", #"{"with":"bob"}"#),
     ("state.block", #"{"user":"bob"}"#), ("state.unblock", #"{"user":"bob"}"#),
   ]
 
@@ -53,6 +60,7 @@ enum AppCommandExample {
     .addPicture(.init(id: front, type: "image/png", bytes: .max, key: [1], upload: [2, 3])),
     .addPicture(.init(id: "", type: nil, bytes: -1, key: [], upload: nil)),
     .uploadKey(id: front, upload: [9]), .pictureKey(id: rear), .gonePictures([front, ""]), .gonePictures([]),
+    .discardUpload(id: front),
   ]
 
   static let all: [AppCommand] =

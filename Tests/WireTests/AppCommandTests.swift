@@ -77,7 +77,31 @@ struct AppCommandTests {
       #expect(refusal(method, #"{"id":"\#(AppCommandExample.front)"}"#) == .methodNotFound)
     }
     #expect(refusal("state.send", #"{"to":"bob","front":"x","rear":"y"}"#)?.code == 435)
+    #expect(refusal("state.discard", "{}")?.message.contains("\"pictures\" is missing") == true)
+    #expect(refusal("state.discard", #"{"pictures":["x"]}"#)?.code == 435)
+    let many = (0..<17).map { "\"\(String(repeating: "p", count: 22))\($0)\"" }.joined(separator: ",")
+    #expect(refusal("state.cancel", "{\"to\":\"bob\",\"pictures\":[\(many)]}")?.message.contains("at most 16") == true)
     #expect(refusal("state.begin", "{}")?.message.contains("\"to\" is missing") == true)
+  }
+
+  @Test("a reaction is one character that can be seen, in whatever bytes; everything else is refused with a sentence")
+  func reactions() {
+    let england = "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"
+    for text in ["👍", "❤️", "👩‍👩‍👧‍👦", england, "🇩🇪", "é", "e\u{301}", "字", "!", "5"] {
+      #expect(StateReaction.isValid(text), "\(text)")
+      #expect(refusal("state.react", "{\"with\":\"bob\",\"reaction\":\"\(text)\"}") == nil)
+    }
+    let stacked = "a" + String(repeating: "\u{301}", count: 32)
+    for text in [
+      "", " ", "👍👍", "ok", "\n", "\r\n", "\u{0}", "\u{7F}", "\u{A0}", "\u{200D}", "\u{202E}", "\u{2066}", "\u{FEFF}",
+      "\u{301}", "\u{FE0F}", "\u{E000}", "\u{2028}", "a ", " a", stacked,
+    ] {
+      #expect(!StateReaction.isValid(text), "\(text.debugDescription)")
+    }
+    #expect(refusal("state.react", #"{"with":"bob","reaction":"no"}"#)?.message.contains("one character") == true)
+    #expect(refusal("state.react", #"{"with":"bob","reaction":7}"#)?.code == 107)
+    #expect(refusal("state.react", #"{"reaction":"!"}"#)?.code == 107)
+    #expect(refusal("state.react", #"{"with":"ann","reaction":"!"}"#)?.code == 107)
   }
 
   @Test("whatever is changed in a command, it is read or refused, and what is read goes through the link as it is")

@@ -11,6 +11,7 @@ struct OrderTests {
     .subscribe(target, OrderedSubscription(channel: name("chat:1"))), .subscribe(target, everything),
     .refresh(target, .now), .refresh(SessionTarget(user: ""), .at(.min)), .refresh(target, .at(1_700_000_000)),
     .refresh(target, .never), .forget(["ann", "é"]),
+    .readmit([Revocation(.user("ann", issuedBefore: 7)), Revocation(.user("ann", issuedBefore: 7, channel: "é"))]),
     .revoke([], replacesAll: true, isComplete: true),
     .revoke(
       [
@@ -119,5 +120,23 @@ struct OrderTests {
     #expect(table.all == [Revocation(.id("b"), expiresAt: 11)])
     table.remove(Revocation(.id("b")))
     #expect(table.isEmpty)
+  }
+
+  @Test("a user's revocations are found among those of others, also after some have come, gone and ended")
+  func byUser() {
+    var table = RevocationTable([Revocation(.id("ann")), Revocation(.user("annie", issuedBefore: 5))])
+    #expect(table.count(of: "ann") == 0 && table.found(for: "ann").byID == 1)
+    table.insert(Revocation(.user("ann", issuedBefore: 5), expiresAt: 90))
+    for (channel, end) in [("a", 10), ("b", 20), ("b", 30)] as [(String, Int64)] {
+      table.insert(Revocation(.user("ann", issuedBefore: 5, channel: channel), expiresAt: end))
+    }
+    #expect(table.count(of: "ann") == 3 && table.all(of: "ann", limit: 2).count == 2)
+    #expect(Set(table.all(of: "ann", limit: .max).map(\.key)) == ["user:ann", "channel:1:a:ann", "channel:1:b:ann"])
+    table.removeExpired(at: 10)
+    #expect(table.count(of: "ann") == 2)
+    for revocation in table.all(of: "ann", limit: .max) { table.remove(revocation) }
+    table.remove(Revocation(.user("ann", issuedBefore: 5)))
+    #expect(table.count(of: "ann") == 0 && table.found(for: "annie").ofUser.count == 1)
+    #expect(table == RevocationTable([Revocation(.id("ann")), Revocation(.user("annie", issuedBefore: 5))]))
   }
 }

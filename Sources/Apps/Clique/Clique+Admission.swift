@@ -7,20 +7,23 @@ extension Clique {
     let (namespace, rest) = Self.parts(of: channel)
     if user.isEmpty || rest.isEmpty { throw Self.notAdmitted }
     switch namespace {
-    case "clique.list", "clique.crossings", "clique.blocked":
+    case "clique.list", "clique.crossings", "clique.blocked", "clique.drafts", "clique.totals":
       guard rest.hasSameBytes(as: user) else { throw Self.notAdmitted }
       return AppAdmission()
-    case "clique.chat", "clique.receipts", "clique.typing":
+    case "clique.chat", "clique.reactions", "clique.receipts", "clique.typing":
       guard CliqueCommand.isConversation(rest) else { throw Self.notAdmitted }
       let isChat = namespace == "clique.chat"
+      // Reactions are read by whoever reads the messages.
+      let isRead = isChat || namespace == "clique.reactions"
       return Self.isGroup(rest)
-        ? try admit(user, toGroup: rest, isChat: isChat, view) : try admit(user, toPair: rest, isChat: isChat, view)
+        ? try admit(user, toGroup: rest, isRead: isRead, view)
+        : try admit(user, toPair: rest, isChat: isChat, isRead: isRead, view)
     default: throw Self.notAdmitted
     }
   }
 
   private func admit(
-    _ user: String, toPair id: String, isChat: Bool, _ view: any AppView
+    _ user: String, toPair id: String, isChat: Bool, isRead: Bool, _ view: any AppView
   ) throws(ClientError) -> AppAdmission {
     guard let pair = try view.record(Pair.self, Key.pair(id)), let side = pair.side(of: user)
     else { throw Self.notAdmitted }
@@ -30,23 +33,23 @@ extension Clique {
     if isChat, sight == .blocked, pair.state.mayReadBeneath(side) {
       return AppAdmission(audience: Self.notForOthers(user), refusal: Self.notAdmitted)
     }
-    guard isChat ? sight.mayRead : sight == .active else { throw Self.notAdmitted }
-    return AppAdmission(audience: isChat && pair.hasUnseen ? Self.notForOthers(user) : nil)
+    guard isRead ? sight.mayRead : sight == .active else { throw Self.notAdmitted }
+    return AppAdmission(audience: isRead && pair.hasUnseen ? Self.notForOthers(user) : nil)
   }
 
   private func admit(
-    _ user: String, toGroup id: String, isChat: Bool, _ view: any AppView
+    _ user: String, toGroup id: String, isRead: Bool, _ view: any AppView
   ) throws(ClientError) -> AppAdmission {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: user) != nil
     else { throw Self.notAdmitted }
-    let since = isChat ? try term(of: user, in: group, id, view).map(Self.since) : nil
+    let since = isRead ? try term(of: user, in: group, id, view).map(Self.since) : nil
     if !group.hadBlocks { return AppAdmission(audience: since) }
     // Messages that are hidden from this user say so in a tag. The user also does not see members whom they block. A
     // user who is blocked must see the one who blocks as before.
     let messages = since.map { .all([Self.notHiddenFrom(user), $0]) } ?? Self.notHiddenFrom(user)
     let hidden = group.blocked(by: user)
     if hidden.isEmpty { return AppAdmission(audience: messages) }
-    if !isChat { return AppAdmission(audience: .all([messages, .not(.oneOf(key: "key", hidden))])) }
+    if !isRead { return AppAdmission(audience: .all([messages, .not(.oneOf(key: "key", hidden))])) }
     // The blocked member's joins and presence are left out, and their messages from before the block stay: publications
     // have the tag `hidden`, joins and members have not.
     return AppAdmission(

@@ -20,8 +20,13 @@ extension Clique {
     let change = { (concealment: AppConcealment?) in
       AppEffect.edit(edit.channel, offset: edit.original.offset, data: data, from: concealment)
     }
+    if data == nil {
+      let users = PairState.Side.allCases.filter { pair[mark: $0].hasReacted ?? false }.map(pair.user)
+      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
+      return AppDecision([change(nil), .touch(id)] + gone)
+    }
     let isSeen = edit.original.tags[Tag.only] == nil
-    guard data != nil, isSeen, pair.state.isBlocked(by: side.other) else {
+    guard isSeen, pair.state.isBlocked(by: side.other) else {
       return AppDecision([change(nil), .touch(id)])
     }
     let author = edit.editor.user
@@ -36,10 +41,15 @@ extension Clique {
   ) throws(ClientError) -> AppDecision {
     guard let group = try view.record(Group.self, Key.group(id)), group.index(of: edit.editor.user) != nil
     else { throw Self.noConversation }
+    if data == nil {
+      let users = group.members.filter { $0.mark.hasReacted ?? false }.map(\.user)
+      let gone = try dropReactions(to: edit.original.offset, in: id, of: users, view)
+      return AppDecision([.edit(edit.channel, offset: edit.original.offset, data: nil), .touch(id)] + gone)
+    }
     let hiddenBefore = edit.original.tags[Tag.hidden] ?? ""
     var concealment: AppConcealment?
     let users = group.hidden(from: edit.editor.user).filter { !hiddenBefore.contains(Tag.bars($0)) }
-    if data != nil, !users.isEmpty {
+    if !users.isEmpty {
       concealment = AppConcealment(users: users, tags: [Tag.hidden: hiddenBefore + users.map(Tag.bars).joined()])
     }
     return AppDecision([

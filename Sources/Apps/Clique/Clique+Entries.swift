@@ -10,6 +10,9 @@ extension Clique {
       return Self.isGroup(key) ? try groupEntry(rest, key, view) : try pairEntry(rest, key, view)
     case "clique.blocked": return try blockedEntry(rest, key, view)
     case "clique.crossings": return try crossingEntry(rest, key, view)
+    case "clique.reactions": return try reactionEntry(rest, key, view)
+    case "clique.totals": return try totalsEntry(rest, key, view)
+    case "clique.drafts": return try draftEntry(rest, key, view)
     case "clique.receipts": return try receiptEntry(rest, key, view)
     case "clique.typing":
       // The entry is worked out only when somebody types, and ends by itself.
@@ -48,12 +51,13 @@ extension Clique {
     return try entries(showingMeetingsOf: visitor.user, with: others, view)
   }
 
-  /// Only receipts and crossings can be worked out from the records when their channels are opened.
+  /// Of the channels in memory alone, all but typing can be worked out when they are opened.
   public func keys(of channel: ChannelName, _ view: any AppView) throws(ClientError) -> [String] {
     let (namespace, rest) = Self.parts(of: channel)
     switch namespace {
     case "clique.receipts": return CliqueCommand.isConversation(rest) ? try members(of: rest, view) : []
     case "clique.crossings": return try met(by: rest, view)
+    case "clique.totals": return [Self.totalsKey]
     default: return []
     }
   }
@@ -218,7 +222,7 @@ extension Clique {
   }
 
   /// Whether a publication is a message: no notice of a change, no event such as a member's leaving, and not deleted.
-  private static func isMessage(_ publication: Publication) -> Bool {
+  static func isMessage(_ publication: Publication) -> Bool {
     if publication.data.starts(with: Self.eventStart) { return false }
     let tags = publication.tags
     return tags.isEmpty || tags["edits"] == nil && tags["deletes"] == nil && tags["deleted"] == nil
@@ -227,7 +231,7 @@ extension Clique {
   /// How publications of the app itself begin in a chat. Messages of people always begin with their text.
   private static let eventStart = Array("{\"event\"".utf8)
 
-  private static func isSeen(_ publication: Publication, by user: String, since term: Int?) -> Bool {
+  static func isSeen(_ publication: Publication, by user: String, since term: Int?) -> Bool {
     if let term, publication.tags[Tag.term].flatMap({ Int($0) }) ?? 0 < term { return false }
     if publication.tags.isEmpty { return true }
     if let only = publication.tags[Tag.only], !only.hasSameBytes(as: user) { return false }

@@ -3,7 +3,7 @@ public import Wire
 /// What becomes of people's records when the data of one of them is deleted (docs/PRIVACY.md).
 extension Clique {
   public func channels(of user: String) -> [ChannelName] {
-    [try? Channels.list(user), try? Channels.blocked(user)].compactMap(\.self)
+    [try? Channels.list(user), try? Channels.blocked(user), try? Channels.drafts(user)].compactMap(\.self)
   }
 
   public func forget(
@@ -14,6 +14,8 @@ extension Clique {
     case "pair": try forgetPair(users, key, draft)
     case "group": try forgetInGroup(users, key, draft)
     case "person": try forgetPerson(users, key, draft)
+    case "draft", "drafts": try forgetDraft(users, key, draft)
+    case "reactions": try forgetReactions(users, key, draft)
     case "visits": try forgetVisits(users, key, draft)
     case "visitor":
       guard let visitor = try view.record(Visitor.self, key), users.contains(visitor.user) else { return nil }

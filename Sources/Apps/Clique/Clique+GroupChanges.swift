@@ -135,6 +135,10 @@ extension Clique {
     case .unchanged, .came: return
     case .changed: break
     }
+    if let index = group.index(of: user), step.place.shown == nil {
+      try endDraft(of: user, &group.members[index].mark, in: id, draft)
+      try dropReactions(of: user, &group.members[index].mark, in: id, draft)
+    }
     group.put(user, at: step.place)
     if case .present = place, step.place.shown == nil {
       try draft.update(user) { person in

@@ -12,7 +12,9 @@ extension Clique {
     case .one(let id): ids = [id]
     }
     var groups: [(id: String, group: Group)] = []
-    for id in ids { if let group = try view.record(Group.self, Key.group(id)) { groups.append((id, group)) } }
+    for id in ids {
+      if let group = try view.record(Group.self, Key.group(id)) { groups.append((id, group.settled(at: view.now))) }
+    }
     var writer = JSONWriter()
     writer.object { writer in
       writer.list("groups") { writer in
@@ -33,6 +35,11 @@ extension Clique {
     writer.list("absent") { writer in
       for member in group.members where member.absent { writer.write(element: member.user) }
     }
+    writer.list("admins") { writer in
+      for member in group.members where member.isAdministrator { writer.write(element: member.user) }
+    }
+    // How many links let somebody in. Whoever helps needs neither their names nor who made them.
+    writer.write("links", group.links?.count ?? 0)
     writer.list("blocks") { writer in
       for block in group.blocks {
         writer.object { writer in

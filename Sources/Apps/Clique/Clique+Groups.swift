@@ -98,7 +98,7 @@ extension Clique {
     _ conversation: CliqueConversation, _ message: CliqueMessage, _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
     let (id, channel) = (conversation.id, conversation.chat)
-    guard let group = try view.record(Group.self, Key.group(id)), group.index(of: call.user) != nil
+    guard let group = try view.record(Group.self, Key.group(id)), let index = group.index(of: call.user)
     else { throw Self.noConversation }
     try check(message.characters, isRequest: false)
     if message.extras != nil { try checkExtras(of: message, in: channel, of: group.members.map(\.user), view) }
@@ -107,9 +107,11 @@ extension Clique {
       channel: channel, data: message.payload, info: call.caller,
       tags: Self.tags(of: message, group.tags(hiddenFrom: hidden)),
       idempotencyKey: message.key.published)
-    return AppDecision(
-      [.publish(publication), .touch(id)],
-      reply: conversation.answer(offset: try Self.offset(of: message.key, on: channel, view)))
+    let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
+    if group.members[index].mark.hasDraft ?? false {
+      return try sendOverDraft(publication, in: group, index, id: id, reply: reply, view)
+    }
+    return AppDecision([.publish(publication), .touch(id)], reply: reply)
   }
 
   /// The tag that says from whom something is hidden, even if it is nobody.

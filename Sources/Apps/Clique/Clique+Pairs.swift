@@ -94,6 +94,7 @@ extension Clique {
     let old = stored ?? Pair(new.a, new.b)
     var new = new
     try dropKeeping(of: &new, id: id, draft)
+    try dropDrafts(of: &new, id: id, draft)
     for side in PairState.Side.allCases { try commit(old, new, side, id: id, draft) }
     if new == old { return }
     tell(from: old, to: new, id: id, draft)
@@ -130,7 +131,10 @@ extension Clique {
       draft.refresh(try Channels.blocked(user), key: new.user(side.other), .atomically)
     }
     if was == now { return }
-    if was.mayRead != now.mayRead { draft.readmit(user, try Channels.chat(id)) }
+    if was.mayRead != now.mayRead {
+      draft.readmit(user, try Channels.chat(id))
+      draft.readmit(user, try Channels.reactions(id))
+    }
     if (was == .active) != (now == .active) {
       draft.readmit(user, try Channels.receipts(id))
       draft.readmit(user, try Channels.typing(id))
@@ -196,9 +200,9 @@ extension Clique {
   }
 
   func readmit(_ user: String, toGroup id: String, _ draft: CliqueDraft) throws(ClientError) {
-    draft.readmit(user, try Channels.chat(id))
-    draft.readmit(user, try Channels.receipts(id))
-    draft.readmit(user, try Channels.typing(id))
+    for channel in [
+      try Channels.chat(id), try Channels.reactions(id), try Channels.receipts(id), try Channels.typing(id),
+    ] { draft.readmit(user, channel) }
   }
 }
 

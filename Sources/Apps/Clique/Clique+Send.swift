@@ -8,17 +8,17 @@ extension Clique {
       if Self.isGroup(id) { return try sendToGroup(conversation, message, call, view) }
       // The short way, which nearly all messages take: one record is read and none is written.
       if let pair = try view.record(Pair.self, Key.pair(id)), pair.state == .unblocked(.active),
-        pair.side(of: call.user) != nil
+        let side = pair.side(of: call.user)
       {
         if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
-        return try sendToActive(conversation, message, of: pair, call, view)
+        return try sendToActive(conversation, message, of: pair, side, call, view)
       }
     }
     let (pair, id, side, stored) = try pair(command.target, call, view)
     if pair.user(side.other).isEmpty { throw Self.forgotten }
     if let answer = openedBefore(pair, id, message.key, call, view) { return answer }
     if pair.state == .unblocked(.active) {
-      return try sendToActive(CliqueConversation(id), message, of: pair, call, view)
+      return try sendToActive(CliqueConversation(id), message, of: pair, side, call, view)
     }
     return try sendByTable(pair, id, side, stored, message, call, view)
   }
@@ -37,20 +37,20 @@ extension Clique {
   }
 
   private func sendToActive(
-    _ conversation: CliqueConversation, _ message: CliqueMessage, of pair: Pair, _ call: AppCall, _ view: any AppView
+    _ conversation: CliqueConversation, _ message: CliqueMessage, of pair: Pair, _ side: PairState.Side,
+    _ call: AppCall, _ view: any AppView
   ) throws(ClientError) -> AppDecision {
     try check(message.characters, isRequest: false)
     let channel = conversation.chat
     if message.extras != nil { try checkExtras(of: message, in: channel, of: [pair.a, pair.b], view) }
     let reply = conversation.answer(offset: try Self.offset(of: message.key, on: channel, view))
-    return AppDecision(
-      [
-        .publish(
-          AppPublication(
-            channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
-            idempotencyKey: message.key.published)),
-        .touch(conversation.id),
-      ], reply: reply)
+    let publication = AppPublication(
+      channel: channel, data: message.payload, info: call.caller, tags: Self.tags(of: message),
+      idempotencyKey: message.key.published)
+    if pair.hasDraft(side) {
+      return try sendOverDraft(publication, in: pair, side, id: conversation.id, reply: reply, view)
+    }
+    return AppDecision([.publish(publication), .touch(conversation.id)], reply: reply)
   }
 
   /// The offset of a message that is published now, or was published when its command came before.
@@ -89,6 +89,7 @@ extension Clique {
       if message.extras != nil { throw Self.noExtras }
       pair.adopt(step.state)
       try wait(message, seen: seen, call, in: &pair, now: view.now)
+      try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
       var decision = draft.decision(reply: Self.waits(id, count: pair.waiting.count))
       if !heard { decision.reached = .cliqueRequestsReceived }
@@ -99,6 +100,7 @@ extension Clique {
       if !seen { pair.hasUnseen = true }
       let offset = try Self.offset(of: key, on: Channels.chat(id), view)
       try publish(message, seen: seen, call, id: id, draft)
+      try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       try commit(stored, pair, id: id, draft)
       // Both people's lists are worked out again, as with a message that the other sees; the other's does not change.
       draft.touch(id)
@@ -113,6 +115,7 @@ extension Clique {
       let offset = top + 1
       try publish(message, seen: seen, call, id: id, draft)
       pair[mark: side].last = preview(message.text, from: call.user, time: view.now, offset: offset)
+      try endDraft(of: call.user, &pair[mark: side], in: id, draft)
       if seen { pair[mark: side.other].last = pair[mark: side].last } else { pair.hasUnseen = true }
       try commit(stored, pair, id: id, draft)
       return draft.decision(reply: CliqueConversation(id).answer(offset: offset))

@@ -11,12 +11,16 @@ public struct Clique: App {
 
   public var name: String { "clique" }
 
+  /// Messages that a chat keeps, and for how many milliseconds.
+  static let chatSize = 10_000
+  static let chatLifetime = 366 * CliqueRules.day
+
   public var namespaces: [String: ChannelOptions] {
     var chat = ChannelOptions()
     chat.app = AppName(name)
     chat.durability = .durable
-    chat.historySize = 10_000
-    chat.historyTTLMilliseconds = 366 * CliqueRules.day
+    chat.historySize = Self.chatSize
+    chat.historyTTLMilliseconds = Self.chatLifetime
     chat.forceRecovery = true
     chat.forcePositioning = true
     chat.presence = true
@@ -37,6 +41,15 @@ public struct Clique: App {
     list.forceRecovery = true
     list.durability = .durable
     list.allowSubscribeForClient = true
+
+    // What somebody has begun to write is nobody else's, and gone soon after it was sent.
+    var drafts = list
+    drafts.mapMaximumEntries = 1000
+    drafts.historySize = 100
+    drafts.historyTTLMilliseconds = CliqueRules.day
+
+    var reactions = list
+    reactions.historyTTLMilliseconds = CliqueRules.day
 
     // Crossings are worked out from visits when somebody opens the channel, so that nothing is written for a crowd of
     // people who do not look.
@@ -60,7 +73,8 @@ public struct Clique: App {
     typing.mapTTLMilliseconds = rules.typingLifetime
     return [
       "clique.chat": chat, "clique.list": list, "clique.crossings": crossings, "clique.blocked": list,
-      "clique.receipts": receipts, "clique.typing": typing,
+      "clique.drafts": drafts, "clique.reactions": reactions,
+      "clique.receipts": receipts, "clique.typing": typing, "clique.totals": receipts,
     ]
   }
 
@@ -81,6 +95,9 @@ public struct Clique: App {
     case .changeGroup(let id, let change): return try changeGroup(id, change, call, view)
     case .joinGroup(let link): return try joinGroup(link, call, view)
     case .keep(let keep): return try self.keep(keep, call, view)
+    case .draft(let draft): return try keepDraft(draft, call, view)
+    case .totals: return AppDecision(reply: try totals(of: call.user, view).json)
+    case .react(let react): return try self.react(react, call, view)
     case .search(let search): return try self.search(search, call, view)
     case .enter(let place, let hasToken): return try enter(place, hasToken, call, view)
     case .leave(let place): return try leave(place, call, view)
@@ -101,6 +118,8 @@ public struct Clique: App {
     case "visits": try visitsAreDue(key, draft)
     case "visitor": try visitorIsDue(key, draft)
     case "places": try placeIsDue(key, draft)
+    case "draft": try draftIsDue(key, draft)
+    case "reactions": try reactionsAreDue(key, draft)
     case "place", "crossing": try forgetFormer(key, draft)
     default: draft.erase(key)
     }
@@ -156,6 +175,8 @@ extension Clique {
     static func list(_ user: String) throws(ClientError) -> ChannelName { try named("clique.list:", user) }
     static func crossings(_ user: String) throws(ClientError) -> ChannelName { try named("clique.crossings:", user) }
     static func blocked(_ user: String) throws(ClientError) -> ChannelName { try named("clique.blocked:", user) }
+    static func drafts(_ user: String) throws(ClientError) -> ChannelName { try named("clique.drafts:", user) }
+    static func reactions(_ id: String) throws(ClientError) -> ChannelName { try named("clique.reactions:", id) }
     static func receipts(_ id: String) throws(ClientError) -> ChannelName { try named("clique.receipts:", id) }
     static func typing(_ id: String) throws(ClientError) -> ChannelName { try named("clique.typing:", id) }
 

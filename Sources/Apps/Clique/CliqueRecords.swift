@@ -145,6 +145,10 @@ extension Clique {
     var blockedAt: Int64 = 0
     /// The conversation stood in their list when they blocked the other.
     var listed = false
+    /// The member has a draft in the conversation (``Unsent``); nil: no.
+    var hasDraft: Bool?
+    /// The member has reacted to something in the conversation (``Reactions``); nil: no.
+    var hasReacted: Bool?
     /// How this member keeps the conversation in their list; nil: as it comes.
     var keeping: CliqueKeeping?
 

@@ -14,6 +14,8 @@ extension StateApp {
     }
     switch (before.standing, thread.standing) {
     case (.sealed, .sealed) where !isNew: break
+    // Nobody is to be told by a backend of what the app does not show them.
+    case (_, .sealed(let sender, _, _)) where thread.phase(of: sender.other) != .received: break
     case (_, .sealed(let sender, _, _)): effects.append(event(.stateSent, thread, from: sender))
     case (.revealed, .revealed) where !isNew: break
     case (.sealed(let sender, _, _), .revealed): effects.append(event(.stateRevealed, thread, from: sender))

@@ -38,7 +38,10 @@ extension StateApp {
     let gone = StateSide.allCases.filter { users.contains(people[$0]) }
     if gone.isEmpty { return nil }
     let thread = StateThread(people: people)
-    var effects = try change(from: before, to: thread, view)
+    // Neither is told: who is forgotten has no channel any more, and the other's would keep the name.
+    var effects = try change(from: before, to: thread, view).filter { effect in
+      if case .publish = effect { false } else { true }
+    }
     if gone.count == 1, before.blocks[gone[0].other] {
       effects.append(.write(key: StateBar.key(of: people), StateBar(by: gone[0].other)))
     }

@@ -15,7 +15,7 @@ extension StateApp {
       // An upload may be repeated after a lost answer; then the new upload's key counts. It never replaces a picture
       // that was sent. Nor does an upload that has just begun replace a picture that is whole: a client that sends one
       // picture twice would lose it.
-      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil,
+      guard earlier.owner.hasSameBytes(as: call.user), earlier.thread == nil, !earlier.isBarred,
         request.type != nil || !earlier.isWhole
       else { throw StateError.takenPicture }
     }
@@ -33,7 +33,7 @@ extension StateApp {
     if !person.unsent.contains(request.id) {
       guard person.unsent.count < rules.unsentPictures else {
         throw .limitExceeded.counted(as: .stateUnsentPictures).saying(
-          "\(rules.unsentPictures) pictures are uploaded and not sent; send some, or wait until they are discarded")
+          "\(rules.unsentPictures) pictures are uploaded and not sent; send or discard some")
       }
       person.unsent.append(request.id)
     }
@@ -95,7 +95,7 @@ extension StateApp {
   func gonePictures(_ ids: [String], _ view: any AppView) throws(ClientError) -> AppDecision {
     var gone: [String] = []
     for id in ids where StatePictureID.isValid(id) {
-      if try view.record(StatePicture.self, StateKeys.picture + id) == nil { gone.append(id) }
+      if try view.record(StatePicture.self, StateKeys.picture + id)?.isBarred ?? true { gone.append(id) }
     }
     return AppDecision(reply: try StateJSON.encode(StatePicturesReply(gone: gone)))
   }
@@ -105,6 +105,7 @@ extension StateApp {
     guard let picture = try view.record(StatePicture.self, key), let due = picture.due, due <= view.now else {
       return AppDecision()
     }
+    if picture.isBarred { return AppDecision([.erase(key: key)]) }
     return AppDecision(
       [.erase(key: key), .discardPictures([picture.id]), .scrub]
         + [try withoutUnsent(picture, view)].compactMap(\.self))

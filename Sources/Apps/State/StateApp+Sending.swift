@@ -15,13 +15,17 @@ extension StateApp {
     let move = shape.apply(.send, by: visit.me)
     if case .refused(let refusal) = move { throw StateError.refused(refusal) }
     var person = try person(call.user, view)
-    guard let recording = person.recording(with: request.to) else { throw StateError.notBegun }
+    guard let recording = person.recording(with: request.to), recording.isGivenUp != true else {
+      throw StateError.notBegun
+    }
     // The recording is not closed here, so another send gets the same error until the user begins again.
     guard recording.isOpen(at: view.now) else { throw StateError.tooLate }
     guard vault.isReady(at: view.now) else { return AppDecision([], .later) }
     let mine = try contents(of: request, by: call.user, view)
 
     var thread = visit.now
+    var records = visit.own(nil)
+    var reached: AppLimit?
     if move == .reveals, let both = try release(visit, mine: mine.contents) {
       thread.adopt(shape)
       thread.standing = .revealed(both)
@@ -34,6 +38,16 @@ extension StateApp {
           "\(rules.waitingThreads) of your threads wait for an answer; send more when some of them have ended")
       }
       if move == .reveals { shape = Self.sealed(by: visit.me, shape) }
+      switch try reception(visit, view) {
+      case .known: break
+      case .shown(let receiver): records[visit.me.other] = receiver
+      case .unshown(let limit):
+        // The same answer, and the same phase, as where the other only says nothing.
+        shape = visit.now.shape
+        _ = shape.apply(.sendUnshown, by: visit.me)
+        if move == .reveals { shape = Self.sealed(by: visit.me, shape, isShown: false) }
+        reached = limit
+      }
       thread.standing = .sealed(
         by: visit.me, mine.contents, answerLimit: try answerLimit(request, to: request.to, view))
       thread.adopt(shape)
@@ -47,15 +61,39 @@ extension StateApp {
     let pictures = mine.records.map { record in
       AppEffect.write(key: StateKeys.picture + record.id, Self.sent(record, in: thread.people.key))
     }
-    return AppDecision(
-      try change(from: visit.before, to: thread, view, own: (visit.me, person)) + pictures,
-      reply: try StateJSON.encode(reply))
+    records[visit.me] = person
+    var decision = AppDecision(
+      try change(from: visit.before, to: thread, view, records) + pictures, reply: try StateJSON.encode(reply))
+    decision.reached = reached
+    return decision
   }
 
-  private static func sealed(by me: StateSide, _ shape: StateShape) -> StateShape {
+  /// Whether what somebody sends first is shown to the other.
+  private enum Reception {
+    /// The two see a reveal, so the sender is no stranger; or the other blocks the sender and is shown nothing anyway.
+    case known
+    /// It counts as one more in the other's record.
+    case shown(StatePerson)
+    case unshown(AppLimit)
+  }
+
+  private func reception(_ visit: ThreadAccess, _ view: any AppView) throws(ClientError) -> Reception {
+    let other = visit.me.other
+    if visit.now.blocks[other] || visit.now.phase(of: other) == .revealed { return .known }
+    var receiver = try person(visit.now.people[other], view)
+    guard receiver.received < rules.receivedThreads else { return .unshown(.stateReceived) }
+    guard let mark = CliqueRate(perDay: rules.receivedPerDay).next(after: receiver.receivedMark, now: view.now) else {
+      return .unshown(.stateReceivedPerDay)
+    }
+    receiver.receivedMark = mark
+    return .shown(receiver)
+  }
+
+  private static func sealed(by me: StateSide, _ shape: StateShape, isShown: Bool = true) -> StateShape {
     var shape = shape
     shape.standing = .sealed(by: me)
     shape.over = Both(false)
+    shape.over[me.other] = !isShown
     return shape
   }
 

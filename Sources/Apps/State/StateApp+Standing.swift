@@ -17,6 +17,12 @@ extension StateApp {
       writer.list("blocked_by") { writer in
         for side in StateSide.allCases where thread.blocks[side] { writer.write(element: thread.people[side]) }
       }
+      writer.list("hidden_from") { writer in
+        // Of the two, who sent something sealed knows of it.
+        if case .sealed(let sender, _, _) = thread.standing, thread.over[sender.other] {
+          writer.write(element: thread.people[sender.other])
+        }
+      }
       writer.list("seen_by") { writer in
         for side in StateSide.allCases where thread.seen[side] { writer.write(element: thread.people[side]) }
       }

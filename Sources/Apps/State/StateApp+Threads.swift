@@ -8,6 +8,13 @@ extension StateApp {
     var before: StateThread
     var now: StateThread
     var me: StateSide
+
+    /// The caller's new record, for ``StateApp/change(from:to:_:_:)``.
+    func own(_ person: StatePerson?) -> Both<StatePerson?> {
+      var people = Both<StatePerson?>(nil)
+      people[me] = person
+      return people
+    }
   }
 
   func access(_ user: String, with other: String, _ view: any AppView) throws(ClientError) -> ThreadAccess {
@@ -36,21 +43,31 @@ extension StateApp {
     if let open = person.recording(with: other), open.isOpen(at: view.now) {
       recording = open
     } else {
-      let limit = recordLimit(visit, person)
-      recording = StatePerson.Recording(
-        with: other, at: view.now, limit: limit,
-        deadline: view.now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
+      recording = recorder(visit, person, with: other, at: view.now)
       try pay(&person, view)
       guard person.begin(recording, at: view.now, rules) else {
         throw .limitExceeded.counted(as: .stateRecorders).saying(
-          "\(rules.openRecorders) recorders are open; send what was recorded, or wait until their time is over")
+          "\(rules.openRecorders) recorders are open; send what was recorded, or give some up with state.cancel")
       }
     }
     let reply = StateBeginReply(
       at: recording.at, limit: recording.limit, deadline: recording.deadline, now: view.now)
     return AppDecision(
-      try change(from: visit.before, to: visit.now, view, own: (visit.me, person)),
+      try change(from: visit.before, to: visit.now, view, visit.own(person)),
       reply: try StateJSON.encode(reply))
+  }
+
+  /// The recorder that is opened: another or, until its deadline, the one that was given up.
+  private func recorder(
+    _ visit: ThreadAccess, _ person: StatePerson, with other: String, at now: Int64
+  ) -> StatePerson.Recording {
+    if var recording = person.recording(with: other), recording.isGivenUp == true {
+      recording.isGivenUp = nil
+      if recording.isOpen(at: now) { return recording }
+    }
+    let limit = recordLimit(visit, person)
+    return StatePerson.Recording(
+      with: other, at: now, limit: limit, deadline: now.saturatingAdd(limit).saturatingAdd(rules.uploadGrace))
   }
 
   /// How long the user may record, in milliseconds: as the other chose for the answer, or else as the user has chosen.
@@ -78,7 +95,7 @@ extension StateApp {
     return person.isEmpty ? .erase(key: key) : .write(key: key, person)
   }
 
-  private func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
+  func pay(_ person: inout StatePerson, _ view: any AppView) throws(ClientError) {
     guard person.pay(at: view.now, rules) else {
       throw .tooManyRequests.counted(as: .stateChanges).saying(
         "\(rules.changesPerMinute) changes in a minute are allowed; wait a moment")
@@ -126,7 +143,7 @@ extension StateApp {
     if case .refused(let refusal) = shape.apply(event, by: visit.me) { throw StateError.refused(refusal) }
     var thread = visit.now
     thread.adopt(shape)
-    return AppDecision(try change(from: visit.before, to: thread, view, own: own.map { (visit.me, $0) }))
+    return AppDecision(try change(from: visit.before, to: thread, view, visit.own(own)))
   }
 
   func settings(_ limit: Int64?, _ call: AppCall, _ view: any AppView) throws(ClientError) -> AppDecision {
@@ -155,17 +172,16 @@ extension StateApp {
   /// All effects of a thread's change. Every change goes through here, so that none can forget a list, a notice, a key,
   /// or to count.
   ///
-  /// - Parameter own: the new record of one of the two, before the thread's change is counted in it; nil: the stored
-  ///   one.
+  /// - Parameter records: new records of the two, before the thread's change is counted in them; nil: the stored ones.
   func change(
     from before: StateThread, to thread: StateThread, _ view: any AppView,
-    own: (side: StateSide, person: StatePerson)? = nil
+    _ records: Both<StatePerson?> = Both(nil)
   ) throws(ClientError) -> [AppEffect] {
     var thread = thread
     thread.due = thread.nextDue
     let people = thread.people
     let gone = before.pictures.filter { !thread.pictures.contains($0) }
-    var effects = try counted(from: before, to: thread, without: gone, view, own: own)
+    var effects = try counted(from: before, to: thread, without: gone, view, records)
     if thread == before { return effects }
     effects += events(from: before, to: thread)
     // From here on the thread's record itself says who blocks whom.
@@ -182,13 +198,10 @@ extension StateApp {
     for side in StateSide.allCases where thread.showsOtherwise(than: before, for: side) {
       let channel = try StateChannels.threads(of: people[side])
       effects.append(.refresh(channel, key: people[side.other], .atomically))
-      guard thread.isNews(after: before, for: side) else { continue }
-      let notice = StateNotice(
-        event: thread.phase(of: side), with: people[side.other], since: thread.since, until: thread.until,
-        limit: thread.answerLimit(for: side))
-      effects.append(
-        .publish(
-          AppPublication(channel: try StateChannels.events(of: people[side]), data: try StateJSON.encode(notice))))
+      for notice in thread.notices(after: before, for: side) {
+        let channel = try StateChannels.events(of: people[side])
+        effects.append(.publish(AppPublication(channel: channel, data: try StateJSON.encode(notice))))
+      }
     }
     return effects
   }
@@ -196,7 +209,7 @@ extension StateApp {
   /// Counts the thread's change in the records of the two.
   private func counted(
     from before: StateThread, to thread: StateThread, without gone: [String], _ view: any AppView,
-    own: (side: StateSide, person: StatePerson)?
+    _ records: Both<StatePerson?>
   ) throws(ClientError) -> [AppEffect] {
     var effects: [AppEffect] = []
     var freed = Both<Int64>(0)
@@ -208,84 +221,18 @@ extension StateApp {
     }
     for side in StateSide.allCases {
       let waiting = (thread.isWaiting(side) ? 1 : 0) - (before.isWaiting(side) ? 1 : 0)
+      let received = (thread.phase(of: side) == .received ? 1 : 0) - (before.phase(of: side) == .received ? 1 : 0)
       let blocks = (thread.blocks[side] ? 1 : 0) - (before.blocks[side] ? 1 : 0)
-      let isOwn = own?.side == side
-      guard isOwn || waiting != 0 || blocks != 0 || freed[side] != 0 else { continue }
+      guard records[side] != nil || waiting != 0 || received != 0 || blocks != 0 || freed[side] != 0 else { continue }
       let user = thread.people[side]
-      var person = if isOwn, let own { own.person } else { try person(user, view) }
+      var person = if let record = records[side] { record } else { try person(user, view) }
       // Threads that an earlier version began were not counted, so the numbers must not fall below 0.
       person.waiting = max(0, person.waiting + waiting)
+      person.received = max(0, person.received + received)
       person.blocks = max(0, person.blocks + blocks)
       person.add(-freed[side])
       if let effect = try change(of: user, to: person, view) { effects.append(effect) }
     }
     return effects
-  }
-
-  // MARK: Lists
-
-  func entry(of thread: StateThread, for me: StateSide) throws(ClientError) -> AppEntry? {
-    let phase = thread.phase(of: me)
-    var entry = StateListEntry(with: thread.people[me.other], phase: phase, colour: phase.colour)
-    if phase != .idle {
-      entry.since = thread.since
-      entry.until = thread.until
-      entry.limit = thread.answerLimit(for: me)
-    } else if thread.blocks[me] {
-      entry.blocked = true
-    } else {
-      return nil
-    }
-    guard phase == .revealed, case .revealed(let both) = thread.standing else {
-      return AppEntry(data: try StateJSON.encode(entry), score: entry.since ?? 0)
-    }
-    entry.unread = !thread.seen[me]
-    entry.mine = StateListEntry.Contents(both[me])
-    entry.theirs = StateListEntry.Contents(both[me.other])
-    let kept = try StateJSON.encode(entry)
-    let hasCaption = entry.mine?.sealed != nil || entry.theirs?.sealed != nil
-    return AppEntry(
-      data: hasCaption ? try StateJSON.encode(opened(entry)) : kept, kept: hasCaption ? kept : nil,
-      score: entry.since ?? 0)
-  }
-
-  /// The entry with its captions decrypted.
-  func opened(_ entry: StateListEntry) -> StateListEntry {
-    var entry = entry
-    for side in [\StateListEntry.mine, \StateListEntry.theirs] {
-      guard let sealed = entry[keyPath: side]?.sealed else { continue }
-      // Where a caption cannot be decrypted, the pictures can still be seen.
-      entry[keyPath: side]?.caption = (try? vault.decrypt(sealed.box, with: sealed.key)).map {
-        String(decoding: $0, as: UTF8.self)
-      }
-      entry[keyPath: side]?.sealed = nil
-    }
-    return entry
-  }
-}
-
-extension StateListEntry.Contents {
-  fileprivate init(_ contents: ReleasedContents) {
-    self.init(front: contents.front.id, rear: contents.rear.id, sealed: contents.caption)
-  }
-}
-
-extension StateThread {
-  /// How long the side may record its answer, in milliseconds; nil where no answer of it is awaited.
-  func answerLimit(for side: StateSide) -> Int64? {
-    guard phase(of: side) == .received, case .sealed(_, _, let limit) = standing else { return nil }
-    return limit
-  }
-
-  /// Whether a side's list entry differs from the one before.
-  func showsOtherwise(than before: StateThread, for side: StateSide) -> Bool {
-    isNews(after: before, for: side) || phase(of: side) != before.phase(of: side)
-      || blocks[side] != before.blocks[side] || (phase(of: side) == .revealed && seen[side] != before.seen[side])
-  }
-
-  /// Whether a side is to be told that its thread has come into another phase.
-  func isNews(after before: StateThread, for side: StateSide) -> Bool {
-    let phase = phase(of: side)
-    return phase != .idle && (phase != before.phase(of: side) || since != before.since)
   }
 }

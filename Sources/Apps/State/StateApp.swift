@@ -46,6 +46,10 @@ public struct StateApp: App {
     case .settings(let limit): try settings(limit, call, view)
     case .block(let user): try block(user, call, view)
     case .unblock(let user): try unblock(user, call, view)
+    case .react(let reaction): try react(reaction, call, view)
+    case .cancel(let cancel): try self.cancel(cancel, call, view)
+    case .discard(let ids): try discard(ids, call, view)
+    case .discardUpload(let id): try discard([id], call, view)
     case .addPicture(let picture): try addPicture(picture, call, view)
     case .uploadKey(let id, let upload): try uploadKey(id, upload, call, view)
     case .pictureKey(let id): try pictureKey(id, call, view)
@@ -92,8 +96,10 @@ public struct StateApp: App {
 
   public func withheld(_ shown: [UInt8], of channel: ChannelName, at latest: Int64) -> [UInt8] {
     guard var entry = listEntry(shown, of: channel), entry.until ?? .max <= latest else { return shown }
-    entry.mine?.caption = nil
-    entry.theirs?.caption = nil
+    for side in [\StateListEntry.mine, \StateListEntry.theirs] {
+      entry[keyPath: side]?.caption = nil
+      entry[keyPath: side]?.reaction = nil
+    }
     return (try? StateJSON.encode(entry)) ?? shown
   }
 

@@ -17,11 +17,15 @@ public enum StateError {
   public static let takenPicture = ClientError(
     code: 437, message: "this picture id is in use; upload under another one")
 
+  public static let nothingRevealed = ClientError(
+    code: 438, message: "nothing is revealed between you and this person; react while it is")
+
   static func refused(_ refusal: StateRefusal) -> ClientError {
     switch refusal {
     case .sealed: sealed
     case .unseen: unseen
     case .blocking: blocking
+    case .notRevealed: nothingRevealed
     }
   }
 

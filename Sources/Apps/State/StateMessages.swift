@@ -36,13 +36,17 @@ struct StatePictureKeyReply: Encodable {
   var key: Bytes64
 }
 
-/// An entry of a thread list: as its user sees it, with captions, or as the log keeps it, with the captions encrypted.
+/// An entry of a thread list: as its user sees it, with captions and reactions, or as the log keeps it, with these
+/// encrypted.
 struct StateListEntry: Codable {
   struct Contents: Codable {
     var front: String
     var rear: String
     var caption: String?
     var sealed: ReleasedContents.Caption?
+    /// What their sender says to the other's contents.
+    var reaction: String?
+    var sealedReaction: ReleasedContents.Caption?
   }
 
   var with: String
@@ -60,9 +64,28 @@ struct StateListEntry: Codable {
   var theirs: Contents?
 }
 
-/// A publication on somebody's own channel: the thread with somebody has this phase now.
+/// A publication on somebody's own channel: what has happened in the thread with somebody.
 struct StateNotice: Encodable {
-  var event: StatePhase
+  enum Event: Encodable {
+    /// The thread has come into this phase.
+    case phase(StatePhase)
+    /// What was revealed is over for its person. The notice has the times of the reveal.
+    case ended
+    /// The other has said something to what was revealed. The list has it, and the events do not, because they are kept
+    /// for longer than what was revealed.
+    case reacted
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .phase(let phase): try container.encode(phase)
+      case .ended: try container.encode("ended")
+      case .reacted: try container.encode("reacted")
+      }
+    }
+  }
+
+  var event: Event
   var with: String
   var since: Int64
   var until: Int64

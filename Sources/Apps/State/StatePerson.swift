@@ -11,7 +11,11 @@ struct StatePerson: AppRecord {
     /// When what was recorded must have been sent: after the limit and the grace.
     var deadline: Int64
 
-    func isOpen(at now: Int64) -> Bool { now <= deadline }
+    /// True: the user has given it up, and is remembered so that to begin again gives no more time. Nil in records of
+    /// earlier versions.
+    var isGivenUp: Bool?
+
+    func isOpen(at now: Int64) -> Bool { now <= deadline && isGivenUp != true }
   }
 
   /// How long the user wants to record, in milliseconds; nil: as long as the rules say.
@@ -20,12 +24,17 @@ struct StatePerson: AppRecord {
   var unsent: [String] = []
   /// Bytes of the user's pictures that are kept, without those that an earlier version took in.
   var bytes: Int64 = 0
-  /// Recorders, oldest first. Those that are over are remembered for a while, to say why a send comes too late.
+  /// Recorders, oldest first. Those that are over are remembered for a while, to say why a send comes too late, and those
+  /// that were given up until their deadline.
   var recordings: [Recording] = []
   /// How many people the user blocks.
   var blocks = 0
   /// How many threads wait for an answer to the user.
   var waiting = 0
+  /// How many threads that the user is shown wait for the user's answer.
+  var received = 0
+  /// The mark of what strangers send the user (``CliqueRate``); nil: nothing lately.
+  var receivedMark: Int64?
   /// The time up to which the user's changes are paid for, where each costs its part of a minute; nil: no changes
   /// lately.
   var paidUntil: Int64?
@@ -36,13 +45,13 @@ struct StatePerson: AppRecord {
 
   var isEmpty: Bool {
     limit == nil && unsent.isEmpty && bytes == 0 && recordings.isEmpty && blocks == 0 && waiting == 0
-      && paidUntil == nil
+      && received == 0 && receivedMark == nil && paidUntil == nil
   }
 }
 
 extension StatePerson {
   private enum CodingKeys: String, CodingKey {
-    case limit, unsent, bytes, recordings, blocks, waiting, paidUntil, due
+    case limit, unsent, bytes, recordings, blocks, waiting, received, receivedMark, paidUntil, due
   }
 
   /// Reads records of earlier versions, too: what these did not count begins at 0.
@@ -54,6 +63,8 @@ extension StatePerson {
     recordings = try values.decodeIfPresent([Recording].self, forKey: .recordings) ?? []
     blocks = try values.decodeIfPresent(Int.self, forKey: .blocks) ?? 0
     waiting = try values.decodeIfPresent(Int.self, forKey: .waiting) ?? 0
+    received = try values.decodeIfPresent(Int.self, forKey: .received) ?? 0
+    receivedMark = try values.decodeIfPresent(Int64.self, forKey: .receivedMark)
     paidUntil = try values.decodeIfPresent(Int64.self, forKey: .paidUntil)
     due = try values.decodeIfPresent(Int64.self, forKey: .due)
   }
@@ -61,15 +72,16 @@ extension StatePerson {
   /// Counts bytes that come or go. Not below 0, since pictures that an earlier version took in were not counted.
   mutating func add(_ change: Int64) { bytes = max(0, bytes.saturatingAdd(change)) }
 
-  /// Forgets recorders and changes that are over.
+  /// Forgets recorders, changes and what was received, where they are over.
   mutating func advance(to now: Int64, _ rules: StateRules) {
     recordings.removeAll { Self.end(of: $0, rules) <= now }
     if let paid = paidUntil, paid <= now { paidUntil = nil }
-    due = ([paidUntil] + recordings.map { Self.end(of: $0, rules) }).compactMap(\.self).min()
+    if let mark = receivedMark, mark <= now { receivedMark = nil }
+    due = ([paidUntil, receivedMark] + recordings.map { Self.end(of: $0, rules) }).compactMap(\.self).min()
   }
 
   private static func end(of recording: Recording, _ rules: StateRules) -> Int64 {
-    recording.deadline.saturatingAdd(rules.pictureLifetime)
+    recording.isGivenUp == true ? recording.deadline : recording.deadline.saturatingAdd(rules.pictureLifetime)
   }
 
   func recording(with user: String) -> Recording? { recordings.first { $0.with.hasSameBytes(as: user) } }
@@ -87,6 +99,14 @@ extension StatePerson {
     }
     recordings.append(recording)
     return true
+  }
+
+  /// Gives a recorder up, if it is open.
+  mutating func giveUp(with user: String, at now: Int64) {
+    guard let index = recordings.firstIndex(where: { $0.with.hasSameBytes(as: user) }),
+      recordings[index].isOpen(at: now)
+    else { return }
+    recordings[index].isGivenUp = true
   }
 
   mutating func close(with user: String) { recordings.removeAll { $0.with.hasSameBytes(as: user) } }

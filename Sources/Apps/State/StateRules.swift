@@ -27,6 +27,10 @@ public struct StateRules: Sendable, Equatable {
   public var openRecorders: Int
   /// Threads of one user that may wait for the other's answer.
   public var waitingThreads: Int
+  /// Threads that may wait for one user's answer and are shown to them. What strangers send beyond is not shown.
+  public var receivedThreads: Int
+  /// What strangers may send one user in a day and is shown, a quarter of it at once.
+  public var receivedPerDay: Int
   /// People whom one user may block.
   public var blocks: Int
   /// How often in a minute one user may open recorders, set and lift blocks, and change settings.
@@ -34,8 +38,8 @@ public struct StateRules: Sendable, Equatable {
 
   public init(
     lifetime: Int64, revealLifetime: Int64, recordLimit: Int64, uploadGrace: Int64, pictureLifetime: Int64,
-    unsentPictures: Int, pictureBytes: Int64, openRecorders: Int, waitingThreads: Int, blocks: Int,
-    changesPerMinute: Int
+    unsentPictures: Int, pictureBytes: Int64, openRecorders: Int, waitingThreads: Int, receivedThreads: Int,
+    receivedPerDay: Int, blocks: Int, changesPerMinute: Int
   ) {
     self.lifetime = lifetime
     self.revealLifetime = revealLifetime
@@ -46,6 +50,8 @@ public struct StateRules: Sendable, Equatable {
     self.pictureBytes = pictureBytes
     self.openRecorders = openRecorders
     self.waitingThreads = waitingThreads
+    self.receivedThreads = receivedThreads
+    self.receivedPerDay = receivedPerDay
     self.blocks = blocks
     self.changesPerMinute = changesPerMinute
   }

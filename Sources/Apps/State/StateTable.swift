@@ -9,7 +9,7 @@
 /// | 1 | idle / idle | nothing stands |
 /// | 2 | sent / received | I sent |
 /// | 3 | received / sent | the other sent |
-/// | 4 | sent / idle | I sent to somebody who blocks me, or who blocked me then: it looks like silence |
+/// | 4 | sent / idle | I sent to somebody who blocks me, or did then, or is sent too many: it looks like silence |
 /// | 5 | idle / sent | the same, seen by the one who blocks, or blocked |
 /// | 6 | received / idle | the other sent and then blocked me: what was sent is destroyed, and I am not told |
 /// | 7 | idle / received | the same, seen by the one who blocked |
@@ -23,27 +23,35 @@
 /// ## What each event of mine does there
 ///
 /// The other's events are the same table, read from their side. *block* leads from every row to one in which I am
-/// *idle*; *unblock* changes no phase.
+/// *idle*; *unblock* and *cancel*, which gives the recorder up, change no phase and are never refused.
 ///
-/// | # | begin | send | seen | block | time |
-/// |---|---|---|---|---|---|
-/// | 1 | records | seals → 2, or 4 where the other blocks me | – | → 1 | – |
-/// | 2 | sealed already | sealed already; the same send again: the first answer | – | → 7 | → 11 |
-/// | 3 | records | **reveals → 8** | – | → 5 | → 11 |
-/// | 4 | sealed already | sealed already | – | → 1 | → 12 |
-/// | 5 | records | **reveals → 8** | – | → 5 | → 13 |
-/// | 6 | records | seals → 2, or 4 where the other blocks me | – | → 1 | → 12 |
-/// | 7 | records | seals → 2, or 4 where the other blocks me | – | → 7 | → 13 |
-/// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | → 10 | → 1 |
-/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | → 1 | → 1 |
-/// | 10 | records | seals → 2 | – | → 10 | → 1 |
-/// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | → 13 | → 1 |
-/// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | → 1 | → 1 |
-/// | 13 | records | seals → 2, or 4 where the other blocks me | – | → 13 | → 1 |
+/// | # | begin | send | seen | react | block | time |
+/// |---|---|---|---|---|---|---|
+/// | 1 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 1 | – |
+/// | 2 | sealed already | sealed already; the same send again: the first answer | – | not revealed | → 7 | → 11 |
+/// | 3 | records | **reveals → 8** | – | not revealed | → 5 | → 11 |
+/// | 4 | sealed already | sealed already | – | not revealed | → 1 | → 12 |
+/// | 5 | records | **reveals → 8** | – | not revealed | → 5 | → 13 |
+/// | 6 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 1 | → 12 |
+/// | 7 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 7 | → 13 |
+/// | 8 | as send | the other has looked: seals → 2; else: not seen yet | marks it | reacts | → 10 | → 1 |
+/// | 9 | as send | the other has looked: seals → 4 (2 if they unblocked); else: not seen yet | marks it | reacts | → 1 | → 1 |
+/// | 10 | records | seals → 2 | – | not revealed | → 10 | → 1 |
+/// | 11 | records | seals → 2, or 4 where the other blocks me | → 13 | not revealed | → 13 | → 1 |
+/// | 12 | records | seals → 2, or 4 where the other blocks me | → 1 | not revealed | → 1 | → 1 |
+/// | 13 | records | seals → 2, or 4 where the other blocks me | – | not revealed | → 13 | → 1 |
 ///
-/// While I block the other, *begin* and *send* are refused in every row: unblock first. Row 10 does not ask whether the
-/// other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and nobody
-/// must be able to tell the two by blocking and unblocking.
+/// While I block the other, *begin*, *send* and *react* are refused in every row: unblock first. Row 10 does not ask
+/// whether the other has looked, unlike row 8: where the other has blocked me too there is nothing left to ask about, and
+/// nobody must be able to tell the two by blocking and unblocking.
+///
+/// *react* says something to what was revealed to me, or something else, or takes it back, for as long as I see what was
+/// revealed, with which it goes. In row 9 nobody but me sees it, as in row 8 where the other never looks.
+///
+/// *sendUnshown* is a send to somebody who has as many as they may be sent (``StateRules/receivedThreads``,
+/// ``StateRules/receivedPerDay``). Where *send* seals, it leads to row 4, whether or not the other blocks me; else it is
+/// *send*: an answer reaches everybody, and no refusal depends on the other's limits. So the limit, too, looks like
+/// silence to who sends.
 ///
 /// - *Both send at once*: the broker puts one before the other; the second finds row 3 and reveals.
 /// - *The answer at 23:59:59.9*: the broker's clock alone counts. Time comes first: at the deadline, to the
@@ -81,9 +89,15 @@ public struct StateShape: Sendable, Hashable {
 public enum StateEvent: String, Sendable, CaseIterable {
   /// Opens the recorder.
   case begin
+  /// Gives the recorder up.
+  case cancel
   case send
+  /// Sends to somebody who has as many as they may be sent, and is not shown this one.
+  case sendUnshown
   /// Looks at what was revealed, or has expired.
   case seen
+  /// Says something to what was revealed, or takes it back.
+  case react
   case block
   case unblock
 }
@@ -113,6 +127,8 @@ public enum StateRefusal: Sendable, Hashable {
   case unseen
   /// I block the other.
   case blocking
+  /// Nothing is revealed to me.
+  case notRevealed
 }
 
 extension StateShape {
@@ -120,8 +136,12 @@ extension StateShape {
   public mutating func apply(_ event: StateEvent, by me: StateSide) -> StateMove {
     switch event {
     case .begin: refusal(of: me).map { .refused($0) } ?? .stays
-    case .send: send(by: me)
+    case .cancel: .stays
+    case .send: send(by: me, isShown: true)
+    case .sendUnshown: send(by: me, isShown: false)
     case .seen: see(by: me)
+    case .react:
+      if blocks[me] { .refused(.blocking) } else { phase(of: me) == .revealed ? .stays : .refused(.notRevealed) }
     case .block:
       if blocks[me] { .stays } else { block(by: me) }
     case .unblock: unblock(by: me)
@@ -150,7 +170,7 @@ extension StateShape {
     return nil
   }
 
-  private mutating func send(by me: StateSide) -> StateMove {
+  private mutating func send(by me: StateSide, isShown: Bool) -> StateMove {
     if let refusal = refusal(of: me) { return .refused(refusal) }
     // If the other has blocked me since, the exchange is over for them, and what they sent is destroyed.
     if case .sealed(let sender) = standing, sender == me.other, !over[sender] {
@@ -161,7 +181,7 @@ extension StateShape {
     }
     standing = .sealed(by: me)
     over = Both(false)
-    over[me.other] = blocks[me.other]
+    over[me.other] = blocks[me.other] || !isShown
     seen = Both(false)
     return .seals
   }

@@ -114,6 +114,8 @@ struct ReleasedContents: Sendable, Codable, Equatable {
   var front: Picture
   var rear: Picture
   var caption: Caption?
+  /// What the sender of these contents says to the other's. Here, so that it ends with them.
+  var reaction: Caption?
 }
 
 extension StateThread {

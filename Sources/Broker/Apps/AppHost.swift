@@ -30,6 +30,7 @@ final class AppHost {
   /// Commands that the app wants to run later (``AppDecision/Answer/later``), in the order in which they came.
   var putAside: [(BrokerRequest.CallRequest, Requester)] = []
   var refreshes = RefreshQueue()
+  var followers = ListFollowers()
   /// Entries that may still be worked out in this turn.
   var refreshesLeft = BrokerCore.refreshesPerTurn
   /// The store is to overwrite what was erased (``LogStore/scrub()``), at `scrubTime` or later, in monotonic

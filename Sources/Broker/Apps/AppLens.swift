@@ -65,6 +65,22 @@ final class AppLens: AppView {
     return try core.read(range, of: state, in: &turn).publications
   }
 
+  func publication(_ offset: UInt64, of channel: ChannelName) throws(ClientError) -> Publication? {
+    guard offset > 0, let state = try core.existing(channel, in: &turn), offset <= state.sequencer.top.offset else {
+      return nil
+    }
+    let range = LogRange(
+      since: offset - 1, through: offset, limit: 1, notBefore: core.oldest(in: state, at: turn.time))
+    guard let stored = try core.read(range, of: state, in: &turn).publications.first, stored.offset == offset else {
+      return nil
+    }
+    return state.editsUnderWay[offset]?.replacement ?? stored
+  }
+
+  func entries(of channel: ChannelName) throws(ClientError) -> [Publication] {
+    try core.existing(channel, in: &turn)?.map?.publications ?? []
+  }
+
   /// Looks at one of several things. Returns nil where the store has to be asked for it, so that the caller goes on
   /// with the others and the store is asked for all of them together.
   func unlessMissing<Result>(_ body: () throws(ClientError) -> Result?) throws(ClientError) -> Result? {

@@ -326,27 +326,35 @@ extension BrokerCore {
     guard let entry else {
       if before == nil && !isUnderWay { return nil }
       return Publication(
-        offset: offset, time: turn.time.wall, data: Self.noData, tags: audienceTags(of: before),
+        offset: offset, time: turn.time.wall, data: Self.noData, info: before?.info, tags: audienceTags(of: before),
         change: KeyChange(key: key, removed: true))
     }
     let change = KeyChange(key: key, score: entry.score, expires: entry.expires, kept: entry.kept)
-    if let before, !isUnderWay, before.data == entry.data, before.change == change, before.tags == entry.tags {
+    if let before, !isUnderWay, before.data == entry.data, before.change == change, before.tags == entry.tags,
+      before.info == entry.info
+    {
       return nil
     }
-    return Publication(offset: offset, time: turn.time.wall, data: entry.data, tags: entry.tags, change: change)
+    return Publication(
+      offset: offset, time: turn.time.wall, data: entry.data, info: entry.info, tags: entry.tags, change: change)
   }
 
   /// The tags that say who may see an entry, for its removal: whoever could not see it must not learn that it goes.
   func audienceTags(of entry: Publication?) -> [String: String] {
     guard let entry, !entry.tags.isEmpty else { return [:] }
-    return entry.tags.filter { Publication.audienceTags.contains($0.key) }
+    return entry.audienceTagsOfRemoval
   }
 
   /// Brings a list up to date that was just opened. One in memory alone is empty and is filled. One on disk is as it
   /// was left, and entries that were not worked out are marked (``StaleMarks``).
   func refreshOpened(_ state: BrokerChannel, in turn: inout Turn) {
     guard let host = hosts.host(of: state), let map = state.map else { return }
-    if state.options.mapMode != .persistent { return run(.fill(host, state.name), in: &turn) }
+    if state.options.mapMode != .persistent {
+      if let source = host.app.source(of: state.name) {
+        host.followers.add(state.name, of: source) { channels[$0] != nil }
+      }
+      return run(.fill(host, state.name), in: &turn)
+    }
     guard host.distrustsLists else { return }
     for key in map.keys { refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic) }
   }

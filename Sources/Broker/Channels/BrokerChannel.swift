@@ -20,6 +20,8 @@ final class BrokerChannel {
   var idleSince: Int64?
   /// True while the channel stands in the queue of idle channels, in which it stands at most once.
   var isQueuedAsIdle = false
+  /// The channel's index in ``ChannelTable/order``.
+  var place = 0
   /// What is left of the rate at which clients may publish here.
   var rate = TokenLevel(.unlimited)
   /// The user who made the channel, where it is kept in memory; nil: nobody in particular.

@@ -8,6 +8,8 @@ final class ChannelTable {
   /// What the memory store counts of its channels and users; nil where it does not count.
   let accounts: MemoryStore?
   private var states: [ChannelName: BrokerChannel] = [:]
+  /// The channels once more, without gaps, so that a walk can look at some and go on later (``ChannelWalk``).
+  private(set) var order: [BrokerChannel] = []
   /// The channel that was looked up last, because one command looks up the same one several times.
   private var recent: BrokerChannel?
   /// Channels without subscribers, in the order in which they fell idle, each once.
@@ -67,6 +69,8 @@ final class ChannelTable {
   /// - Parameter keys: the idempotency keys that the store remembers of it.
   func open(_ state: BrokerChannel, holding keys: [IdempotencyRecord], at time: BrokerTime) {
     states[state.name] = state
+    state.place = order.count
+    order.append(state)
     state.namespace?.channels += 1
     for record in keys { remember(record, upon: nil, of: nil, in: state, at: time) }
     mapBytes += state.map?.bytes ?? 0
@@ -135,6 +139,11 @@ final class ChannelTable {
 
   func forget(_ state: BrokerChannel) {
     states[state.name] = nil
+    let last = order.removeLast()
+    if last !== state {
+      order[state.place] = last
+      last.place = state.place
+    }
     state.namespace?.channels -= 1
     mapBytes -= state.map?.bytes ?? 0
     // The map's entries go with it and count for nobody any more.
@@ -151,6 +160,7 @@ final class ChannelTable {
   /// Tables that a flood has made large are made small again.
   func giveBackMemory() {
     states.giveBackMemory()
+    order.giveBackMemory()
     keyShares.giveBackMemory()
   }
 

@@ -20,10 +20,11 @@ extension BrokerCore {
     case .resynced: begin(.resynced, cost: message.cost, of: link, session, in: &turn)
     case .obeyed(let obeyed): self.obeyed(obeyed.id, by: gateway, in: &turn)
     case .findings(let findings): found(findings, by: link, in: &turn)
+    case .forgotten(let forgotten): self.forgotten(forgotten, by: link, session, in: &turn)
     case .trace(let trace): hops?.expect(trace, from: gateway)
     case .goodbye: begin(.goodbye, cost: message.cost, of: link, session, in: &turn)
     case .hello, .welcome, .reply, .publication, .join, .leave, .brokerHeartbeat, .reset, .audience, .discard,
-      .order, .survey, .unreadable:
+      .order, .survey, .deletions, .unreadable:
       links.overflow(link, in: &turn)
     }
   }

@@ -87,6 +87,7 @@ final class PeerSession {
   /// How many requests wait for a store, and the bytes for their answers, for which room is held back.
   private(set) var waiting = 0
   private var reserved = 0
+  var deletions = DeletionTelling.silent
 
   init(now: Int64) { lastSent = now }
 
@@ -137,8 +138,8 @@ final class PeerSession {
   }
 
   /// The sequence number for the next message; nil: the window has no room for it. Messages that are owed always get
-  /// one: answers, for which room was found before, and signs of life. Surveys and traces are few and small, and must
-  /// not reset a link that is full of something else.
+  /// one: answers, for which room was found before, and signs of life. Surveys, traces and deletions are few and small,
+  /// and must not reset a link that is full of something else.
   func number(_ body: LinkBody, window: UInt64, now: Int64) -> UInt64? {
     let cost = body.cost
     guard body.isOwed || hasRoom(for: cost, window: window) else { return nil }
@@ -157,9 +158,9 @@ final class PeerSession {
 extension LinkBody {
   fileprivate var isOwed: Bool {
     switch self {
-    case .reply, .welcome, .brokerHeartbeat, .survey, .trace: true
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .publication, .join, .leave,
-      .reset, .audience, .discard, .order, .unreadable:
+    case .reply, .welcome, .brokerHeartbeat, .survey, .deletions, .trace: true
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .forgotten, .publication, .join,
+      .leave, .reset, .audience, .discard, .order, .unreadable:
       false
     }
   }

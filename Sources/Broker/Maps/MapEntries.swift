@@ -36,6 +36,8 @@ final class MapEntries {
   /// How many keys the map holds, including new ones on their way to the disk.
   var count: Int { entries.count + underWay.keys.count { entries[$0] == nil } }
   var keys: [String] { entries.keys.map(\.string) }
+  /// The entries as subscribers see them, in no order.
+  var publications: [Publication] { Array(entries.values) }
   var nextEnd: Int64? { ends.nextTime }
   /// How many entries end by themselves. For tests.
   var endCount: Int { ends.count }

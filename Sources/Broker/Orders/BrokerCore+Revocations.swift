@@ -121,20 +121,41 @@ extension BrokerCore {
     }
   }
 
-  /// Forgets all revocations that name one of the users, in memory and on the disk, and has the gateways forget them.
-  func forgetRevocations(of users: [String], in turn: inout Turn) {
-    guard let log = revocations, log.isLoaded, !users.isEmpty else { return }
-    let sought = SoughtUsers(users)
-    for revocation in log.table.all.sorted(by: { $0.key < $1.key }) {
-      guard case .user(let user, _, _) = revocation.tokens, sought.contains(user) else { continue }
-      log.table.remove(revocation)
-      guard let offset = log.state.sequencer.peek() else { continue }
-      let change = KeyChange(key: revocation.key, removed: true)
-      write(
-        Publication(offset: offset, time: turn.time.wall, data: Self.noData, change: change), keeping: nil, in: &turn)
+  /// Forgets revocations that name one of the users, in memory and on the disk, and has the gateways forget them:
+  /// ``revocationsPerStep`` of them at most, in one transaction.
+  ///
+  /// - Returns: false where there is none.
+  /// - Throws: why the log refuses it. Nothing has changed then.
+  func readmit(_ users: [String], in turn: inout Turn) throws(ClientError) -> Bool {
+    guard let log = revocations, let deletions else { return false }
+    guard log.isLoaded, let first = log.state.sequencer.peek() else { throw .draining }
+    var some: [Revocation] = []
+    for user in users where some.count < Self.revocationsPerStep {
+      some += log.table.all(of: user, limit: Self.revocationsPerStep - some.count)
     }
-    for link in links.open { tellRevocations(to: link.gateway, in: &turn) }
+    if some.isEmpty { return false }
+    let entries = some.enumerated().map { index, revocation in
+      let change = KeyChange(key: revocation.key, removed: true)
+      let offset = first + UInt64(index)
+      let removal = Publication(offset: offset, time: turn.time.wall, data: Self.noData, change: change)
+      return entry(removal, nil, edit: nil, of: log.state, for: .broker)
+    }
+    deletions.writing += entries.count
+    for revocation in some { log.table.remove(revocation) }
+    let states = Array(repeating: log.state, count: entries.count)
+    do throws(ClientError) { try append(entries, on: states, for: .deletion(.readmitted(some)), in: &turn) } catch {
+      deletions.writing -= entries.count
+      for revocation in some { log.table.insert(revocation) }
+      throw error
+    }
+    let order = SessionOrder.readmit(some)
+    for link in links.open { links.send(.order(LinkOrder(id: 0, order: order)), to: link.gateway, in: &turn) }
+    return true
   }
+
+  /// Revocations that one step of a deletion forgets: a service may have revoked a user's tokens for any number of
+  /// channels.
+  static let revocationsPerStep = 64
 
   // MARK: Gateways
 

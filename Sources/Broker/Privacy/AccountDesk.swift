@@ -25,7 +25,7 @@ public struct AccountRules: Sendable, Equatable {
 /// A cursor of the broker holds names of others, so users get the number of a page for it. Nothing of this outlives the
 /// process: an export that was under way is begun again.
 struct AccountDesk {
-  /// Looks of users at their own data that are under way at a time, of ``UserLook/most``: services have the others.
+  /// Looks of users at their own data that are under way at a time, of ``UserLooks/most``: services have the others.
   static let most = 2
   /// Users that are remembered, for a day after their last export at most.
   static let mostUsers = 10_000

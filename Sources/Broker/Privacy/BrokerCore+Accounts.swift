@@ -72,7 +72,7 @@ extension BrokerCore {
 
   /// A look begins, within a limit that was checked.
   func start(_ look: UserLook, in turn: inout Turn) {
-    if !look.isOwn { looks += 1 }
+    if !look.isOwn { looks.begin() }
     run(.lookAtUser(look), in: &turn)
   }
 
@@ -81,7 +81,7 @@ extension BrokerCore {
     if look.isOwn {
       look.page = accounts.end(look.user, next: look.kind == .export ? look.position.text : "")
     } else {
-      looks -= 1
+      looks.end()
     }
   }
 }

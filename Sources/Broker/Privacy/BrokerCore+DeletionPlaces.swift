@@ -40,6 +40,7 @@ extension BrokerCore {
       deletions.phase = .ordering
       return true
     }
+    deletions.forgotBatch = Set(open.map(\.gateway))
     deletions.awaited = 1
     deletions.phase = .elsewhere
     turn.effects.append(.forget(deletions.sought.users))
@@ -53,7 +54,7 @@ extension BrokerCore {
   func unsubscribeOthers(_ deletions: UserDeletions, unless underWay: [UInt64], in turn: inout Turn) -> [UInt64] {
     if underWay.contains(where: { isAwaited($0) }) { return [] }
     var ids: [UInt64] = []
-    for state in channels.sorted where !state.interest.isEmpty && deletions.sought.own(state.name) {
+    for state in channels.sorted(where: { !$0.interest.isEmpty && deletions.sought.own($0.name) }) {
       for user in state.name.limitedToUsers ?? [] {
         ids.append(orders.following)
         let order = SessionOrder.unsubscribe(SessionTarget(user: String(user)), state.name, .server)

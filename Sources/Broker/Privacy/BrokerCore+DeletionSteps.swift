@@ -49,8 +49,10 @@ extension BrokerCore {
     case .settling:
       _ = try erasure(.settle, of: stores.disk, in: &turn)
       (deletions.hasFound, deletions.trimmed) = (false, [])
-      eraseInMemoryMaps(deletions, in: &turn)
-      deletions.phase = .tracing(.start, isMemory: false)
+      deletions.phase = .emptying(channels.beginWalk())
+    case .emptying(var walk):
+      let isMore = eraseInMemoryMaps(deletions, &walk, in: &turn)
+      deletions.phase = isMore ? .emptying(walk) : .tracing(.start, isMemory: false)
     case .tracing(let position, let isMemory): try trace(deletions, position, isMemory, in: &turn)
     case .erasing(let next, let isMemory):
       eraseRows(deletions, in: &turn)
@@ -72,10 +74,20 @@ extension BrokerCore {
       return awaitForgetting(deletions, order: id, told: told, isConfirmed: isConfirmed, in: &turn)
     case .elsewhere:
       if deletions.awaited > 0 { return false }
+      deletions.phase = .readmitting
+    case .readmitting:
+      // A step begins when the one before is on the disk: what is not is found again.
+      if deletions.writing > 0 { return false }
+      if try readmit(deletions.batch.filter { !$0.isBanned }.map(\.user), in: &turn) { return false }
       try close(deletions, in: &turn)
     case .closing:
       if deletions.writing > 0 { return false }
-      if deletions.takeWriteFailure() { try close(deletions, in: &turn) } else { deletions.phase = .scrubbing }
+      if deletions.takeWriteFailure() {
+        try close(deletions, in: &turn)
+      } else {
+        deletions.phase = .scrubbing
+        tellDeletions(obedient: deletions.forgotBatch, in: &turn)
+      }
     case .scrubbing:
       guard try erasure(.scrub, of: stores.disk, in: &turn) == .done else { return false }
       try confirm(deletions, in: &turn)
@@ -98,7 +110,7 @@ extension BrokerCore {
   // MARK: The beginning
 
   private func beginBatch(_ deletions: UserDeletions, in turn: inout Turn) -> Bool {
-    if deletions.done.contains(where: { !$0.value.isScrubbed }) {
+    if deletions.done.hasUnscrubbed {
       // A process before this one ended between the last two steps.
       deletions.phase = .scrubbing
       return true
@@ -233,25 +245,26 @@ extension BrokerCore {
 
   // MARK: The end
 
-  /// Replaces the jobs by digests, and lets the users in again who are not banned.
+  /// Replaces the jobs by digests.
   private func close(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
+    guard let number = deletions.state.sequencer.peek() else { throw .draining }
     var changes: [(key: String, data: [UInt8]?)] = []
+    var records: [(digest: String, record: DeletionRecords.Record)] = []
     for job in deletions.batch {
-      let done = UserDeletions.Done(since: job.since, at: turn.time.wall)
+      // The offset of the first of these entries: it rises, and is on the disk with them.
+      let record = DeletionRecords.Record(since: job.since, at: turn.time.wall, number: number)
+      records.append((deletions.digest(of: job.user), record))
       changes.append((job.key, nil))
-      changes.append((UserDeletions.donePrefix + deletions.digest(of: job.user), UserDeletions.encode(done)))
+      changes.append((UserDeletions.donePrefix + records[records.count - 1].digest, UserDeletions.encode(record)))
     }
     try writeDeletions(changes, in: &turn)
-    for job in deletions.batch {
-      deletions.done[deletions.digest(of: job.user)] = .init(since: job.since, at: turn.time.wall)
-    }
-    forgetRevocations(of: deletions.batch.filter { !$0.isBanned }.map(\.user), in: &turn)
+    for (digest, record) in records { deletions.done.insert(record, for: digest) }
     deletions.phase = .closing
   }
 
   private func confirm(_ deletions: UserDeletions, in turn: inout Turn) throws(ClientError) {
     var changes: [(key: String, data: [UInt8]?)] = []
-    for (digest, var done) in deletions.done.sorted(by: { $0.key < $1.key }) where !done.isScrubbed {
+    for (digest, var done) in deletions.done.unscrubbed {
       done.isScrubbed = true
       changes.append((UserDeletions.donePrefix + digest, UserDeletions.encode(done)))
     }
@@ -260,7 +273,7 @@ extension BrokerCore {
   }
 
   private func finish(_ deletions: UserDeletions) {
-    for digest in deletions.done.keys { deletions.done[digest]?.isScrubbed = true }
+    deletions.done.scrubbed()
     deletions.begin([], owned: [])
     deletions.phase = .resting
   }

@@ -13,7 +13,10 @@ extension BrokerCore {
     guard let deletions else { return }
     do throws(ClientError) {
       let opened = try stores.load(UserDeletions.question, of: stores.disk, in: &turn)
-      if !deletions.loaded(opened) { fail("a deletion of a user's data is of another version of Fanfare") }
+      guard deletions.loaded(opened) else {
+        return fail("a deletion of a user's data is of another version of Fanfare")
+      }
+      tellDeletions(in: &turn)
     } catch {
       if !turn.missing.isEmpty { stores.park(waiting, .loadDeletions, in: &turn) }
     }
@@ -130,7 +133,10 @@ extension BrokerCore {
       answer(requester, .result(Self.json(state: .waiting, since: job.since, at: nil)), in: &turn)
     case (.pepper, _?): deletions.pepper = nil  // The next deletion draws another.
     case (.kept, _?): deletions.hasFailedToWrite = true
-    case (.pepper, nil), (.kept, nil): break
+    case (.readmitted(let some), _?):
+      // They are on the disk still, so the next step has to find them.
+      for revocation in some { revocations?.table.insert(revocation) }
+    case (.pepper, nil), (.kept, nil), (.readmitted, nil): break
     }
     if deletions.writing == 0 { run(.deletion, in: &turn) }
   }
@@ -141,14 +147,13 @@ extension BrokerCore {
       deletions.lastSweep.map({ turn.time.monotonic - $0 >= 10_000 }) ?? true
     else { return }
     deletions.lastSweep = turn.time.monotonic
-    let excess = deletions.done.count - UserDeletions.mostDone
-    let oldest = deletions.done.filter(\.value.isScrubbed).sorted { ($0.value.at, $0.key) < ($1.value.at, $1.key) }
-    let old = oldest.prefix(Self.expiriesPerTurn).enumerated().filter { index, done in
-      index < excess || done.value.at + UserDeletions.doneMemory <= turn.time.wall
-    }.map(\.element.key)
+    guard let old = deletions.done.old(at: turn.time.wall, limit: Self.expiriesPerTurn) else { return }
+    let floor = UserDeletions.Floor(number: old.floor.number, at: old.floor.at)
+    var changes: [(key: String, data: [UInt8]?)] = [(UserDeletions.floorKey, UserDeletions.encode(floor))]
+    for digest in old.digests { changes.append((UserDeletions.donePrefix + digest, nil)) }
     do throws(ClientError) {
-      try writeDeletions(old.map { (UserDeletions.donePrefix + $0, nil) }, in: &turn)
-      for digest in old { deletions.done[digest] = nil }
+      try writeDeletions(changes, in: &turn)
+      deletions.done.forget(old)
     } catch {}  // They are tried again with the next sweep.
   }
 }

@@ -141,12 +141,19 @@ extension BrokerCore {
     return true
   }
 
-  /// Removes the users' entries from maps that are in memory alone.
-  func eraseInMemoryMaps(_ deletions: UserDeletions, in turn: inout Turn) {
-    for state in channels.sorted where state.options.mapMode != .persistent {
-      guard let map = state.map, !deletions.owned.contains(state.name) else { continue }
+  /// Removes the users' entries from maps that are in memory alone, of the next channels of a walk. A map is looked at
+  /// whole, which its limit of entries bounds.
+  ///
+  /// - Returns: whether there are more channels.
+  func eraseInMemoryMaps(_ deletions: UserDeletions, _ walk: inout ChannelWalk, in turn: inout Turn) -> Bool {
+    channels.goOn(&walk) { state in
+      guard state.options.mapMode != .persistent, let map = state.map, !deletions.owned.contains(state.name) else {
+        return 0
+      }
+      var cost = map.count
       for key in map.keys {
         guard let entry = map.entry(key), deletions.sought.areNamed(by: entry) else { continue }
+        cost += Self.removalCost
         if let host = hosts.host(of: state) {
           refreshLater(.init(channel: state.name, key: key), of: host, at: turn.time.monotonic)
         } else {
@@ -157,8 +164,12 @@ extension BrokerCore {
           }
         }
       }
+      return cost
     }
   }
+
+  /// How many looks at an entry its removal costs: it is a publication.
+  private static let removalCost = 10
 }
 
 /// The erasure of one publication worked out: what takes its place, and what tells subscribers.

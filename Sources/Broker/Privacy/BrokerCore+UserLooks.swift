@@ -39,19 +39,23 @@ extension BrokerCore {
   }
 
   private func begin(_ look: UserLook, in turn: inout Turn) throws(ClientError) {
-    guard looks < UserLook.most else {
-      throw .tooManyRequests.saying("\(UserLook.most) users are being looked at, as many as may; ask again in a moment")
+    guard looks.count < UserLooks.most else {
+      throw .tooManyRequests.saying(
+        "\(UserLooks.most) users are being looked at, as many as may; ask again in a moment")
     }
     start(look, in: &turn)
   }
 
+  /// Lets the look go on whose turn it is.
+  func goOnLooking(in turn: inout Turn) {
+    if let look = looks.next() { run(.lookAtUser(look), in: &turn) }
+  }
+
+  /// Does a step of a look. What comes after it is done in a later turn, as an input of its own that keeps no answers
+  /// of the stores: so what is kept of a million channels holds up nobody's messages.
   func goOn(_ look: UserLook, waiting: WaitingRoom.Waiting?, in turn: inout Turn) {
     do throws(ClientError) {
-      while try step(look, in: &turn) {
-        // The input is run anew for each page of the disk, so that it does not keep the pages before. The memory store
-        // answers at once, and would be asked deeper and deeper.
-        if case .disk = look.position { return run(.lookAtUser(look), in: &turn) }
-      }
+      if try step(look, in: &turn) { return looks.add(look) }
       if let copy = look.picture { return read(copy, for: look, in: &turn) }
       end(look)
       answer(look.requester, .result(json(of: look)), in: &turn)
@@ -90,7 +94,7 @@ extension BrokerCore {
       look.position = next.map { .memory($0) } ?? .lists(0, after: "")
     case .picture(let place, let start): return try begin(look, at: place, from: start, in: &turn)
     case .lists(let index, let key): try list(look, index, after: key, in: &turn)
-    case .over: return false
+    case .over: return look.kind == .counts && walk(look)
     }
     // An export is as long as one page of what was traced.
     if look.kind == .export, !look.rows.isEmpty || !look.exported.isEmpty { look.isPageRead = true }
@@ -176,6 +180,18 @@ extension BrokerCore {
     if !page.cursor.isEmpty { look.position = .lists(index, after: page.cursor) }
   }
 
+  /// Counts the channels on which the user is present, some at a time.
+  ///
+  /// - Returns: whether there are more.
+  private func walk(_ look: UserLook) -> Bool {
+    var walk = look.walk ?? channels.beginWalk()
+    defer { look.walk = walk }
+    return channels.goOn(&walk) { state in
+      if state.members.holds(look.user) { look.present.insert(state.name) }
+      return 0
+    }
+  }
+
   // MARK: Answers
 
   func json(of look: UserLook) -> [UInt8] {
@@ -210,10 +226,7 @@ extension BrokerCore {
         }
       }
     }
-    writer.write("present", channels.sorted.count { $0.members.holds(look.user) })
-    let revocations = revocations?.table.all.count { revocation in
-      if case .user(let user, _, _) = revocation.tokens { look.sought.contains(user) } else { false }
-    }
-    writer.write("revocations", revocations ?? 0)
+    writer.write("present", look.present.count)
+    writer.write("revocations", revocations?.table.count(of: look.user) ?? 0)
   }
 }

@@ -15,7 +15,9 @@ import Wire
 /// - barring: the users' tokens are refused, gateways disconnect them, and others are taken off the channels that name
 ///   the users. Can transition to: settling (all gateways have confirmed, and webhooks were told that those channels
 ///   are vacated: nothing more of the users comes in).
-/// - settling: the log writes what it has taken. Can transition to: tracing.
+/// - settling: the log writes what it has taken. Can transition to: emptying.
+/// - emptying: the users' entries are removed from maps that are in memory alone, some channels at a time. A process
+///   that begins anew has no such maps. Can transition to: tracing.
 /// - tracing: the stores look for what names the users, one page at a time. Can transition to: erasing (a page came),
 ///   settling (through, and something was found), unmarking (through, and nothing was found).
 /// - erasing: the rows of a page are taken away, some at a time. Can transition to: tracing.
@@ -26,9 +28,12 @@ import Wire
 /// - ordered: gateways delete the intervals of the users' subscriptions and the files of their pictures. Can transition
 ///   to: elsewhere (all of them have confirmed), ordering (another gateway has come, or none has confirmed and one has
 ///   to, because gateways keep pictures).
-/// - elsewhere: other parts of the server forget the users. Can transition to: closing, ordering (one could not, and is
-///   asked again a second later).
-/// - closing: the jobs are replaced by digests of the users. Can transition to: scrubbing.
+/// - elsewhere: other parts of the server forget the users. Can transition to: readmitting, ordering (one could not,
+///   and is asked again a second later).
+/// - readmitting: revocations that name users who are not banned are taken back, some at a time: those users may come
+///   in again. Can transition to: closing (no more of them is on the disk).
+/// - closing: the jobs are replaced by digests of the users (``DeletionRecords``). Can transition to: scrubbing, and
+///   gateways that have come since the order are told the digests (``LinkDeletions``).
 /// - scrubbing: files are overwritten where they held any of it. Can transition to: confirming.
 /// - confirming: the digests are marked as done. Can transition to: resting.
 final class UserDeletions {
@@ -57,19 +62,12 @@ final class UserDeletions {
     var key = ""
   }
 
-  /// A user whose data was deleted, under a digest of the id, as it stands on the disk.
-  struct Done: Codable, Equatable {
-    var since: Int64
-    var at: Int64
-    /// No file holds anything of it any more.
-    var isScrubbed = false
-  }
-
   enum Phase {
     case resting
     /// - orders: that gateways have still to confirm.
     case barring(orders: [UInt64])
     case settling
+    case emptying(ChannelWalk)
     /// - isMemory: the memory store is looked through, after the disk.
     case tracing(TracePosition, isMemory: Bool)
     case erasing(next: TracePosition?, isMemory: Bool)
@@ -81,6 +79,7 @@ final class UserDeletions {
     /// - isConfirmed: at least one of them has carried it out.
     case ordered(UInt64, told: Set<UInt64>, isConfirmed: Bool)
     case elsewhere
+    case readmitting
     case closing
     case scrubbing
     case confirming
@@ -89,10 +88,6 @@ final class UserDeletions {
   static let jobsPerBatch = 64
   /// Jobs that may wait; one more is refused.
   static let mostJobs = 10_000
-  /// Milliseconds for which it is remembered that a user's data was deleted.
-  static let doneMemory: Int64 = 30 * 86_400_000
-  /// Deletions that are remembered; the oldest are forgotten before.
-  static let mostDone = 20_000
   /// Rows that are being taken away at a time: a row costs about as much as a command of an app.
   static let rowsUnderWay = 16
 
@@ -103,7 +98,7 @@ final class UserDeletions {
   var batch: [Job] = []
   var phase = Phase.resting
   /// Users whose data was deleted, by ``digest(of:)``.
-  var done: [String: Done] = [:]
+  var done = DeletionRecords()
   /// Makes the digests of this data folder differ from those of others; nil: nothing was ever deleted here.
   var pepper: [UInt8]?
 
@@ -111,6 +106,8 @@ final class UserDeletions {
   private(set) var sought = SoughtUsers([])
   /// Channels that belong to the batch's users, or were named with the jobs.
   var owned: Set<ChannelName> = []
+  /// Gateways that have forgotten the batch's users by order.
+  var forgotBatch: Set<UInt64> = []
   /// Rows of the page that are still to be looked at, the next one last.
   var rows: [TracedRow] = []
   var underWay = 0
@@ -128,7 +125,7 @@ final class UserDeletions {
   var next = Int64.min
   /// Other parts of the server that have still to forget the users.
   var awaited = 0
-  /// Entries of the deletions' own channel that are on their way to the disk.
+  /// Entries of the deletions' own channel, and removals of revocations, that are on their way to the disk.
   var writing = 0
   /// Some of them did not get there.
   var hasFailedToWrite = false
@@ -143,21 +140,27 @@ final class UserDeletions {
   /// - Returns: false where an entry is of another version.
   func loaded(_ opened: OpenedChannel) -> Bool {
     state = Self.state(state.store, opened)
-    (waiting, batch, done, phase) = ([], [], [:], .resting)
+    (waiting, batch, phase) = ([], [], .resting)
+    var records: [String: DeletionRecords.Record] = [:]
+    var floor: DeletionMark?
     (rows, orphans, underWay, awaited, writing, isParked) = ([], [], 0, 0, 0, false)
     for entry in opened.entries {
       let key = entry.change?.key ?? ""
       if key == Self.pepperKey {
         pepper = entry.data
       } else if key.hasPrefix(Self.donePrefix) {
-        guard let done = Self.decode(Done.self, entry.data) else { return false }
-        self.done[String(key.dropFirst(Self.donePrefix.count))] = done
+        guard let done = Self.decode(DeletionRecords.Record.self, entry.data) else { return false }
+        records[String(key.dropFirst(Self.donePrefix.count))] = done
+      } else if key == Self.floorKey {
+        guard let mark = Self.decode(Floor.self, entry.data) else { return false }
+        floor = DeletionMark(number: mark.number, at: mark.at)
       } else {
         guard var job = Self.decode(Job.self, entry.data) else { return false }
         job.key = key
         waiting.append(job)
       }
     }
+    done = DeletionRecords(records, floor: floor)
     waiting.sort { ($0.since, $0.user) < ($1.since, $1.user) }
     isLoaded = true
     return true
@@ -192,13 +195,20 @@ final class UserDeletions {
     batch = jobs
     sought = SoughtUsers(jobs.map(\.user))
     self.owned = owned
-    (rows, orphans, trimmed, hasFound) = ([], [], [], false)
+    (rows, orphans, trimmed, hasFound, forgotBatch) = ([], [], [], false, [])
   }
 
   // MARK: The disk
 
   static let pepperKey = " pepper"
+  static let floorKey = " floor"
   static let donePrefix = "done:"
+
+  /// The mark of records that are not remembered any more (``DeletionRecords/floor``), as it stands on the disk.
+  struct Floor: Codable {
+    var number: UInt64
+    var at: Int64
+  }
 
   static func encode(_ value: some Encodable) -> [UInt8] { (try? JSONEncoder().encode(value)).map { Array($0) } ?? [] }
 
@@ -208,8 +218,7 @@ final class UserDeletions {
 
   /// What stands for a user whose data was deleted. Whoever has the data folder can try ids; nobody else can.
   func digest(of user: String) -> String {
-    let message = (pepper ?? []) + Array(user.utf8)
-    return Digest.sha256.hash(message).prefix(16).hexadecimal
+    PepperedDigest(pepper: pepper ?? []).digest(of: user)
   }
 
   private static func state(_ store: any LogStore, _ opened: OpenedChannel) -> BrokerChannel {
@@ -223,4 +232,6 @@ enum PendingDeletion {
   case pepper
   /// A part of what closes or confirms a batch, or forgets old ones.
   case kept
+  /// The removal of one of these revocations; all of them are in one transaction.
+  case readmitted([Revocation])
 }

@@ -1,4 +1,5 @@
 import Apps
+import DequeModule
 import Log
 import Wire
 
@@ -9,9 +10,13 @@ import Wire
 /// - looking: the disk's pages, then those of the memory store; each row is held against the user, which may wait for
 ///   the store. Can transition to: listing, reading (an export has come to a picture).
 /// - reading: a part of a picture is read on a thread that may wait for the disk. Can transition to: over.
-/// - listing: entries of the user's own lists, which show what the user sees. Can transition to: over, when it answers.
+/// - listing: entries of the user's own lists, which show what the user sees. Can transition to: walking, over (an
+///   export).
+/// - walking: the channels on which the user is present are counted. Can transition to: over, when it answers.
 ///
-/// An export is over after each page, and goes on from its cursor with the next request.
+/// A turn does one step: a page of a store, ``rowsPerTurn`` of its rows, a page of a list, or a part of the walk. Looks
+/// take turns with one another (``UserLooks``). An export is over after each page, and goes on from its cursor with the
+/// next request.
 final class UserLook {
   enum Kind: Equatable { case counts, export }
 
@@ -40,9 +45,11 @@ final class UserLook {
   var page: String?
   /// The picture of which the page of an export gives a part; nil: it gives none.
   var picture: PictureCopy?
+  /// How far the channels are looked through for the user's presence; nil: not begun.
+  var walk: ChannelWalk?
+  /// Channels on which the user is present. A set, because a walk may look at one twice.
+  var present: Set<ChannelName> = []
 
-  /// Looks that are under way at a time; one more is refused.
-  static let most = 8
   /// Rows that one turn looks at.
   static let rowsPerTurn = 64
 
@@ -126,4 +133,26 @@ final class UserLook {
     exported.append(row)
     exportedBytes += row.publication.cost
   }
+}
+
+/// The looks under way.
+struct UserLooks {
+  /// How many there are.
+  private(set) var count = 0
+  /// Those that go on when their turn comes; the others wait for a store or a picture.
+  private var ready: Deque<UserLook> = []
+
+  /// Looks that are under way at a time; one more is refused.
+  static let most = 8
+
+  mutating func begin() { count += 1 }
+
+  mutating func end() { count -= 1 }
+
+  mutating func add(_ look: UserLook) { ready.append(look) }
+
+  mutating func next() -> UserLook? { ready.popFirst() }
+
+  /// When the next one goes on, in monotonic milliseconds: at once, when everybody else had a turn; `.max`: none does.
+  var nextDeadline: Int64 { ready.isEmpty ? .max : 0 }
 }

@@ -65,8 +65,8 @@ extension BrokerCore {
   /// When webhooks have something to do next, in monotonic milliseconds; `.max`: nothing waits.
   var webhookDeadline: Int64 {
     guard let webhooks, webhooks.isLoaded else { return .max }
-    let senders = webhooks.outboxes.compactMap(\.sender.deadline).min() ?? .max
-    return min(senders, webhooks.occupancy?.nextTime ?? .max)
+    let outboxes = webhooks.outboxes.map { min($0.sender.deadline ?? .max, $0.tellsNext) }.min() ?? .max
+    return min(outboxes, webhooks.occupancy?.nextTime ?? .max)
   }
 
   /// How each webhook is doing, in the order of the settings.

@@ -1,3 +1,4 @@
+import DequeModule
 import Log
 import Wire
 
@@ -20,7 +21,9 @@ final class Outbox {
   /// Given-up events are on their way back among those that wait.
   var isResending = false
   /// Events that belong to no other entry and that the log did not take: tried again with each tick.
-  private(set) var held: [OutboxDraft] = []
+  private(set) var held: Deque<OutboxDraft> = []
+  /// When more of them are told, in monotonic milliseconds; `.max`: with the next tick, whenever that comes.
+  var tellsNext = Int64.max
   /// The log is asked for these; kept, so that a read that waits for the disk asks the same again.
   var reading: LogRange?
   /// The streams are loaded, and how far they are done. True last, when the outbox is of use.
@@ -35,6 +38,8 @@ final class Outbox {
 
   /// Events that wait because the log does not take them; one more is lost.
   static let mostHeld = 10_000
+  /// Events of these that one turn tells. Each is a transaction of its own.
+  static let heldPerTurn = 256
   /// Bytes before the JSON of each event in the log: the total.
   static let headerBytes = 8
   /// Milliseconds that events are kept at most, done or not: ten years.
@@ -171,10 +176,8 @@ final class Outbox {
     sender.erase(where: isErased)
   }
 
-  func takeHeld() -> [OutboxDraft] {
-    defer { held = [] }
-    return held
-  }
+  /// The log took the first of those that waited.
+  func toldHeld() { held.removeFirst() }
 
   // MARK: How it is doing
 

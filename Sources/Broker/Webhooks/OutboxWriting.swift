@@ -160,12 +160,17 @@ extension BrokerCore {
     }
   }
 
-  /// Tries again to tell what the log did not take.
+  /// Tries again to tell what the log did not take, a bounded part of it in one turn: after an hour without room on the
+  /// disk ten thousand events may wait, and messages do not wait for all of them. What comes meanwhile stands behind.
   func tellHeld(in turn: inout Turn) {
     for outbox in webhooks?.outboxes ?? [] where !outbox.held.isEmpty {
-      var rest = outbox.takeHeld()[...]
-      while let draft = rest.first, write(draft, to: [outbox], in: &turn) != nil { rest.removeFirst() }
-      for draft in rest { outbox.hold(draft) }
+      var left = Outbox.heldPerTurn
+      while left > 0, let draft = outbox.held.first, write(draft, to: [outbox], in: &turn) != nil {
+        outbox.toldHeld()
+        left -= 1
+      }
+      // Where the log refuses one, the rest is tried with the next tick.
+      outbox.tellsNext = left == 0 && !outbox.held.isEmpty ? turn.time.monotonic + 1 : .max
     }
   }
 

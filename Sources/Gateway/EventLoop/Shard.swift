@@ -435,7 +435,7 @@ final class Shard: SessionHost {
       for driver in sessions(target) { driver.removeSubscription(channel, code) }
     case .refresh(let target, let expiry):
       for driver in sessions(target) { driver.changeExpiry(expiry) }
-    case .revoke: break  // Revocations come as a table (`Handover.revoked`).
+    case .revoke, .readmit: break  // Revocations come as a table (`Handover.revoked`).
     case .forget: break  // Event loops keep nothing on a disk (`GatewayLinkEffect.forget`).
     }
   }

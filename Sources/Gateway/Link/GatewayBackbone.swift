@@ -38,6 +38,9 @@ enum UplinkMessage: Sendable {
   case obeyed(UInt64)
   /// Nothing is kept any more of the users of an order that came in this session of the link.
   case forgot(UInt64, session: UInt64)
+  /// Through which deletion nothing is kept any more of users, as was asked in this session of the link. Indirect, so that
+  /// requests stay small.
+  indirect case hasForgotten(DeletionMark?, session: UInt64)
   /// All loops have told what they found for a survey that came in this session of the link. Indirect, so that requests
   /// stay small.
   indirect case found(LinkFindings, session: UInt64)
@@ -162,6 +165,9 @@ final class GatewayBackbone: BackboneParticipant {
     case .forgot(let id, let session):
       link.forgot(id, session: session, at: Self.now(), into: &effects)
       perform()
+    case .hasForgotten(let mark, let session):
+      link.hasForgotten(through: mark, session: session, at: Self.now(), into: &effects)
+      perform()
     case .found(let findings, let session):
       link.found(findings, session: session, at: Self.now(), into: &effects)
       perform()
@@ -198,6 +204,8 @@ final class GatewayBackbone: BackboneParticipant {
         revocations.replace(with: all)
         addToAll(.revoked(id, news), id)
       case .forget(let id, let users, let session): forget(users, order: id, session)
+      case .readMark(let session): readMark(session)
+      case .forgetMissed(let deletions, let session): forget(missed: deletions, session)
       case .survey(let survey, let session, let channels): ask(survey, session, channels: channels)
       case .lost(let channel, let audience): add(.lost(channel), bytes: 64, to: audience)
       case .holdClients(let hold):
@@ -270,6 +278,20 @@ final class GatewayBackbone: BackboneParticipant {
       forgetPictures(users, confirm)
     }
     if let coverage { coverage.forget(users, goOn) } else { goOn(true) }
+  }
+
+  private func readMark(_ session: UInt64) {
+    let uplink = uplink
+    coverage?.missed?.readMark { mark in
+      _ = uplink.post(.hasForgotten(mark, session: session), cost: 0, wakes: true)
+    }
+  }
+
+  private func forget(missed deletions: LinkDeletions, _ session: UInt64) {
+    let uplink = uplink
+    coverage?.missed?.forget(deletions) { isDone in
+      if isDone { _ = uplink.post(.hasForgotten(deletions.through, session: session), cost: 0, wakes: true) }
+    }
   }
 
   private func obeyed(_ order: UInt64) {

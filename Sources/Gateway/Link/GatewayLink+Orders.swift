@@ -5,6 +5,9 @@ extension GatewayLink {
   func obey(_ order: LinkOrder, into effects: inout [GatewayLinkEffect]) {
     switch order.order {
     case .disconnect, .subscribe, .unsubscribe, .refresh: effects.append(.sessionOrder(order.id, order.order))
+    case .readmit(let revocations):
+      for revocation in revocations { self.revocations.remove(revocation) }
+      effects.append(.revoked(order.id, news: RevocationTable(), all: self.revocations))
     case .forget(let users): effects.append(.forget(order.id, users, session: session))
     case .revoke(let revocations, let replacesAll, let isComplete):
       guard case .open(let open) = state else { return }
@@ -38,6 +41,15 @@ extension GatewayLink {
     _ id: UInt64, session ordered: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]
   ) {
     if ordered == session { obeyed(id, at: now, into: &effects) }
+  }
+
+  /// Nothing is kept here any more of users whose data was deleted, through a mark; nil: it is not known through which.
+  ///
+  /// - Parameter session: in which this was asked. In another one it is asked anew.
+  public func hasForgotten(
+    through mark: DeletionMark?, session asked: UInt64, at now: Int64, into effects: inout [GatewayLinkEffect]
+  ) {
+    if asked == session, isOpen { send(.forgotten(LinkForgotten(through: mark)), at: now, into: &effects) }
   }
 
   /// Forgets revocations that have expired: every token that they could hit has expired as well.

@@ -18,6 +18,8 @@ public struct GatewayLinkConfiguration: Sendable {
   public var maximumSubscribers: Int
   /// Most publications that bring one channel up to date after a new session.
   public var resyncLimit: UInt32 = 10_000
+  /// The gateway keeps something of users on a disk, and asks for deletions that it has missed.
+  public var keepsUsers = false
 
   public init(
     gateway: UInt64, loops: Int, heartbeatInterval: Int64, requestTimeout: Int64, uplinkWindowBytes: Int,
@@ -238,6 +240,7 @@ public final class GatewayLink {
         OpenLink(acknowledgeBytes: min(configuration.acknowledgeBytes, max(1, welcome.windowBytes / 16))))
       counters.sessions += 1
       resync(at: now, into: &effects)
+      if configuration.keepsUsers { effects.append(.readMark(session: session)) }
     case .reply(let reply): try answered(reply, at: now, into: &effects)
     case .publication(let live): try deliver(live, into: &effects)
     case .join(let event):
@@ -250,9 +253,10 @@ public final class GatewayLink {
     case .discard(let discard): effects.append(.discard(discard.pictures))
     case .order(let order): obey(order, into: &effects)
     case .survey(let survey): ask(survey, into: &effects)
+    case .deletions(let deletions): effects.append(.forgetMissed(deletions, session: session))
     case .trace(let trace): hops?.announced(trace)
     case .brokerHeartbeat: break
-    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .reset, .unreadable:
+    case .hello, .request, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .findings, .forgotten, .reset, .unreadable:
       throw MalformedMessage()
     }
   }

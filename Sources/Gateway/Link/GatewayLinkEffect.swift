@@ -62,6 +62,14 @@ public enum GatewayLinkEffect: Sendable, Equatable {
   ///
   /// - Parameter session: in which the order came.
   indirect case forget(UInt64, [String], session: UInt64)
+  /// Find out how far deletions are carried out here; ``GatewayLink/hasForgotten(through:session:at:into:)`` when it is
+  /// known.
+  case readMark(session: UInt64)
+  /// Delete what is kept on a disk of users whose data was deleted while this gateway was away;
+  /// ``GatewayLink/hasForgotten(through:session:at:into:)`` when that is done.
+  ///
+  /// - Parameter session: in which the broker told of them.
+  indirect case forgetMissed(LinkDeletions, session: UInt64)
   /// A question for every event loop; ``GatewayLink/found(_:session:at:into:)`` when all of them have answered.
   ///
   /// - Parameters:

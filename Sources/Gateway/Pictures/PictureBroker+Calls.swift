@@ -30,6 +30,9 @@ extension PictureBroker {
             })
         }
       },
+      discard: { id, user, answer in
+        call(.discardUpload(id: id), user) { result in answer(result.map { _ in () }) }
+      },
       key: { id, user, answer in
         call(.pictureKey(id: id), user) { result in
           answer(

@@ -37,6 +37,14 @@ enum PictureFile {
 
     func isOf(_ user: String, id: String) -> Bool { owner == ownerTag(id: id, user: user) }
 
+    /// The picture's entity tag for HTTP (RFC 9110, section 8.8.3): strong, since an upload is never changed once it is
+    /// whole, and another upload of the same id has another. Of what cannot be seen in the picture, so that it says
+    /// nothing about what is in this one, nor whether another is the same.
+    var entityTag: String {
+      let digest = Digest.sha256.hash(Array("fanfare picture tag".utf8) + [0] + owner + upload)
+      return "\"" + digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
+    }
+
     var encoded: [UInt8] { magic + owner + upload + bigEndian(total) }
   }
 

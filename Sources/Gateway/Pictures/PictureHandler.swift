@@ -12,7 +12,7 @@ import Wire
 final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
 
-  private enum Phase {
+  enum Phase {
     /// Asks whose token it is, then the store. Can transition to: receiving, finishing, sending, over.
     case opening
     /// Can transition to: finishing, over.
@@ -25,26 +25,26 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     case over
   }
 
-  private let request: PictureRequest
-  private let service: PictureService
+  let request: PictureRequest
+  let service: PictureService
   private let listener: ListenerContext
   private let headGuard: HeadGuard
   private let slot: ConnectionSlot
-  private let eventLoop: any EventLoop
-  private var context: ChannelHandlerContext?
-  private var phase = Phase.opening
+  let eventLoop: any EventLoop
+  var context: ChannelHandlerContext?
+  var phase = Phase.opening
   private var timer: Scheduled<Void>?
   private var timerDeadline = NIODeadline.distantFuture
   /// The disk has a chunk to write, or is asked for one: nobody waits for the client.
-  private var isWithDisk = false
+  var isWithDisk = false
   private var place: PicturePlace?
   /// When something moved last.
-  private var lastMove = NIODeadline.now()
+  var lastMove = NIODeadline.now()
   /// When the phase began that goes at the client's pace.
   private var start = NIODeadline.now()
 
   /// The broker gave the picture's key, so the user may see it.
-  private var wasGranted = false
+  var wasGranted = false
 
   // Of an upload.
   private var ticket: PictureStore.Ticket?
@@ -149,7 +149,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   /// Goes over to a phase, whose times begin now.
-  private func enter(_ phase: Phase) {
+  func enter(_ phase: Phase) {
     self.phase = phase
     if phase != .finishing { start = .now() }
     lastMove = .now()
@@ -158,7 +158,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   /// From now on the client is waited for again, not the disk: the timer may be set too late for that.
-  private func returnToClient() {
+  func returnToClient() {
     if deadline >= timerDeadline { return }
     timer?.cancel()
     armTimer()
@@ -180,12 +180,10 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
   // MARK: Answers
 
   /// Writes the answer and a FIN behind it, as ``RequestHandler`` does, and reads on so that the client reads it.
-  private func answer(_ reply: HTTPReply) {
+  func answer(_ reply: HTTPReply) {
     guard phase != .over, let context else { return }
     if reply.status.code >= 400 { listener.counters.countRejected() }
-    var withBody = true
-    if case .progress = request.action { withBody = false }
-    let bytes = reply.readable(from: request.origin).encoded(withBody: withBody)
+    let bytes = reply.readable(from: request.origin).encoded(withBody: request.wantsBody)
     context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: nil)
     finishOutput()
   }
@@ -194,7 +192,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     listener.configuration.refusals.note(cause, from: source)
   }
 
-  private func finishOutput() {
+  func finishOutput() {
     guard let context else { return }
     setReading(true)
     headGuard.isClosed = true
@@ -206,7 +204,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  private func fail(_ error: any Error) {
+  func fail(_ error: any Error) {
     let fault = error as? PictureFault ?? .system("\(error)")
     switch fault {
     case .system, .damaged, .full:
@@ -222,7 +220,7 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   /// Runs `body` on a thread that may wait for the disk; `done` is called on the event loop, also where the client has
   /// gone.
-  private func work<Value: Sendable>(
+  func work<Value: Sendable>(
     _ body: @escaping @Sendable (PictureStore) throws -> Value, then done: @escaping (Value) -> Void
   ) {
     service.work(on: eventLoop, body).assumeIsolated().whenComplete { [self] result in
@@ -274,7 +272,26 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         answer(.pictureProgress(progress.offset))
       }
     case .put(let id, let start, _, let total): begin(id, total, start, user)
-    case .get(let id): askForKey(id, user)
+    case .get(let id, let selection, _): askForKey(id, selection, user)
+    case .discard(let id): discard(id, user)
+    }
+  }
+
+  /// Broker, then disk: once the broker has barred the id, nothing of the picture comes back. Goes on where the client
+  /// has gone.
+  private func discard(_ id: String, _ user: String) {
+    let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
+    service.broker.discard(id, user) { result in
+      eventLoop.execute { handler.value.discarded(result, id, user) }
+    }
+  }
+
+  private func discarded(_ result: Result<Void, ClientError>, _ id: String, _ user: String) {
+    if case .failure(let error) = result { return answer(HTTPReply(picture: error)) }
+    work {
+      try $0.discardUpload(id: id, user: user)
+    } then: { [self] in
+      answer(.pictureDiscarded)
     }
   }
 
@@ -421,67 +438,5 @@ final class PictureHandler: ChannelInboundHandler, RemovableChannelHandler {
         answer(HTTPReply(picture: error))
       }
     }
-  }
-
-  // MARK: Giving out
-
-  private func askForKey(_ id: String, _ user: String) {
-    let (handler, eventLoop) = (NIOLoopBound(self, eventLoop: eventLoop), eventLoop)
-    service.broker.key(id, user) { result in
-      eventLoop.execute { handler.value.send(id, result) }
-    }
-  }
-
-  private func send(_ id: String, _ result: Result<PictureKey, ClientError>) {
-    guard phase == .opening else { return }
-    switch result {
-    case .failure(let error): answer(HTTPReply(picture: error))
-    case .success(let key):
-      wasGranted = true
-      work { store in
-        (try store.size(id: id), try store.chunk(0, of: id, key: key.key))
-      } then: { [self] (total, first) in
-        guard phase == .opening, let context else { return }
-        enter(.sending)
-        context.write(NIOAny(ByteBuffer(bytes: head(of: key.type, total))), promise: nil)
-        write(first, 0, id, total, key.key)
-      }
-    }
-  }
-
-  private func head(of type: String, _ total: Int) -> [UInt8] {
-    // The type comes from the broker: it must not break out of its header line.
-    let type = PictureFormat(rawValue: type)?.rawValue ?? "application/octet-stream"
-    var text = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(total)\r\n"
-    text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"
-    for header in HTTPReply(status: .ok, body: "").readable(from: request.origin).headers {
-      text += "\(header.name): \(header.value)\r\n"
-    }
-    return Array((text + "\r\n").utf8)
-  }
-
-  /// Writes a chunk, and asks for the next when the kernel has it.
-  private func write(_ chunk: [UInt8], _ index: Int, _ id: String, _ total: Int, _ key: [UInt8]) {
-    guard phase == .sending, let context else { return }
-    let promise = eventLoop.makePromise(of: Void.self)
-    promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      guard phase == .sending, case .success = result else { return }
-      lastMove = .now()
-      if index + 1 == PictureFile.chunkCount(ofPicture: total) { return finishOutput() }
-      isWithDisk = true
-      // A failure in the middle can only be shown by closing early.
-      service.work(on: eventLoop) { try $0.chunk(index + 1, of: id, key: key) }.assumeIsolated()
-        .whenComplete { [self] result in
-          isWithDisk = false
-          lastMove = .now()
-          guard phase == .sending else { return }
-          returnToClient()
-          switch result {
-          case .success(let next): write(next, index + 1, id, total, key)
-          case .failure: self.context?.close(promise: nil)
-          }
-        }
-    }
-    context.writeAndFlush(NIOAny(ByteBuffer(bytes: chunk)), promise: promise)
   }
 }

@@ -9,7 +9,8 @@ extension HTTPReply {
     guard let origin else { return self }
     var reply = self
     reply.headers += [
-      ("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", "Upload-Offset"),
+      ("Access-Control-Allow-Origin", origin),
+      ("Access-Control-Expose-Headers", "Upload-Offset, ETag, Accept-Ranges, Content-Range, Content-Length"),
       ("Vary", "Origin"),
     ]
     return reply
@@ -19,8 +20,11 @@ extension HTTPReply {
   static let picturePreflight = HTTPReply(
     status: .ok,
     headers: [
-      ("Access-Control-Allow-Methods", "PUT, HEAD, GET"),
-      ("Access-Control-Allow-Headers", "Authorization, Content-Range, Content-Type"),
+      ("Access-Control-Allow-Methods", "PUT, HEAD, GET, DELETE"),
+      (
+        "Access-Control-Allow-Headers",
+        "Authorization, Content-Range, Content-Type, Range, If-Range, If-None-Match, If-Match"
+      ),
       ("Access-Control-Max-Age", "7200"),
     ], body: "")
 
@@ -40,6 +44,9 @@ extension HTTPReply {
       status: .created, contentType: "application/json", headers: [uploadOffset(total)],
       body: "{\"id\":\"\(id)\",\"bytes\":\(total)}")
   }
+
+  /// The picture is discarded, or there was none.
+  static let pictureDiscarded = HTTPReply(status: .ok, contentType: "application/json", body: "{}")
 
   private static func uploadOffset(_ offset: Int) -> (name: String, value: String) { ("Upload-Offset", "\(offset)") }
 
@@ -66,6 +73,16 @@ extension HTTPReply {
 
   static let rangeNotSatisfiable = HTTPReply(
     status: .rangeNotSatisfiable, body: "the range does not lie within the picture\n")
+
+  /// A download's range begins behind the picture's end.
+  static func pictureRangeOutside(_ total: Int) -> HTTPReply {
+    HTTPReply(
+      status: .rangeNotSatisfiable, headers: [("Content-Range", "bytes */\(total)")],
+      body: "the picture has \(total) bytes; ask for some of them\n")
+  }
+
+  static let pictureChanged = HTTPReply(
+    status: .preconditionFailed, body: "this is not the picture of that tag; fetch it anew\n")
 
   static func pictureConflict(_ sentence: String, offset: Int? = nil) -> HTTPReply {
     HTTPReply(status: .conflict, headers: offset.map { [uploadOffset($0)] } ?? [], body: sentence + "\n")
@@ -117,7 +134,9 @@ extension HTTPReply {
     switch error.code {
     case ClientError.limitExceeded.code: self = HTTPReply(status: .tooManyRequests, body: error.message + "\n")
     case 436: self = .pictureNotFound
+    case 435: self = .pictureConflict(error.message)
     case 437: self = .pictureConflict(error.message)
+    case ClientError.tooManyRequests.code: self = HTTPReply(status: .tooManyRequests, body: error.message + "\n")
     default: self = error.temporary ? .pictureUnavailable : .pictureFailed
     }
   }

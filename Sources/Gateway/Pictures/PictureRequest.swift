@@ -10,7 +10,10 @@ struct PictureRequest: Equatable {
     case put(id: String, start: Int?, count: Int, total: Int)
     /// Asks how far an upload has come.
     case progress(id: String)
-    case get(id: String)
+    /// - withBody: false for HEAD.
+    case get(id: String, PictureSelection, withBody: Bool)
+    /// The owner does not want an upload, or a picture that was not sent.
+    case discard(id: String)
   }
 
   var action: Action
@@ -55,18 +58,32 @@ extension PictureRequest {
       return
     }
     if path.utf8.count > Self.path.utf8.count {
-      guard head.method == .GET else { throw PictureRefusal(reply: .pictureMethodNotAllowed("GET, OPTIONS")) }
-      action = .get(id: try Self.id(path.dropFirst(Self.path.count + 1)))
+      guard head.method == .GET || head.method == .HEAD else {
+        throw PictureRefusal(reply: .pictureMethodNotAllowed("GET, HEAD, OPTIONS"))
+      }
+      let isHead = head.method == .HEAD
+      action = .get(
+        id: try Self.id(path.dropFirst(Self.path.count + 1)), PictureSelection(head.headers, isHead: isHead),
+        withBody: !isHead)
     } else {
       let id = try Self.id(query)
       switch head.method {
       case .PUT: action = try Self.upload(id, head.headers, maximumBytes)
       case .HEAD: action = .progress(id: id)
-      default: throw PictureRefusal(reply: .pictureMethodNotAllowed("PUT, HEAD, OPTIONS"))
+      case .DELETE: action = .discard(id: id)
+      default: throw PictureRefusal(reply: .pictureMethodNotAllowed("PUT, HEAD, DELETE, OPTIONS"))
       }
     }
     token = try Self.token(head.headers)
     expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+  }
+
+  /// Whether the answer has a body: that to HEAD has none.
+  var wantsBody: Bool {
+    switch action {
+    case .progress, .get(_, _, withBody: false): false
+    case .preflight, .put, .get, .discard: true
+    }
   }
 
   static func owns(path: Substring) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }

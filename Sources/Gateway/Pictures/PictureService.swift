@@ -54,6 +54,8 @@ public struct PictureBroker: Sendable {
   /// `state.picture.upload`: the key of an upload that another gateway began.
   public var uploadKey:
     @Sendable (_ id: String, _ upload: [UInt8], _ user: String, _ answer: @escaping UploadKeyed) -> Void
+  /// `state.picture.discard` in the name of the user: an upload, or a picture that was not sent.
+  public var discard: @Sendable (_ id: String, _ user: String, _ answer: @escaping Registered) -> Void
   /// `state.picture.key` in the name of the user.
   public var key: @Sendable (_ id: String, _ user: String, _ answer: @escaping Keyed) -> Void
   /// `state.picture.gone`: which of these pictures nobody can ever see again.
@@ -63,12 +65,14 @@ public struct PictureBroker: Sendable {
     register: @escaping @Sendable (TakenPicture, @escaping Registered) -> Void,
     begin: @escaping @Sendable (BegunPicture, @escaping Registered) -> Void,
     uploadKey: @escaping @Sendable (String, [UInt8], String, @escaping UploadKeyed) -> Void,
+    discard: @escaping @Sendable (String, String, @escaping Registered) -> Void,
     key: @escaping @Sendable (String, String, @escaping Keyed) -> Void,
     gone: @escaping @Sendable ([String], @escaping Sorted) -> Void
   ) {
     self.register = register
     self.begin = begin
     self.uploadKey = uploadKey
+    self.discard = discard
     self.key = key
     self.gone = gone
   }

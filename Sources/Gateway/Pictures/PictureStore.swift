@@ -348,12 +348,13 @@ final class PictureStore: Sendable {
 
   // MARK: Giving out
 
-  func size(id: String) throws -> Int {
+  /// The size of a picture that is here as a whole, and its entity tag.
+  func outline(id: String) throws -> (total: Int, tag: String) {
     let file = try OpenPicture.reading(path(id))
     let header = try file.header()
     // A file that was cut off is found out before the first byte is given out, not in the middle.
     guard try file.size == header.layout.fileBytes(ofPicture: header.total) else { throw PictureFault.damaged }
-    return header.total
+    return (header.total, header.entityTag)
   }
 
   /// One chunk of a picture, decrypted.
@@ -390,6 +391,16 @@ final class PictureStore: Sendable {
     }
     do { try PictureFolder.sync(folder) } catch { left = ids }
     return left
+  }
+
+  /// Deletes what there is of a user's upload that is not whole. One that goes on at this moment ends at its next chunk.
+  ///
+  /// - Throws: where its file cannot be read now.
+  func discardUpload(id: String, user: String) throws {
+    guard let (header, _) = try partial(id), header.isOf(user, id: id) else { return }
+    contents.withLock { _ = $0.partials.removeValue(forKey: id) }
+    PictureFolder.remove(partialPath(id))
+    try PictureFolder.sync(folder)
   }
 
   /// Deletes the files of all pictures that these users have sent, whole or not, whatever the broker knows of them.

@@ -83,6 +83,8 @@ extension Settings {
     @Setting public var pictureBytes: Int
     @Setting public var maxRecorders: Int
     @Setting public var maxThreads: Int
+    @Setting public var maxReceived: Int
+    @Setting public var maxReceivedPerDay: Int
     @Setting public var maxBlocks: Int
     @Setting public var maxUnsentPictures: Int
     @Setting public var maxPictureBytesPerUser: Int
@@ -115,6 +117,12 @@ extension Settings {
         "max_recorders", 20, in: 1...1000, "Recorders that one user has open at a time; one more is error 106.")
       _maxThreads = declare.integer(
         "max_threads", 256, in: 1...10_000, "Threads in which one user waits for an answer; one more is error 106.")
+      _maxReceived = declare.integer(
+        "max_received", 256, in: 1...10_000,
+        "Threads that wait for one user's answer and are shown; what strangers send beyond reaches nobody.")
+      _maxReceivedPerDay = declare.integer(
+        "max_received_per_day", 1000, in: 1...1_000_000,
+        "What strangers send one user in a day, a quarter of it at once; what they send beyond reaches nobody.")
       _maxBlocks = declare.integer(
         "max_blocks", 1000, in: 1...10_000, "People that one user blocks; one more is error 106.")
       _maxUnsentPictures = declare.integer(
@@ -130,8 +138,8 @@ extension Settings {
         "max_picture_requests_per_user", 8, in: 1...1000, "The same of one user; one more is status 429.")
       _maxChangesPerMinute = declare.integer(
         "max_changes_per_minute", 120, in: 1...60_000,
-        "Recorders opened, blocks set and lifted, and settings changed by one user in a minute, all of which may come at "
-          + "once; more is error 111.")
+        "Recorders opened, reactions, pictures discarded, blocks set and lifted, and settings changed by one user in a "
+          + "minute, all of which may come at once; more is error 111.")
     }
   }
 }

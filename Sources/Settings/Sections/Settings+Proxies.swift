@@ -39,10 +39,10 @@ extension Settings {
           "Time for a call, until its reply has come whole.")
         _httpHeaders = declare.list(
           "http_headers", "Headers of the client's request that are passed on, for example [\"Cookie\"].",
-          rule: ProxyFaults.ofHeaderName)
+          rule: HeaderLine.fault(ofName:))
         _staticHTTPHeaders = declare.list(
           "static_http_headers", "Headers of each call, for example [\"Authorization: Bearer abc\"].", isSecret: true,
-          rule: ProxyFaults.ofHeaderLine)
+          rule: HeaderLine.fault(of:))
         withToken =
           isConnect
           ? declare.flag("with_token", false, "Ask about connections with a token too, when the token was found valid.")

@@ -28,10 +28,10 @@ extension Settings {
         rule: Self.faultOfEndpoint)
       _sampleEvery = declare.integer(
         "sample_every", 1024, in: 0...1_000_000_000,
-        "Every such publication or call of clients is traced, and every such publication of services; those whose "
-          + "publisher traces them always are. 0: those alone.")
+        "Every such publication or call of clients is traced, every such publication of services and every such call "
+          + "of theirs; those whose sender traces them always are. 0: those alone.")
       _headers = declare.list(
-        "headers", "HTTP headers for the collector, each as `name: value`.", rule: Self.faultOfHeader)
+        "headers", "HTTP headers for the collector, each as `name: value`.", rule: HeaderLine.fault(of:))
       _timeout = declare.duration(
         "timeout", .seconds(10), in: .milliseconds(100) ... .minutes(1),
         "Time for the collector to take some spans; then they are dropped.")
@@ -47,28 +47,6 @@ extension Settings {
       if text.isEmpty || text.hasPrefix("http://") || text.hasPrefix("https://") { return nil }
       return
         "does not begin with http:// or https://; write an address such as http://127.0.0.1:4318/v1/traces"
-    }
-
-    /// The message does not show the header, which may hold a key.
-    private static func faultOfHeader(_ text: String) -> String? {
-      if header(text) != nil { return nil }
-      return "holds a text that is not a header; write \"name: value\", such as \"authorization: Bearer …\""
-    }
-
-    /// The name and the value of a header; nil where the text says none.
-    public static func header(_ text: String) -> (name: String, value: String)? {
-      guard let colon = text.firstIndex(of: ":") else { return nil }
-      let name = text[..<colon]
-      let value = text[text.index(after: colon)...].drop { $0 == " " }
-      let isName = name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
-      }
-      guard !name.isEmpty, isName, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
-      return (String(name), String(value))
     }
   }
 }

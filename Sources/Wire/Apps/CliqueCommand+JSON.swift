@@ -26,6 +26,9 @@ extension CliqueCommand {
       self = .changeGroup(try fields.group(), try GroupChange(method, fields, user))
     case .joinGroup: self = .joinGroup(try GroupLink(fields))
     case .keep: self = .keep(try Keep(fields, try Target(fields, "person", user)))
+    case .draft: self = .draft(try DraftText(fields, try Target(fields, "person", user)))
+    case .react: self = .react(try React(fields, in: try fields.namedConversation()))
+    case .totals: self = .totals
     case .search: self = .search(try Search(fields))
     case .enter: self = .enter(place: try fields.place(), hasToken: fields.has("token"))
     case .leave: self = .leave(place: try fields.place())

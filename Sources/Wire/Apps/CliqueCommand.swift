@@ -19,6 +19,10 @@ public indirect enum CliqueCommand: Sendable, Equatable {
   case changeGroup(String, GroupChange)
   case joinGroup(GroupLink)
   case keep(Keep)
+  case draft(DraftText)
+  case react(React)
+  /// How much is unread.
+  case totals
   case search(Search)
   /// - hasToken: the command holds something that was to be checked as a place token.
   case enter(place: String, hasToken: Bool)
@@ -33,6 +37,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case leave, invisible, crossings
     case addToGroup, removeFromGroup, renameGroup, appoint, dismiss, makeGroupLink, groupLinks, revokeGroupLinks
     case joinGroup, keep
+    case draft, totals, react
 
     public var name: String {
       switch self {
@@ -62,6 +67,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
       case .revokeGroupLinks: "clique.group.revoke"
       case .joinGroup: "clique.group.join"
       case .keep: "clique.keep"
+      case .draft: "clique.draft"
+      case .react: "clique.react"
+      case .totals: "clique.totals"
       }
     }
 
@@ -127,6 +135,9 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .changeGroup(_, let change): change.method
     case .joinGroup: .joinGroup
     case .keep: .keep
+    case .draft: .draft
+    case .react: .react
+    case .totals: .totals
     case .search: .search
     case .enter: .enter
     case .leave: .leave
@@ -141,6 +152,7 @@ public indirect enum CliqueCommand: Sendable, Equatable {
     case .createGroup(let group): group.members.reduce(group.name.utf8.count) { $0 + 16 + $1.utf8.count }
     case .changeGroup(_, .add(let members)): members.reduce(0) { $0 + 16 + $1.utf8.count }
     case .search(let search): search.text.utf8.count
+    case .draft(let draft): draft.text.utf8.count
     default: 0
     }
   }

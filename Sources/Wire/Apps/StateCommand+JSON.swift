@@ -12,7 +12,18 @@ extension StateCommand {
     case .settings: self = .settings(limit: try fields.number("limit"))
     case .block: self = .block(try fields.person("user", besides: user))
     case .unblock: self = .unblock(try fields.person("user", besides: user))
-    case .addPicture, .uploadKey, .pictureKey, .gonePictures: throw .methodNotFound
+    case .react:
+      let text = try fields.optionalText("reaction")
+      if let text, !StateReaction.isValid(text) { throw StateReaction.malformed }
+      self = .react(Reaction(with: try fields.person("with", besides: user), text: text))
+    case .cancel:
+      self = .cancel(Cancel(to: try fields.person("to", besides: user), pictures: try fields.pictures() ?? []))
+    case .discard:
+      guard let pictures = try fields.pictures() else {
+        throw .badRequest.saying("\"pictures\" is missing; name the pictures that are to be discarded")
+      }
+      self = .discard(pictures)
+    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload: throw .methodNotFound
     }
   }
 }
@@ -61,6 +72,22 @@ private struct StateFields {
 
   func number(_ name: StaticString) throws(ClientError) -> Int64? {
     do throws(ClientError) { return try fields.wholeNumber(name) } catch { throw Self.wrong }
+  }
+
+  /// Ids of pictures, each once; nil where they are left out.
+  func pictures() throws(ClientError) -> [String]? {
+    let ids: [String]?
+    do throws(ClientError) { ids = try fields.strings("pictures") } catch { throw Self.wrong }
+    guard let ids else { return nil }
+    guard ids.count <= StateCommand.maximumDiscarded else {
+      throw .badRequest.saying("\"pictures\" has at most \(StateCommand.maximumDiscarded) ids; say it again for more")
+    }
+    var pictures: [String] = []
+    for id in ids {
+      guard StatePictureID.isValid(id) else { throw StatePictureID.unknown }
+      if !pictures.contains(id) { pictures.append(id) }
+    }
+    return pictures
   }
 
   func person(_ name: StaticString, besides user: String) throws(ClientError) -> String {

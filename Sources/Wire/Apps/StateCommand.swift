@@ -8,6 +8,11 @@ public indirect enum StateCommand: Sendable, Equatable {
   case settings(limit: Int64?)
   case block(String)
   case unblock(String)
+  case react(Reaction)
+  /// Gives up a recorder that is open.
+  case cancel(Cancel)
+  /// Discards pictures that were uploaded, or are coming, and not sent.
+  case discard([String])
   // Commands of gateways.
   case addPicture(Picture)
   /// Asks for the key of an upload that another gateway began.
@@ -15,11 +20,14 @@ public indirect enum StateCommand: Sendable, Equatable {
   case pictureKey(id: String)
   /// Asks which of these pictures nobody can ever see again.
   case gonePictures([String])
+  /// Discards an upload as its owner says over HTTP.
+  case discardUpload(id: String)
 
   /// The commands without their contents; the raw value stands for a command on the link.
   public enum Method: UInt8, Sendable, CaseIterable {
     case begin = 1
     case send, seen, settings, block, unblock, addPicture, uploadKey, pictureKey, gonePictures
+    case react, cancel, discard, discardUpload
 
     public var name: String {
       switch self {
@@ -29,6 +37,10 @@ public indirect enum StateCommand: Sendable, Equatable {
       case .settings: "state.settings"
       case .block: "state.block"
       case .unblock: "state.unblock"
+      case .react: "state.react"
+      case .cancel: "state.cancel"
+      case .discard: "state.discard"
+      case .discardUpload: "state.picture.discard"
       case .addPicture: "state.picture.added"
       case .uploadKey: "state.picture.upload"
       case .pictureKey: "state.picture.key"
@@ -57,6 +69,20 @@ public indirect enum StateCommand: Sendable, Equatable {
     public var characters: Int
   }
 
+  /// What somebody says to what was revealed.
+  public struct Reaction: Sendable, Equatable {
+    public var with: String
+    /// One character (``StateReaction``); nil takes back what was said before.
+    public var text: String?
+  }
+
+  /// A recorder that its user gives up, with what was recorded.
+  public struct Cancel: Sendable, Equatable {
+    public var to: String
+    /// Pictures to discard, at most ``maximumDiscarded``.
+    public var pictures: [String]
+  }
+
   public struct Picture: Sendable, Equatable {
     public var id: String
     /// The picture's media type; nil: the picture is still to come.
@@ -77,6 +103,8 @@ public indirect enum StateCommand: Sendable, Equatable {
 
   /// Longest user id in bytes, so that the names of channels stay below their limit.
   public static let maximumUserBytes = 200
+  /// Most pictures that one command discards.
+  static let maximumDiscarded = 16
   /// Longest ``Send/key`` in bytes.
   static let maximumKeyBytes = 128
 
@@ -88,6 +116,10 @@ public indirect enum StateCommand: Sendable, Equatable {
     case .settings: .settings
     case .block: .block
     case .unblock: .unblock
+    case .react: .react
+    case .cancel: .cancel
+    case .discard: .discard
+    case .discardUpload: .discardUpload
     case .addPicture: .addPicture
     case .uploadKey: .uploadKey
     case .pictureKey: .pictureKey
@@ -98,15 +130,15 @@ public indirect enum StateCommand: Sendable, Equatable {
   /// Whether only a gateway itself gives the command.
   public var isGateways: Bool {
     switch self {
-    case .addPicture, .uploadKey, .pictureKey, .gonePictures: true
-    case .begin, .send, .seen, .settings, .block, .unblock: false
+    case .addPicture, .uploadKey, .pictureKey, .gonePictures, .discardUpload: true
+    case .begin, .send, .seen, .settings, .block, .unblock, .react, .cancel, .discard: false
     }
   }
 
   var payloadBytes: Int {
     switch self {
     case .send(let send): send.caption?.text.utf8.count ?? 0
-    case .gonePictures(let ids): ids.reduce(0) { $0 + 16 + $1.utf8.count }
+    case .gonePictures(let ids), .discard(let ids): ids.reduce(0) { $0 + 16 + $1.utf8.count }
     default: 0
     }
   }

@@ -81,6 +81,14 @@ extension CliqueCommand {
     case .keep(let keep):
       sink.write(keep.target)
       keep.writeFlags(to: &sink)
+    case .draft(let draft):
+      sink.write(draft.target)
+      draft.writeText(to: &sink)
+    case .react(let react):
+      sink.write(react.conversation)
+      sink.write(react.offset)
+      sink.write(react.reaction)
+    case .totals: break
     case .search(let search):
       sink.write(search.text)
       sink.write(optionalText: search.person)
@@ -118,6 +126,13 @@ extension CliqueCommand {
     case .joinGroup:
       self = .joinGroup(.init(conversation: try reader.readConversation(), secret: try reader.readString()))
     case .keep: self = .keep(try Keep(try reader.readTarget(), flagsFrom: &reader))
+    case .react:
+      self = .react(
+        .init(
+          conversation: try reader.readConversation(), offset: try reader.readNumber(),
+          reaction: try reader.readString()))
+    case .totals: self = .totals
+    case .draft: self = .draft(try DraftText(try reader.readTarget(), textFrom: &reader))
     case .search:
       self = .search(
         .init(
@@ -208,6 +223,12 @@ extension StateCommand {
       }
       sink.write(optionalTime: send.replyLimit)
       sink.write(optionalText: send.key)
+    case .react(let reaction):
+      sink.write(reaction.with)
+      sink.write(optionalText: reaction.text)
+    case .cancel(let cancel):
+      sink.write(cancel.to)
+      sink.write(cancel.pictures)
     case .settings(let limit): sink.write(optionalTime: limit)
     case .addPicture(let picture):
       sink.write(picture.id)
@@ -219,7 +240,8 @@ extension StateCommand {
       sink.write(id)
       sink.write(upload)
     case .pictureKey(let id): sink.write(id)
-    case .gonePictures(let ids): sink.write(ids)
+    case .gonePictures(let ids), .discard(let ids): sink.write(ids)
+    case .discardUpload(let id): sink.write(id)
     }
   }
 
@@ -237,6 +259,10 @@ extension StateCommand {
     case .settings: self = .settings(limit: try reader.readOptionalTime())
     case .block: self = .block(try reader.readString())
     case .unblock: self = .unblock(try reader.readString())
+    case .react: self = .react(.init(with: try reader.readString(), text: try reader.readOptionalString()))
+    case .cancel: self = .cancel(.init(to: try reader.readString(), pictures: try reader.readStrings()))
+    case .discard: self = .discard(try reader.readStrings())
+    case .discardUpload: self = .discardUpload(id: try reader.readString())
     case .addPicture:
       self = .addPicture(
         .init(

@@ -18,6 +18,7 @@ extension LinkBody {
     case .gatewayHeartbeat(let heartbeat): heartbeat.bytes
     case .obeyed(let obeyed): obeyed.bytes
     case .findings(let findings): findings.bytes
+    case .forgotten(let forgotten): forgotten.bytes
     case .welcome(let welcome): welcome.bytes
     case .reply(let reply): reply.bytes
     case .publication(let publication): publication.bytes
@@ -26,6 +27,7 @@ extension LinkBody {
     case .discard(let discard): discard.bytes
     case .order(let order): order.bytes
     case .survey(let survey): survey.bytes
+    case .deletions(let deletions): deletions.bytes
     case .trace(let trace): trace.bytes
     case .resynced, .goodbye, .brokerHeartbeat, .reset, .unreadable: []
     }
@@ -38,6 +40,7 @@ extension LinkBody {
     case .gatewayHeartbeat: self = .gatewayHeartbeat(try GatewayHeartbeat(bytes: bytes))
     case .obeyed: self = .obeyed(try LinkObeyed(bytes: bytes))
     case .findings: self = .findings(try LinkFindings(bytes: bytes))
+    case .forgotten: self = .forgotten(try LinkForgotten(bytes: bytes))
     case .welcome: self = .welcome(try LinkWelcome(bytes: bytes))
     case .reply: self = .reply(try LinkReply(bytes: bytes))
     case .publication: self = .publication(try LinkPublication(bytes: bytes))
@@ -47,6 +50,7 @@ extension LinkBody {
     case .discard: self = .discard(try LinkDiscard(bytes: bytes))
     case .order: self = .order(try LinkOrder(bytes: bytes))
     case .survey: self = .survey(try LinkSurvey(bytes: bytes))
+    case .deletions: self = .deletions(try LinkDeletions(bytes: bytes))
     case .trace: self = .trace(try LinkTrace(bytes: bytes))
     case .resynced: self = .resynced
     case .goodbye: self = .goodbye

@@ -4,6 +4,7 @@ private enum OrderKind: UInt8 {
   case disconnect = 1
   case unsubscribe, revoke, subscribe, refresh
   case forget = 80
+  case readmit = 81
 }
 
 private enum TokensKind: UInt8 {
@@ -32,8 +33,7 @@ extension LinkOrder {
       sink.write(code)
     case .revoke(let revocations, let replacesAll, let isComplete):
       sink.write(byte: OrderKind.revoke.rawValue)
-      sink.write(UInt64(revocations.count))
-      for revocation in revocations { sink.write(revocation) }
+      sink.write(revocations)
       sink.write(flag: replacesAll)
       sink.write(flag: isComplete)
     case .subscribe(let target, let subscription):
@@ -48,6 +48,9 @@ extension LinkOrder {
       sink.write(byte: OrderKind.forget.rawValue)
       sink.write(UInt64(users.count))
       for user in users { sink.write(user) }
+    case .readmit(let revocations):
+      sink.write(byte: OrderKind.readmit.rawValue)
+      sink.write(revocations)
     }
     return sink
   }
@@ -62,8 +65,7 @@ extension LinkOrder {
     case .unsubscribe:
       order = .unsubscribe(try reader.readTarget(), try reader.readChannel(), try reader.readUnsubscribeCode())
     case .revoke:
-      var revocations: [Revocation] = []
-      for _ in 0..<(try reader.readCount()) { revocations.append(try reader.readRevocation()) }
+      let revocations = try reader.readRevocations()
       order = .revoke(revocations, replacesAll: try reader.readFlag(), isComplete: try reader.readFlag())
     case .subscribe: order = .subscribe(try reader.readTarget(), try reader.readOrderedSubscription())
     case .refresh: order = .refresh(try reader.readTarget(), try reader.readExpiry())
@@ -71,6 +73,7 @@ extension LinkOrder {
       var users: [String] = []
       for _ in 0..<(try reader.readCount()) { users.append(try reader.readString()) }
       order = .forget(users)
+    case .readmit: order = .readmit(try reader.readRevocations())
     }
     try reader.requireEnd()
     self.init(id: id, order: order)
@@ -147,6 +150,11 @@ extension ByteSink {
     }
   }
 
+  mutating func write(_ revocations: [Revocation]) {
+    write(UInt64(revocations.count))
+    for revocation in revocations { write(revocation) }
+  }
+
   mutating func write(_ revocation: Revocation) {
     switch revocation.tokens {
     case .id(let id):
@@ -193,6 +201,12 @@ extension ByteReader {
     case .at: return .at(Int64(bitPattern: try readNumber()))
     case .never: return .never
     }
+  }
+
+  mutating func readRevocations() throws(MalformedMessage) -> [Revocation] {
+    var revocations: [Revocation] = []
+    for _ in 0..<(try readCount()) { revocations.append(try readRevocation()) }
+    return revocations
   }
 
   mutating func readRevocation() throws(MalformedMessage) -> Revocation {

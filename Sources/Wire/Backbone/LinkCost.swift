@@ -34,8 +34,10 @@ extension LinkBody {
     case .order(let order): Self.baseCost + order.order.cost
     case .survey(let survey): Self.baseCost + survey.survey.cost
     case .findings(let findings): Self.baseCost + findings.findings.cost
+    case .deletions(let deletions): Self.baseCost + deletions.cost
     case .trace: Self.baseCost + 64
-    case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .welcome, .brokerHeartbeat, .reset, .unreadable:
+    case .hello, .gatewayHeartbeat, .resynced, .goodbye, .obeyed, .forgotten, .welcome, .brokerHeartbeat, .reset,
+      .unreadable:
       Self.baseCost
     }
   }
@@ -104,7 +106,7 @@ extension SessionOrder {
       64 + target.cost + subscription.channel.string.utf8.count + subscription.payloadBytes
     case .unsubscribe(let target, let channel, _): 64 + target.cost + channel.string.utf8.count
     case .refresh(let target, _): 64 + target.cost
-    case .revoke(let revocations, _, _): 64 + 96 * revocations.count
+    case .revoke(let revocations, _, _), .readmit(let revocations): 64 + 96 * revocations.count
     case .forget(let users): users.reduce(64) { $0 + 32 + $1.utf8.count }
     }
   }

@@ -15,6 +15,7 @@ public struct LinkHeader: Sendable, Equatable {
     case goodbye = 5
     case obeyed = 6
     case findings = 7
+    case forgotten = 8
     // From the broker.
     case welcome = 17
     case reply = 18
@@ -27,6 +28,7 @@ public struct LinkHeader: Sendable, Equatable {
     case discard = 25
     case order = 26
     case survey = 27
+    case deletions = 28
     // From either.
     case trace = 50
   }
@@ -91,6 +93,7 @@ public enum LinkBody: Sendable, Equatable {
   case goodbye
   case obeyed(LinkObeyed)
   indirect case findings(LinkFindings)
+  indirect case forgotten(LinkForgotten)
   // From the broker.
   case welcome(LinkWelcome)
   case reply(LinkReply)
@@ -104,6 +107,7 @@ public enum LinkBody: Sendable, Equatable {
   case discard(LinkDiscard)
   indirect case order(LinkOrder)
   indirect case survey(LinkSurvey)
+  indirect case deletions(LinkDeletions)
   // From either.
   indirect case trace(LinkTrace)
   /// A message of this kind came whose body could not be read.
@@ -118,6 +122,7 @@ public enum LinkBody: Sendable, Equatable {
     case .goodbye: .goodbye
     case .obeyed: .obeyed
     case .findings: .findings
+    case .forgotten: .forgotten
     case .welcome: .welcome
     case .reply: .reply
     case .publication: .publication
@@ -129,6 +134,7 @@ public enum LinkBody: Sendable, Equatable {
     case .discard: .discard
     case .order: .order
     case .survey: .survey
+    case .deletions: .deletions
     case .trace: .trace
     case .unreadable(let kind): kind
     }

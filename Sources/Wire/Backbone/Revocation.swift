@@ -52,6 +52,10 @@ public struct Revocation: Sendable, Equatable {
 public struct RevocationTable: Sendable, Equatable {
   /// Revocations by the bytes of their key: two spellings that `String` takes for one must not share a revocation.
   private var byKey: [[UInt8]: Revocation] = [:]
+  /// The keys of users' revocations that are for one channel, by the bytes of the user. The one for all channels has a
+  /// key that the user alone tells.
+  private var ofChannels: [[UInt8]: Set<[UInt8]>] = [:]
+  private var userCount = 0
 
   public init(_ revocations: [Revocation] = []) {
     for revocation in revocations { insert(revocation) }
@@ -61,18 +65,28 @@ public struct RevocationTable: Sendable, Equatable {
   public var count: Int { byKey.count }
   public var all: [Revocation] { Array(byKey.values) }
 
-  /// The revocations of a user's tokens, and how many there are of tokens by their ids, which name no user. It goes
-  /// through all that there are.
+  /// The revocations of a user's tokens, and how many there are of tokens by their ids, which name no user.
   public func found(for user: String) -> (ofUser: [Revocation], byID: Int) {
-    var found: (ofUser: [Revocation], byID: Int) = ([], 0)
-    for revocation in byKey.values {
-      switch revocation.tokens {
-      case .id: found.byID += 1
-      case .user(let name, _, _): if name.hasSameBytes(as: user) { found.ofUser.append(revocation) }
-      }
+    (all(of: user, limit: .max), byKey.count - userCount)
+  }
+
+  /// How many revocations of a user's tokens there are.
+  public func count(of user: String) -> Int {
+    (byKey[Self.key(of: user)] == nil ? 0 : 1) + (ofChannels[Array(user.utf8)]?.count ?? 0)
+  }
+
+  /// Revocations of a user's tokens, `limit` of them at most. It does not go through those of others.
+  public func all(of user: String, limit: Int) -> [Revocation] {
+    var found: [Revocation] = []
+    if limit > 0, let one = byKey[Self.key(of: user)] { found.append(one) }
+    for key in ofChannels[Array(user.utf8)] ?? [] {
+      if found.count >= limit { break }
+      if let one = byKey[key] { found.append(one) }
     }
     return found
   }
+
+  private static func key(of user: String) -> [UInt8] { Array(Revocation(.user(user, issuedBefore: 0)).key.utf8) }
 
   public func contains(_ revocation: Revocation) -> Bool { byKey[Array(revocation.key.utf8)] != nil }
 
@@ -89,7 +103,7 @@ public struct RevocationTable: Sendable, Equatable {
         merged.tokens = .user(user, issuedBefore: max(time, earlier), channel: channel)
       }
     }
-    byKey[key] = merged
+    if byKey.updateValue(merged, forKey: key) == nil { note(merged, key, isThere: true) }
     return merged
   }
 
@@ -98,11 +112,27 @@ public struct RevocationTable: Sendable, Equatable {
     Array(byKey.values.lazy.filter { $0.expiresAt <= now }.prefix(limit))
   }
 
-  public mutating func remove(_ revocation: Revocation) { byKey[Array(revocation.key.utf8)] = nil }
+  public mutating func remove(_ revocation: Revocation) {
+    let key = Array(revocation.key.utf8)
+    if let removed = byKey.removeValue(forKey: key) { note(removed, key, isThere: false) }
+  }
 
   public mutating func removeExpired(at now: Int64) {
-    // Nearly always no revocation has expired, and a filter would copy the whole table: so this looks first.
-    if byKey.values.contains(where: { $0.expiresAt <= now }) { byKey = byKey.filter { $0.value.expiresAt > now } }
+    for revocation in byKey.values.filter({ $0.expiresAt <= now }) { remove(revocation) }
+  }
+
+  /// Keeps what is known by user, when a revocation comes or goes.
+  private mutating func note(_ revocation: Revocation, _ key: [UInt8], isThere: Bool) {
+    guard case .user(let user, _, let channel) = revocation.tokens else { return }
+    userCount += isThere ? 1 : -1
+    guard channel != nil else { return }
+    let owner = Array(user.utf8)
+    if isThere {
+      ofChannels[owner, default: []].insert(key)
+    } else {
+      ofChannels[owner]?.remove(key)
+      if ofChannels[owner]?.isEmpty == true { ofChannels[owner] = nil }
+    }
   }
 
   /// Whether a user's token is revoked.

@@ -65,6 +65,8 @@ public enum SessionOrder: Sendable, Equatable {
   ///     force, which a link tells after each welcome.
   ///   - isComplete: false where more revocations follow at once, since all of them would be too long for one message.
   case revoke([Revocation], replacesAll: Bool, isComplete: Bool)
+  /// These revocations count no more: they are of users whose data was deleted, and who may come back.
+  case readmit([Revocation])
   /// What the gateway itself keeps of these users on a disk is deleted. Their connections were ended before.
   case forget([String])
 }

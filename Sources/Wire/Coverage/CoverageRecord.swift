@@ -114,13 +114,36 @@ public struct CoverageSink: Sendable {
   /// closed before.
   public let forget: @Sendable ([String], _ then: @escaping @Sendable (Bool) -> Void) -> Void
 
+  /// Deletions that were done while this gateway was away; nil: no file keeps anything of users.
+  public let missed: CoverageCatchUp?
+
   public init(
     record: @escaping @Sendable (CoverageRecord) -> Void,
     find: @escaping @Sendable (CoverageQuery, _ then: @escaping @Sendable (Found) -> Void) -> Void,
-    forget: @escaping @Sendable ([String], _ then: @escaping @Sendable (Bool) -> Void) -> Void = { $1(true) }
+    forget: @escaping @Sendable ([String], _ then: @escaping @Sendable (Bool) -> Void) -> Void = { $1(true) },
+    missed: CoverageCatchUp? = nil
   ) {
     self.record = record
     self.find = find
+    self.forget = forget
+    self.missed = missed
+  }
+}
+
+/// Carries out what a gateway has missed of deletions of users' data.
+public struct CoverageCatchUp: Sendable {
+  /// Through which deletion that is done, as it stands on the disk; nil: through none, or it cannot be read. Calls back
+  /// once, on any thread.
+  public let readMark: @Sendable (_ then: @escaping @Sendable (DeletionMark?) -> Void) -> Void
+  /// Deletes and overwrites what there is of deleted users, and then writes the mark. Calls back once, on any thread:
+  /// with false where the file was closed before, or newer deletions came to be carried out in place of these.
+  public let forget: @Sendable (LinkDeletions, _ then: @escaping @Sendable (Bool) -> Void) -> Void
+
+  public init(
+    readMark: @escaping @Sendable (_ then: @escaping @Sendable (DeletionMark?) -> Void) -> Void,
+    forget: @escaping @Sendable (LinkDeletions, _ then: @escaping @Sendable (Bool) -> Void) -> Void
+  ) {
+    self.readMark = readMark
     self.forget = forget
   }
 }

@@ -25,10 +25,18 @@ public enum AppLimit: String, Sendable, CaseIterable {
   case cliqueGroupLinks = "clique.group_links"
   /// Fixed: conversations that one person pins.
   case cliquePinned = "clique.pinned"
+  /// Fixed: conversations in which one person has a draft.
+  case cliqueDrafts = "clique.drafts"
+  /// Fixed: reactions of one person in one conversation.
+  case cliqueReactions = "clique.reactions"
   /// Fixed: bytes of what is searched for.
   case cliqueSearchText = "clique.search_text"
   case stateRecorders = "state.max_recorders"
   case stateThreads = "state.max_threads"
+  /// Nobody is refused: what is sent beyond the limit is not shown to its receiver. The same of the
+  /// next.
+  case stateReceived = "state.max_received"
+  case stateReceivedPerDay = "state.max_received_per_day"
   case stateBlocks = "state.max_blocks"
   case stateUnsentPictures = "state.max_unsent_pictures"
   case statePictureBytes = "state.max_picture_bytes_per_user"

@@ -38,7 +38,8 @@ enum AppSetup {
       recordLimit: state.recordLimit.milliseconds, uploadGrace: state.uploadGrace.milliseconds,
       pictureLifetime: state.pictureLifetime.milliseconds, unsentPictures: state.maxUnsentPictures,
       pictureBytes: Int64(state.maxPictureBytesPerUser), openRecorders: state.maxRecorders,
-      waitingThreads: state.maxThreads, blocks: state.maxBlocks, changesPerMinute: state.maxChangesPerMinute)
+      waitingThreads: state.maxThreads, receivedThreads: state.maxReceived,
+      receivedPerDay: state.maxReceivedPerDay, blocks: state.maxBlocks, changesPerMinute: state.maxChangesPerMinute)
   }
 
   /// How pictures are taken in; nil where the app State is off.

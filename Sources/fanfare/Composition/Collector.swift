@@ -14,6 +14,7 @@ import ZeroMQ
 final class Collector: Sendable {
   let exporter: SpanExporter
   private let client: HTTPClient
+  private let trouble: Trouble
   private let flushing: Task<Void, Never>
 
   /// Nil where the settings name none.
@@ -26,7 +27,7 @@ final class Collector: Sendable {
         allowsPrivateAddresses: tracing.allowPrivateAddresses, certificateAuthorities: nil),
       name: "fanfare-traces", userAgent: "Fanfare/\(version)")
     var headers = [(name: "content-type", value: "application/json")]
-    headers += tracing.headers.compactMap { Settings.Tracing.header($0) }
+    headers += tracing.headers.compactMap { HeaderLine($0) }.map { ($0.name, $0.value) }
     let call = HTTPCall(
       method: "POST", url: tracing.endpoint, headers: headers, body: [],
       timeoutMilliseconds: Int(tracing.timeout.milliseconds))
@@ -41,6 +42,7 @@ final class Collector: Sendable {
       client.send(call) { result in done(trouble.note(result)) }
     }
     self.client = client
+    self.trouble = trouble
     self.exporter = exporter
     flushing = Task.detached(priority: .background) {
       while !Task.isCancelled {
@@ -50,9 +52,16 @@ final class Collector: Sendable {
     }
   }
 
-  /// Sends no more. What is under way is dropped.
+  /// Sends what waits, for a second at most, so that the last spans of a server that stops are not lost.
+  func finish() async {
+    flushing.cancel()
+    await exporter.finish(within: .seconds(1))
+  }
+
+  /// Sends no more. What is under way is dropped, and nobody is told of it: it is not the collector's fault.
   func close() {
     flushing.cancel()
+    trouble.close()
     exporter.close()
     client.close()
   }
@@ -75,10 +84,18 @@ final class Collector: Sendable {
 
 /// Tells an operator once that the collector takes nothing, and once that it does again.
 private final class Trouble: Sendable {
-  private let isIn = Mutex(false)
+  private struct State {
+    var isIn = false
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
   private let logger: Logger
 
   init(_ logger: Logger) { self.logger = logger }
+
+  /// From here on calls end because this process ends them.
+  func close() { state.withLock { $0.isClosed = true } }
 
   /// - Returns: whether the collector took what it was sent.
   func note(_ result: Result<HTTPReply, HTTPCallError>) -> Bool {
@@ -88,9 +105,10 @@ private final class Trouble: Sendable {
     case .success(let reply): fault = "it answers with status \(reply.status)"
     case .failure(let error): fault = "\(error)"
     }
-    let changed = isIn.withLock { isIn in
-      defer { isIn = fault != nil }
-      return isIn != (fault != nil)
+    let changed = state.withLock { state in
+      if state.isClosed { return false }
+      defer { state.isIn = fault != nil }
+      return state.isIn != (fault != nil)
     }
     if changed, let fault {
       logger.warning("the collector of tracing.endpoint takes no spans, which are dropped: \(fault)")

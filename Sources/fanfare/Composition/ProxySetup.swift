@@ -20,7 +20,7 @@ enum ProxySetup {
   }
 
   private static func endpoint(_ proxy: Settings.Proxies.Proxy) -> ProxyEndpoint {
-    let headers = proxy.staticHTTPHeaders.compactMap(Settings.Proxies.header)
+    let headers = proxy.staticHTTPHeaders.compactMap { HeaderLine($0) }
     return ProxyEndpoint(
       url: proxy.endpoint, timeoutMilliseconds: Int(clamping: proxy.timeout.milliseconds),
       forwardedHeaders: proxy.httpHeaders.map { $0.lowercased() },

@@ -112,6 +112,7 @@ struct ServerProcess: Service {
     // The desk is closed with the loop, so that requests which are under way are answered.
     await admin?.stop(deadline: settings.shutdown.deadline)
     thread.stop()
+    await collector?.finish()
     Endpoints.remove(from: settings.data.directory)
     if let error = failure.error { throw Complaint("the backbone failed: \(error)") }
     logger.notice("stopped")

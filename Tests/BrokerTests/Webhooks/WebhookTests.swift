@@ -98,6 +98,31 @@ struct WebhookTests {
     #expect(data == ["1", "2", "3"] && scene.status.lost == 0)
   }
 
+  @Test("Of many events that waited for the disk a turn tells some, and the next turn follows at once, in order")
+  func manyRefused() {
+    let scene = BrokerScene.withWebhook(.publication) { $0.batchEvents = 10_000 }
+    scene.disk.refusal = .full("no room")
+    let count = 2 * Outbox.heldPerTurn + 3
+    for id in 1...count { scene.publish(UInt64(id), "m", "\"\(id)\"") }
+    scene.disk.refusal = nil
+    var turns: [Int] = []
+    scene.pass(500)
+    while !scene.disk.queue.isEmpty, turns.count < 10 {
+      turns.append(scene.disk.queue.count)
+      // One that comes between two turns waits behind those that waited before.
+      if turns.count == 1 { scene.publish(UInt64(count + 1), "m", "\"\(count + 1)\"") }
+      scene.finish(scene.disk.queue.count)
+      guard let next = scene.core.nextDeadline(at: scene.time), next <= scene.time.monotonic + 1 else { break }
+      scene.pass(1)
+    }
+    #expect(turns == [Outbox.heldPerTurn, Outbox.heldPerTurn, 4])
+    let numbers = scene.disk.written(outbox).compactMap { Outbox.event($0) }.compactMap { event in
+      (try? JSONValue(parsing: event.json))?.object?["data"]?.string
+    }
+    #expect(numbers == (1...count + 1).map(String.init))
+    #expect(scene.status.lost == 0)
+  }
+
   @Test("One batch is under way at a time; when it is taken, the cursor is written before the next goes out")
   func batches() {
     let scene = BrokerScene.withWebhook(.publication) { $0.batchEvents = 2 }

@@ -387,7 +387,7 @@ private final class ShardScene {
         guard case .subscribe(let subscribe) = request.request else { return "request" }
         return "subscribe \(subscribe.channel.string)"
       case .obeyed(let order): return "obeyed \(order)"
-      case .workedOff, .mark, .found, .forgot, .measured: return nil
+      case .workedOff, .mark, .found, .forgot, .hasForgotten, .measured: return nil
       }
     }
   }

@@ -21,6 +21,8 @@ final class PictureScene {
       var uploads: [String: BegunPicture] = [:]
       var uploadKeysAsked = 0
       var keysAsked = 0
+      /// Ids that were discarded.
+      var barred: Set<String> = []
     }
     let state = Mutex(State())
 
@@ -29,6 +31,7 @@ final class PictureScene {
       set { state.withLock { $0.refusal = newValue } }
     }
     var registrations: Int { state.withLock(\.registrations) }
+    var barred: Set<String> { state.withLock(\.barred) }
     var keysAsked: Int { state.withLock(\.keysAsked) }
     func picture(_ id: String) -> TakenPicture? { state.withLock { $0.pictures[id] } }
     func forget(_ id: String) { state.withLock { $0.pictures[id] = nil } }
@@ -36,12 +39,14 @@ final class PictureScene {
     var uploads: [String: BegunPicture] { state.withLock(\.uploads) }
     var uploadKeysAsked: Int { state.withLock(\.uploadKeysAsked) }
     func forgetUploads() { state.withLock { $0.uploads = [:] } }
+    func hide(from user: String) { state.withLock { _ = $0.viewers.remove(user) } }
     func show(to user: String) { state.withLock { _ = $0.viewers.insert(user) } }
 
     func register(_ picture: TakenPicture) -> Result<Void, ClientError> {
       state.withLock { state in
         state.registrations += 1
         if let refusal = state.refusal { return .failure(refusal) }
+        if state.barred.contains(picture.id) { return .failure(ClientError(code: 437, message: "in use")) }
         state.pictures[picture.id] = picture
         return .success(())
       }
@@ -51,6 +56,15 @@ final class PictureScene {
       state.withLock { state in
         if let refusal = state.refusal { return .failure(refusal) }
         state.uploads[picture.id] = picture
+        return .success(())
+      }
+    }
+
+    func discard(_ id: String, _ user: String) -> Result<Void, ClientError> {
+      state.withLock { state in
+        if let refusal = state.refusal { return .failure(refusal) }
+        state.barred.insert(id)
+        if state.pictures[id]?.user == user { state.pictures[id] = nil }
         return .success(())
       }
     }
@@ -128,6 +142,7 @@ final class PictureScene {
         register: { picture, answer in answer(broker.register(picture)) },
         begin: { picture, answer in answer(broker.begin(picture)) },
         uploadKey: { id, upload, user, answer in answer(broker.uploadKey(id, upload, user)) },
+        discard: { id, user, answer in answer(broker.discard(id, user)) },
         key: { id, user, answer in answer(broker.key(id, user)) },
         gone: { ids, answer in answer(.success(broker.gone(ids))) }))
     self.service = service

@@ -144,7 +144,7 @@ struct PictureStoreTests {
         file += sealed.dropFirst(AESGCM.nonceBytes)
       }
       try file.write(to: URL(fileURLWithPath: folder + "/" + id(1)))
-      #expect(try store.size(id: id(1)) == 100_000)
+      #expect(try store.outline(id: id(1)).total == 100_000)
       let bytes = key.bytes
       #expect(
         try store.chunk(0, of: id(1), key: bytes) + store.chunk(1, of: id(1), key: bytes) == picture)

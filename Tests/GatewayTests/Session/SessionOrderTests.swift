@@ -144,6 +144,19 @@ struct SessionOrderTests {
     #expect(scene.tells() == [.revoked(0, news: all, all: all)])
   }
 
+  @Test("what is taken back counts no more, and touches no session")
+  func readmitted() {
+    let scene = LinkScene()
+    scene.welcome()
+    let (ann, bob) = (Revocation(.user("ann", issuedBefore: 9)), Revocation(.user("bob", issuedBefore: 9)))
+    let channel = Revocation(.user("ann", issuedBefore: 9, channel: "a"))
+    scene.receive(.order(LinkOrder(id: 0, order: revoke([ann, channel, bob], all: true))))
+    _ = scene.tells()
+    scene.receive(.order(LinkOrder(id: 0, order: .readmit([ann, channel]))))
+    #expect(scene.tells() == [.revoked(0, news: RevocationTable(), all: RevocationTable([bob]))])
+    #expect(scene.link.revocations == RevocationTable([bob]))
+  }
+
   @Test("a part whose session broke is no beginning of the next one's")
   func brokenSnapshot() {
     let scene = LinkScene()

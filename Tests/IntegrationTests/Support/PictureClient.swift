@@ -31,6 +31,16 @@ struct PictureClient {
 
   func get(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("GET", "/state/pictures/\(picture.id)") }
 
+  /// - Parameter headers: more lines of the head, each with its end.
+  func get(_ picture: Picture, _ headers: String) throws -> HTTPExchange.Answer {
+    try ask("GET", "/state/pictures/\(picture.id)", headers)
+  }
+
+  func head(_ picture: Picture) throws -> HTTPExchange.Answer { try ask("HEAD", "/state/pictures/\(picture.id)") }
+
+  /// Discards an upload, or a picture that was not sent.
+  func discard(_ picture: Picture) throws -> Int { try ask("DELETE", "/state/pictures?id=\(picture.id)").status }
+
   /// How much of a picture the server has.
   func offset(of picture: Picture) throws -> Int? {
     let head = try ask("HEAD", "/state/pictures?id=\(picture.id)").head.lowercased()

@@ -66,7 +66,7 @@ final class SimulatedGateway {
         perform { $0.submit(request, at: now, into: &$1) }
       case .measured(let source, let trace): link.hops?.post(trace, of: source)
       case .mark(let loop): loops[loop].add(.requestsTaken, bytes: 0, share: 0)
-      case .workedOff, .obeyed, .forgot, .found: break
+      case .workedOff, .obeyed, .forgot, .hasForgotten, .found: break
       }
     }
     return !messages.isEmpty
@@ -108,7 +108,7 @@ final class SimulatedGateway {
     case .audienceChanged(let change, let audience): add(.audience(change), bytes: 64, to: audience)
     case .holdClients(let holds): for loop in loops { loop.add(.holdClients(holds), bytes: 0, share: 0) }
     case .measured(let channel, let offset, let trace, let audience): mark(channel, offset, trace, audience)
-    case .discard, .sessionOrder, .revoked, .forget, .survey: break
+    case .discard, .sessionOrder, .revoked, .forget, .readMark, .forgetMissed, .survey: break
     }
   }
 

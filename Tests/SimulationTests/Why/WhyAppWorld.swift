@@ -159,7 +159,9 @@ final class WhyAppWorld {
   private func published(_ publication: Publication, on channel: ChannelName, _ epoch: String) {
     ledger.published(publication, on: channel, epoch)
     let place = WhyLedger.Place(channel: channel, epoch: epoch, offset: publication.offset)
-    if channel.namespace == "state.events" { told.append(place) }
+    // What tells of a reveal's end or of a reaction to it is of the exchange before, and not sealed.
+    let event = channel.namespace == "state.events" ? AppOracle.object(publication.data)?["event"] as? String : nil
+    if let event, event != "ended", event != "reacted" { told.append(place) }
     let text = AppOracle.object(publication.data)?["text"] as? String
     if let other = text.flatMap({ withheldTexts[$0] }) { withheld[place] = other }
   }
