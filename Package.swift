@@ -154,6 +154,8 @@ let package = Package(
     // Posts what the broker's outboxes hold to webhooks' receivers.
     .target(
       name: "Webhooks", dependencies: ["Broker", "Cryptography", "HTTPClient", "Wire"], swiftSettings: library),
+    // Brings notifications to devices, by browsers' push services, APNs and FCM. It knows no users and no channels.
+    .target(name: "Push", dependencies: ["Cryptography", "HTTPClient", "Wire", metrics], swiftSettings: library),
     // The port for backends and operators: the server API, metrics, health.
     .target(
       name: "Admin",
@@ -176,7 +178,8 @@ let package = Package(
       name: "fanfare",
       dependencies: [
         "Wire", "ZeroMQ", "Settings", "Auth", "Log", "Search", "Apps", "Vault", "Broker", "Gateway", "Admin", "Client",
-        "Webhooks", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "Coverage", "HTTPClient",
+        "Webhooks", "Push", "Cryptography", "TLS", "CLinuxIO", "Metering", "Telemetry", "Console", "Coverage",
+        "HTTPClient",
         nioCore, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -252,6 +255,9 @@ let package = Package(
       name: "WebhooksTests",
       dependencies: ["Webhooks", "Broker", "Cryptography", "Log", "Wire", "TestSupport", logging], swiftSettings: tests),
     .testTarget(
+      name: "PushTests", dependencies: ["Push", "Cryptography", "HTTPClient", "Wire", "TestSupport"],
+      swiftSettings: tests),
+    .testTarget(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "Metering", "Telemetry", "Wire", "Auth", "Cryptography", "TLS", "HTTPClient", "TestSupport",
@@ -290,7 +296,8 @@ let package = Package(
       ],
       swiftSettings: tests),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["TestSupport", "fanfare"], exclude: ["python"], swiftSettings: tests),
+      name: "ConformanceTests", dependencies: ["TestSupport", "Push", "Cryptography", "fanfare"], exclude: ["python"],
+      swiftSettings: tests),
     .testTarget(name: "TidyTests", dependencies: [], swiftSettings: tests),
   ]
 )

@@ -42,6 +42,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
   case userSuspend = "user_suspend"
   case userUnsuspend = "user_unsuspend"
   case userSuspensions = "user_suspensions"
+  case pushSend = "push_send"
   case why
 
   /// Methods that a key is given with one word.
@@ -64,6 +65,8 @@ public enum APIMethod: String, Sendable, CaseIterable {
     /// What moderators see and do: reports of people with the messages that were reported, and
     /// suspensions.
     case moderation
+    /// What has notifications sent to devices that the call names.
+    case push
     case all
 
     public var methods: [APIMethod] { APIMethod.allCases.filter { self == .all || $0.group == self } }
@@ -80,6 +83,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .userData, .userExport, .userDelete, .userDeleteStatus: .privacy
     case .cliquePair, .stateThread, .cliqueGroups, .cliqueUnblock: .support
     case .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend, .userSuspensions: .moderation
+    case .pushSend: .push
     }
   }
 
@@ -103,7 +107,7 @@ public enum APIMethod: String, Sendable, CaseIterable {
     case .disconnect, .refresh, .info, .revokeToken, .invalidateUserTokens, .webhooksList, .webhookGivenUp,
       .webhookResend, .userData, .userExport, .userDelete, .userDeleteStatus, .cliquePair, .stateThread,
       .cliqueGroups, .cliqueUnblock, .cliqueReports, .cliqueReport, .cliqueReportSettle, .userSuspend, .userUnsuspend,
-      .userSuspensions:
+      .userSuspensions, .pushSend:
       .noChannel
     }
   }

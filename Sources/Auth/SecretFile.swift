@@ -54,7 +54,7 @@ public enum SecretFile {
     do throws(Fault) {
       return try load(path)
     } catch .missing {
-      try create(path, folder: folder)
+      try create(path, folder: folder, Randomness.bytes(newSecretBytes).hexadecimal)
       return try load(path)
     }
   }
@@ -104,9 +104,19 @@ public enum SecretFile {
     return secret
   }
 
+  /// Writes a secret into a file of its own that only its owner may read. A file that is there already stays as it is.
+  ///
+  /// - Parameter name: within the folder, which must exist.
+  /// - Returns: what stands in the file afterwards.
+  public static func keep(_ secret: String, as name: String, in folder: String) throws(Fault) -> String {
+    let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
+    try create(path, folder: folder, secret)
+    return try load(path)
+  }
+
   /// Writes a new secret beside the path, makes it durable, then links it into place: the link fails where the path
   /// exists, and no crash leaves half a secret there.
-  private static func create(_ path: String, folder: String) throws(Fault) {
+  private static func create(_ path: String, folder: String, _ secret: String) throws(Fault) {
     let temporary = path + "." + Randomness.bytes(8).hexadecimal + ".new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw failure(path, "creating") }
@@ -114,9 +124,8 @@ public enum SecretFile {
       close(descriptor)
       unsafe unlink(temporary)
     }
-    var text = Randomness.bytes(newSecretBytes).hexadecimal + "\n"
-    let written = text.withUTF8 { unsafe write(descriptor, $0.baseAddress, $0.count) }
-    guard written == newSecretBytes * 2 + 1, fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0 else {
+    guard writeAll(Array((secret + "\n").utf8), to: descriptor), fchmod(descriptor, 0o600) == 0, fsync(descriptor) == 0
+    else {
       throw failure(path, "writing")
     }
     guard unsafe link(temporary, path) == 0 || errno == EEXIST else { throw failure(path, "creating") }

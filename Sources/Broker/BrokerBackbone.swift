@@ -51,6 +51,9 @@ public final class BrokerBackbone: BackboneParticipant {
   /// Reads pictures for exports; nil: this process reaches none.
   private let pictures: PictureSource?
   private let picturesRead = Mailbox<PictureRead>(capacity: .max)  // Bounded by the looks that may be under way.
+  /// Nil where no part of this process sends notifications.
+  private let notifier: (any Notifier)?
+  private let notified = Mailbox<NotifierAnswer>(capacity: .max)  // Bounded by the requests that may be under way.
   private let audit: Audit
   private let searches = Mailbox<SearchAnswer>(capacity: .max)  // Bounded by what the finder takes.
   /// Nil where no webhook is configured.
@@ -84,12 +87,14 @@ public final class BrokerBackbone: BackboneParticipant {
   ///   - poster: sends events to webhooks' receivers; closed with the loop. Nil where none is configured.
   ///   - otherPlaces: what else keeps something of users, and forgets them when their data is deleted.
   ///   - pictures: reads pictures for exports; nil: there are none that this process reaches.
+  ///   - notifier: sends notifications to devices; closed with the loop.
   ///   - clock: what time it is.
   public init(
     core: BrokerCore, endpoints: BrokerEndpoints, pipe: MemoryPipe? = nil, context: Context, loop: BackboneLoop,
     completions: Mailbox<[LogCompletion]>, news: Mailbox<StoreHasNews>,
     resumptions: Mailbox<AppResumption>? = nil, desk: ServiceDesk? = nil, finder: (any MessageFinder)? = nil,
     poster: (any WebhookPoster)? = nil, otherPlaces: [OtherPlace] = [], pictures: PictureSource? = nil,
+    notifier: (any Notifier)? = nil,
     clock: @escaping @Sendable () -> BrokerTime = BrokerTime.ofMachine, audit: Audit = .none, logger: Logger
   ) throws {
     self.core = core
@@ -100,6 +105,7 @@ public final class BrokerBackbone: BackboneParticipant {
     self.poster = poster
     self.otherPlaces = otherPlaces
     self.pictures = pictures
+    self.notifier = notifier
     self.desk = desk
     self.loop = loop
     self.logger = logger
@@ -120,6 +126,7 @@ public final class BrokerBackbone: BackboneParticipant {
     loop.receive(from: webhookAnswers, for: self) { broker, answer in broker.answered(answer) }
     loop.receive(from: forgotten, for: self) { broker, isDone in broker.forgot(isDone) }
     loop.receive(from: picturesRead, for: self) { broker, read in broker.take(read) }
+    loop.receive(from: notified, for: self) { broker, answer in broker.take(answer) }
     if let desk {
       loop.receive(from: desk.inquiries, for: self, anywhere: { _, _ in true }) { broker, inquiries in
         broker.serve(inquiries)
@@ -239,6 +246,12 @@ public final class BrokerBackbone: BackboneParticipant {
     perform()
   }
 
+  private func take(_ answer: NotifierAnswer) {
+    turn.time = clock()
+    core.notified(answer.result, for: answer.number, in: &turn)
+    perform()
+  }
+
   private func resume(_ news: AppResumption) {
     turn.time = clock()
     core.resume(news.app, error: news.error, in: &turn)
@@ -281,6 +294,7 @@ public final class BrokerBackbone: BackboneParticipant {
     case .post(let post): self.post(post)
     case .forget(let users): forget(users)
     case .readPicture(let part, let look): read(part, for: look)
+    case .notify(let request, let number): notify(request, number)
     case .tap: if services?.isTapped ?? false { performOnThread(effect) }
     case .answer(let tag, let response) where ServiceDesk.isOwn(tag): desk?.answer(tag, response)
     case .broadcast, .answer: performOnThread(effect)
@@ -310,7 +324,7 @@ public final class BrokerBackbone: BackboneParticipant {
       do { try backbone?.broadcast(body, to: targets) } catch { loop.fail(error) }
     case .tap(let channel, let epoch, let publication): services?.tap(channel, epoch, publication)
     case .answer(let tag, let response): services?.answer(tag, response)
-    case .search, .post, .forget, .readPicture: break  // Go to no socket of this loop.
+    case .search, .post, .forget, .readPicture, .notify: break  // Go to no socket of this loop.
     }
   }
 
@@ -355,6 +369,16 @@ public final class BrokerBackbone: BackboneParticipant {
       return
     }
     pictures(part) { _ = picturesRead.post(PictureRead(look: look, result: $0)) }
+  }
+
+  private func notify(_ request: PushRequest, _ number: UInt64) {
+    let notified = notified
+    guard let notifier else {
+      let error = ClientError.notAvailable.saying("this process sends no notifications; call the broker's port")
+      _ = notified.post(NotifierAnswer(number: number, result: .failure(error)))
+      return
+    }
+    notifier.notify(request) { _ = notified.post(NotifierAnswer(number: number, result: $0)) }
   }
 
   /// While too much waits for the log, requests stay in their pipes: gateways and services feel it there, and nothing
@@ -439,6 +463,7 @@ public final class BrokerBackbone: BackboneParticipant {
   public func close() {
     finder?.close()
     poster?.close()
+    notifier?.close()
     desk?.close()
     core.close()
   }
@@ -447,21 +472,6 @@ public final class BrokerBackbone: BackboneParticipant {
 /// A store has something to tell (``BrokerCore/takeNews(in:)``).
 public struct StoreHasNews: Sendable {
   public init() {}
-}
-
-/// The result of a search, as the finder's thread posts it.
-private struct SearchAnswer: Sendable {
-  /// Nil: this broker has no finder.
-  var found: Result<[FoundMessage], LogError>?
-  /// Who searched.
-  var user: String
-  var requester: Requester
-}
-
-/// What came of reading a part of a picture.
-private struct PictureRead: Sendable {
-  var look: UInt64
-  var result: PictureReadResult
 }
 
 /// Says that what an app's commands were put aside for is there, or will not come.

@@ -37,6 +37,7 @@ public final class BrokerCore {
   var accountNotes: [AccountNote] = []
   /// Those of them that wait for a picture.
   var pictureLooks = PictureLooks()
+  var pushRequests = PushRequests()
   /// Why the broker cannot begin, as a sentence for the operator; nil: it can.
   public private(set) var startFailure: String?
   /// What is measured; nil: nothing is.
@@ -162,6 +163,7 @@ public final class BrokerCore {
       case .report(let event): return report(event, for: requester, occasion, in: &turn)
       case .webhooks(let request): return try webhooks(request, for: requester, in: &turn)
       case .user(let user): return try self.serve(user, for: requester, in: &turn)
+      case .push(let push): return try self.push(push, for: requester, in: &turn)
       }
       answer(requester, response, in: &turn)
     } catch {

@@ -23,6 +23,8 @@ public enum BrokerEffect: Sendable, Equatable {
   /// Read a part of a picture for the look of this number. What came of it comes back through
   /// ``BrokerCore/pictureRead(_:for:in:)``.
   case readPicture(PicturePart, look: UInt64)
+  /// Send notifications to devices. What became of them comes back through ``BrokerCore/notified(_:for:in:)``.
+  case notify(PushRequest, number: UInt64)
 }
 
 public struct LinkTarget: Sendable, Equatable {

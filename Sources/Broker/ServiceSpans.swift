@@ -31,6 +31,7 @@ extension BrokerRequest {
     case .webhooks(.givenUp): "webhook_given_up"
     case .webhooks(.resend): "webhook_resend"
     case .user(let request): request.grant
+    case .push: "push_send"
     case .subscribe, .unsubscribe, .receipt, .unread, .report: "request"
     }
   }

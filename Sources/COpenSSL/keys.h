@@ -3,6 +3,7 @@
 // here, where their memory is certain to outlive them.
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
+#include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -66,6 +67,52 @@ static inline EVP_PKEY *copenssl_ec_public_key(const char *group, const uint8_t 
   return NULL;
 }
 
+/// A private key on an elliptic curve from its number; NULL where that is not between 1 and the curve's order.
+/// - group: the curve, such as "P-256".
+static inline EVP_PKEY *copenssl_ec_private_key(const char *group, const uint8_t *scalar, size_t count) {
+  EVP_PKEY *key = NULL;
+  uint8_t octets[1 + 2 * 66];
+  size_t octet_count = 0;
+  EC_GROUP *curve = EC_GROUP_new_by_curve_name(EC_curve_nist2nid(group));
+  EC_POINT *point = curve == NULL ? NULL : EC_POINT_new(curve);
+  BIGNUM *d = BN_bin2bn(scalar, (int)count, NULL);
+  OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
+  if (d != NULL) BN_set_flags(d, BN_FLG_CONSTTIME);
+  if (point != NULL && d != NULL && !BN_is_zero(d) && BN_cmp(d, EC_GROUP_get0_order(curve)) < 0 &&
+      EC_POINT_mul(curve, point, d, NULL, NULL, NULL) == 1)
+    octet_count = EC_POINT_point2oct(curve, point, POINT_CONVERSION_UNCOMPRESSED, octets, sizeof octets, NULL);
+  if (octet_count > 0 && build != NULL &&
+      OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, group, 0) == 1 &&
+      OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_PRIV_KEY, d) == 1 &&
+      OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, octets, octet_count) == 1)
+    key = copenssl_key("EC", EVP_PKEY_KEYPAIR, build);
+  OSSL_PARAM_BLD_free(build);
+  BN_clear_free(d);
+  EC_POINT_free(point);
+  EC_GROUP_free(curve);
+  return key;
+}
+
+/// Writes the number of a private key on an elliptic curve, in `count` bytes. Returns 1 where `scalar` holds it, or 0.
+static inline int copenssl_ec_scalar(EVP_PKEY *key, uint8_t *scalar, size_t count) {
+  BIGNUM *d = NULL;
+  int is_done = EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_PRIV_KEY, &d) == 1 &&
+                BN_bn2binpad(d, scalar, (int)count) == (int)count;
+  BN_clear_free(d);
+  return is_done;
+}
+
+/// Writes the secret that two keys on one curve share (ECDH), in `count` bytes. Returns 1, or 0 where there is none.
+static inline int copenssl_agree(EVP_PKEY *own, EVP_PKEY *peer, uint8_t *secret, size_t count) {
+  size_t written = count;
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, own, NULL);
+  int is_done = context != NULL && EVP_PKEY_derive_init(context) == 1 &&
+                EVP_PKEY_derive_set_peer(context, peer) == 1 &&
+                EVP_PKEY_derive(context, secret, &written) == 1 && written == count;
+  EVP_PKEY_CTX_free(context);
+  return is_done;
+}
+
 static inline EVP_PKEY *copenssl_new_ec_key(const char *group) { return EVP_EC_gen(group); }
 static inline EVP_PKEY *copenssl_new_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 
@@ -76,6 +123,15 @@ static inline EVP_PKEY *copenssl_pem_public_key(const uint8_t *text, size_t coun
   BIO *bio = BIO_new_mem_buf(text, (int)count);
   if (bio == NULL) return NULL;
   EVP_PKEY *key = PEM_read_bio_PUBKEY(bio, NULL, copenssl_no_password, NULL);
+  BIO_free(bio);
+  return key;
+}
+
+/// The private key that a PEM text holds, without a password; NULL where it holds none.
+static inline EVP_PKEY *copenssl_pem_private_key(const uint8_t *text, size_t count) {
+  BIO *bio = BIO_new_mem_buf(text, (int)count);
+  if (bio == NULL) return NULL;
+  EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, copenssl_no_password, NULL);
   BIO_free(bio);
   return key;
 }

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// A key that makes signatures.
+/// A key that makes signatures and, on an elliptic curve, agrees with others on secrets.
 public final class PrivateKey: Sendable {
   /// The key's public half.
   public let publicKey: PublicKey
-  private var handle: KeyHandle { publicKey.handle }
+  var handle: KeyHandle { publicKey.handle }
 
-  private init(_ handle: KeyHandle) throws(UnusableKey) { publicKey = try PublicKey(handle) }
+  init(_ handle: KeyHandle) throws(UnusableKey) { publicKey = try PublicKey(handle) }
 
   /// A new ECDSA key, drawn at random.
   public convenience init(on curve: Curve) throws(UnusableKey) {

@@ -24,7 +24,7 @@ public struct MetricDescription: Sendable {
 /// sources use against it, and another the document, the alerts and the dashboard.
 public enum MetricTable {
   public static let all: [MetricDescription] =
-    [gateway, link, broker, brokerLinks, webhooks, apps, log, hops, process].flatMap { $0 }
+    [gateway, link, broker, brokerLinks, webhooks, push, apps, log, hops, process].flatMap { $0 }
 
   static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -148,6 +148,13 @@ public enum MetricTable {
     MetricDescription(
       "fanfare_gateway_webhook_events_lost_total", .counter,
       "Events of clients that no webhook hears of, as too many waited for the broker."),
+  ]
+
+  private static let push = [
+    MetricDescription(
+      "fanfare_push_sent_total", .counter, by: ["kind", "outcome"],
+      "Notifications by kind of device (web, apns, fcm) and what became of them: taken, forget, later, too_large, refused, failed."
+    )
   ]
 
   private static let broker = [

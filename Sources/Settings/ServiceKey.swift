@@ -38,6 +38,7 @@ public struct ServiceKey: Sendable, Equatable {
     case "disconnect": return grant.mayDisconnect = true
     case "revoke": return grant.mayRevoke = true
     case "webhooks": return grant.mayUseWebhooks = true
+    case "push": return grant.mayPush = true
     default: break
     }
     guard let equals = word.firstIndex(of: "="), word.index(after: equals) < word.endIndex else {
@@ -59,7 +60,7 @@ public struct ServiceKey: Sendable, Equatable {
     Invalid(
       why:
         "says \(SettingKey.quote(word)) of \(SettingKey.quote(name)); write publish=, read=, tap=, subscribe=, call= or "
-        + "privacy= with a name or a beginning and *, disconnect, revoke, or webhooks")
+        + "privacy= with a name or a beginning and *, disconnect, revoke, webhooks, or push")
   }
 }
 

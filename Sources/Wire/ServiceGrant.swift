@@ -65,6 +65,8 @@ public struct ServiceGrant: Sendable, Equatable {
   public var mayRevoke = false
   /// To see how webhooks are doing and what they gave up, and to have it sent again.
   public var mayUseWebhooks = false
+  /// To have notifications sent to devices.
+  public var mayPush = false
   /// Whoever reaches the endpoint may do everything: it is an `ipc://` file in a folder that nobody else can enter.
   public let isEverything: Bool
 
@@ -108,6 +110,7 @@ public struct ServiceGrant: Sendable, Equatable {
     case .disconnect, .endSubscriptions, .refresh: return mayDisconnect ? nil : "disconnect"
     case .revoke: return mayRevoke ? nil : "revoke"
     case .webhooks: return mayUseWebhooks ? nil : "webhooks"
+    case .push: return mayPush ? nil : "push"
     case .user(let request):
       return privacy.contains { $0.matches(request.grant) } ? nil : "privacy=\(request.grant)"
     case .subscribe, .unsubscribe, .receipt, .unread, .report: return "a gateway's link"

@@ -20,7 +20,7 @@ struct Fanfare: AsyncParsableCommand {
       ServeCommand.self, BrokerCommand.self, GatewayCommand.self, PublishCommand.self, SubscribeCommand.self,
       HistoryCommand.self, DisconnectCommand.self, UnsubscribeCommand.self, RevokeCommand.self,
       SubscribeUserCommand.self, RefreshCommand.self, InspectCommand.self, ExplainCommand.self, WhyCommand.self,
-      TopCommand.self, UserCommand.self, TokenCommand.self, KeysCommand.self, WebhooksCommand.self, ConfigCommand.self,
-      ClockCommand.self, ReportCommand.self,
+      TopCommand.self, UserCommand.self, TokenCommand.self, KeysCommand.self, WebhooksCommand.self, PushCommand.self,
+      ConfigCommand.self, ClockCommand.self, ReportCommand.self,
     ])
 }

@@ -46,6 +46,8 @@ final class BrokerScene {
   /// The users whom other parts of the server were told to forget.
   private(set) var pictureParts: [PicturePart] = []
   private(set) var forgotten: [[String]] = []
+  /// What notifications were to be sent, each with its number.
+  private(set) var notifications: [(request: PushRequest, number: UInt64)] = []
   /// Of the requests of a test that counts them itself.
   var lastID: UInt64 = 0
 
@@ -155,6 +157,7 @@ final class BrokerScene {
       case .post(let post): posts.append(post)
       case .forget(let users): forgotten.append(users)
       case .readPicture(let part, _): pictureParts.append(part)
+      case .notify(let request, let number): notifications.append((request, number))
       }
     }
   }

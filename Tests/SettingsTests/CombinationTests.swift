@@ -228,7 +228,8 @@ struct CombinationTests {
       return #"{"broker": {"services": {"commands": "tcp://0.0.0.0:7005", "keys": [\#(keys)]\#(secret)}}}"#
     }
     let text =
-      "billing \(Self.key) publish=news publish=chat:* tap=* read=x subscribe=chat:* call=clique.* disconnect revoke"
+      "billing \(Self.key) publish=news publish=chat:* tap=* read=x subscribe=chat:* call=clique.* disconnect revoke "
+      + "push"
     #expect(problems(json(text)) == ["accepted"])
     let entry = try #require(try load(json(text)).broker.services.serviceKeys.first)
     #expect(entry.name == "billing" && entry.publicKey == Self.key)
@@ -236,6 +237,7 @@ struct CombinationTests {
     #expect(entry.grant.tap == [NamePattern("*")] && entry.grant.read == [NamePattern("x")])
     #expect(entry.grant.subscribe == [NamePattern("chat:*")])
     #expect(entry.grant.call == [NamePattern("clique.*")] && entry.grant.mayDisconnect && entry.grant.mayRevoke)
+    #expect(entry.grant.mayPush && !entry.grant.mayUseWebhooks)
     let other = String(repeating: "b", count: 40)
     for wrong in [
       json("billing"), json("billing short publish=*"), json("billing \(Self.key) write=*"),

@@ -21,6 +21,7 @@ private enum Declared {
   private static let texts: [String] = [
     "other", "127.0.0.2", "10.0.0.0/8", "ipc://data/other.ipc", "https://example.com/keys.json", "https://example.com",
     "http://127.0.0.1:8080/path", "publication", String(repeating: "k", count: 40),
+    String(repeating: "k", count: 43),
   ]
 
   /// Values of the right kind that are not the default.

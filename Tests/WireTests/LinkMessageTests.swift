@@ -101,6 +101,7 @@ struct LinkMessageTests {
       .report(ClientEvent(.subscribed, user: "u", client: "c", channel: channel)),
       .report(ClientEvent(.disconnected, user: "u", client: "c", code: .max, reason: "r")),
       .webhooks(.list), .webhooks(.givenUp("w", since: .max, limit: 7)), .webhooks(.resend("w", limit: .max)),
+      .push(.init(arguments: [0x7B, 0x7D])),
       .refresh(SessionTarget(client: "c", whitelist: ["d"]), .at(-1)), .refresh(SessionTarget(session: "s"), .never),
     ] + AppCommandExample.all.map { .call(.init($0, caller: bare)) }
   }

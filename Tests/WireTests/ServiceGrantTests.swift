@@ -28,6 +28,7 @@ struct ServiceGrantTests {
       .disconnect(target, .forceDisconnect), .endSubscriptions(target, channel, .server), .revoke(.init(.id("x"))),
       .subscribe(.init(channel: channel)), .beginSubscriptions(target, .init(channel: channel)),
       .refresh(target, .never), .channelCounts(.everything), .info, .webhooks(.list),
+      .push(.init(arguments: [])),
     ]
   }
 
@@ -46,6 +47,7 @@ struct ServiceGrantTests {
     #expect(allowed { $0.subscribe = Self.patterns("new*") } == [13])
     #expect(allowed { $0.mayRevoke = true } == [11])
     #expect(allowed { $0.mayUseWebhooks = true } == [17])
+    #expect(allowed { $0.mayPush = true } == [18])
     #expect(allowed { $0.tap = Self.patterns("*") } == [])
     #expect(all.indices.allSatisfy { ServiceGrant.everything.refusal(of: all[$0]) == nil })
   }

@@ -29,6 +29,7 @@ extension OpenAPI {
         {"name": "Maps"},
         {"name": "Tokens"},
         {"name": "Webhooks"},
+        {"name": "Notifications"},
         {"name": "Privacy"},
         {"name": "Server"},
         {"name": "Batch"}
@@ -686,6 +687,28 @@ extension OpenAPI {
             }
           }
         },
+        "/api/push_send": {
+          "post": {
+            "operationId": "push_send",
+            "tags": ["Notifications"],
+            "summary": "Send a notification to devices now",
+            "description": "Answered when every service has answered, or the time for that is over. Nothing is kept: what is answered later or failed is sent again by whoever calls, and a device that is answered forget is not sent to again.",
+            "requestBody": {
+              "required": true,
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/PushSendRequest"}, "example": {"devices": [{"kind": "apns", "token": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"}], "title": "Ada", "body": "Hello"}}
+              }
+            },
+            "responses": {
+              "200": {"$ref": "#/components/responses/PushSent"},
+              "400": {"$ref": "#/components/responses/BadRequest"},
+              "401": {"$ref": "#/components/responses/Unauthorized"},
+              "404": {"$ref": "#/components/responses/NotFound"},
+              "405": {"$ref": "#/components/responses/NotPost"},
+              "413": {"$ref": "#/components/responses/TooLarge"}
+            }
+          }
+        },
         "/api/user_data": {
           "post": {
             "operationId": "user_data",
@@ -1199,6 +1222,24 @@ extension OpenAPI {
                   ]
                 },
                 "example": {"result": {"events": [], "left": 0}}
+              }
+            }
+          },
+          "PushSent": {
+            "description": "What became of the notification on each device, or the refusal.",
+            "content": {
+              "application/json": {
+                "schema": {
+                  "oneOf": [
+                    {
+                      "type": "object",
+                      "required": ["result"],
+                      "properties": {"result": {"$ref": "#/components/schemas/PushSendResult"}}
+                    },
+                    {"$ref": "#/components/schemas/ErrorAnswer"}
+                  ]
+                },
+                "example": {"result": {"devices": [{"id": "5f1c7a0e9b3d42688c1f0a2b3c4d5e6f", "outcome": "taken"}]}}
               }
             }
           },
@@ -2140,6 +2181,67 @@ extension OpenAPI {
               "limit": {"$ref": "#/components/schemas/Limit"}
             }
           },
+          "PushDevice": {
+            "description": "A device: what a browser's subscription says of itself with kind web, a device token of APNs with kind apns, or a registration token of FCM with kind fcm.",
+            "type": "object",
+            "required": ["kind"],
+            "properties": {
+              "kind": {"type": "string", "enum": ["web", "apns", "fcm"]},
+              "endpoint": {"description": "Of a browser: the address of its push service.", "type": "string"},
+              "keys": {
+                "description": "Of a browser, in base64url.",
+                "type": "object",
+                "required": ["p256dh", "auth"],
+                "properties": {"p256dh": {"type": "string"}, "auth": {"type": "string"}}
+              },
+              "token": {"description": "Of apns and fcm.", "type": "string"},
+              "topic": {"description": "Of apns: the app's bundle identifier; left out, the first that is configured.", "type": "string"},
+              "environment": {"description": "Of apns.", "type": "string", "enum": ["production", "sandbox"]}
+            }
+          },
+          "PushSendRequest": {
+            "description": "One notification for up to 100 devices, of 524,288 bytes at most in all.",
+            "type": "object",
+            "maxProperties": 64,
+            "required": ["devices"],
+            "properties": {
+              "devices": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"$ref": "#/components/schemas/PushDevice"}},
+              "title": {"description": "Needed unless withdraw is true. Shortened where a service has no room for it, as the body is first.", "type": "string"},
+              "body": {"type": "string"},
+              "data": {"description": "For the app: at most 1,536 bytes as JSON.", "type": "object", "additionalProperties": {"type": "string"}},
+              "badge": {"description": "The number on the app's icon; left out, it stays.", "type": "integer", "minimum": 0, "maximum": 1000000},
+              "urgency": {"type": "string", "enum": ["very-low", "low", "normal", "high"], "default": "high"},
+              "ttl": {"description": "Seconds for which services keep it for a device that is away; more than four weeks is cut.", "type": "integer", "minimum": 0, "default": 86400},
+              "collapse_key": {"description": "Of notifications with the same key a device shows the newest only.", "type": "string"},
+              "withdraw": {"description": "Takes back what was shown under the collapse_key.", "type": "boolean"},
+              "silent": {"description": "Without a sound.", "type": "boolean"},
+              "link": {"description": "The https address that a browser opens; left out, push.web.page.", "type": "string", "maxLength": 512},
+              "idempotency_key": {"$ref": "#/components/schemas/IdempotencyKey"}
+            }
+          },
+          "PushSendResult": {
+            "description": "What became of the notification, in the order of the devices.",
+            "type": "object",
+            "required": ["devices"],
+            "properties": {
+              "devices": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 100,
+                "items": {
+                  "type": "object",
+                  "required": ["id", "outcome"],
+                  "properties": {
+                    "id": {"description": "A digest by which logs name the device.", "type": "string", "minLength": 32, "maxLength": 32},
+                    "outcome": {"type": "string", "enum": ["taken", "forget", "later", "too_large", "refused", "failed"]},
+                    "reason": {"description": "Why, unless it was taken.", "type": "string"},
+                    "after": {"description": "Seconds before which it is not sent again; only with later.", "type": "integer", "minimum": 1, "maximum": 86400},
+                    "since": {"description": "Since when the device is gone, in milliseconds since 1970; only with forget.", "type": "integer"}
+                  }
+                }
+              }
+            }
+          },
           "WebhookStatus": {
             "description": "How a webhook is doing. Times are in milliseconds since 1970; totals count since the broker began.",
             "type": "object",
@@ -2781,6 +2883,7 @@ extension OpenAPI {
               "clique_report": {"$ref": "#/components/schemas/CliqueReportRequest"},
               "clique_report_settle": {"$ref": "#/components/schemas/CliqueReportSettleRequest"},
               "state_thread": {"$ref": "#/components/schemas/UserPairRequest"},
+              "push_send": {"$ref": "#/components/schemas/PushSendRequest"},
               "why": {"$ref": "#/components/schemas/WhyRequest"}
             }
           },
@@ -2826,6 +2929,7 @@ extension OpenAPI {
               "map_list": {"$ref": "#/components/schemas/MapResult"},
               "revoke_token": {"$ref": "#/components/schemas/EmptyResult"},
               "invalidate_user_tokens": {"$ref": "#/components/schemas/EmptyResult"},
+              "push_send": {"$ref": "#/components/schemas/PushSendResult"},
               "why": {"$ref": "#/components/schemas/WhyResult"},
               "inspect_channel": {"$ref": "#/components/schemas/InspectResult"},
               "inspect_user": {"$ref": "#/components/schemas/InspectResult"},

@@ -37,7 +37,7 @@ extension BrokerCore {
         if turn.missing.isEmpty { note(AccountNote(user: deletion.user, failed: error.code)) }
         throw error
       }
-    case .deletionStatus, .pair, .groups, .unblock: throw .methodNotFound
+    case .deletionStatus, .pair, .groups, .unblock, .reports, .suspensions: throw .methodNotFound
     }
   }
 

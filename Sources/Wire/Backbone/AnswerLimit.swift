@@ -30,7 +30,7 @@ extension BrokerRequest {
     case .presence(_, _, let answer): answer
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
       .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
-      .once, .report, .webhooks, .user:
+      .once, .report, .webhooks, .user, .push:
       nil
     }
   }
@@ -50,7 +50,7 @@ extension BrokerRequest {
     case .presence(let channel, let viewer, _): return .presence(channel, viewer: viewer, answer: limit)
     case .publish, .unsubscribe, .historyRemove, .presenceStats, .channels, .channelCounts, .info, .why, .edit,
       .receipt, .unread, .call, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke, .inspect, .top,
-      .once, .report, .webhooks, .user:
+      .once, .report, .webhooks, .user, .push:
       return self
     }
   }

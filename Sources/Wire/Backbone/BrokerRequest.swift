@@ -42,6 +42,8 @@ public indirect enum BrokerRequest: Sendable, Equatable {
   case report(ClientEvent)
   case webhooks(WebhookRequest)
   case user(UserRequest)
+  /// A service has notifications sent to devices.
+  case push(PushRequest)
 
   public struct PublishRequest: Sendable, Equatable {
     public var channel: ChannelName
@@ -253,7 +255,7 @@ public indirect enum BrokerRequest: Sendable, Equatable {
     case .inspect(let r): r.channel
     case .once(_, let request): request.channel
     case .top, .channels, .channelCounts, .info, .unread, .call, .disconnect, .refresh, .revoke, .report, .webhooks,
-      .user:
+      .user, .push:
       nil
     }
   }
@@ -265,7 +267,8 @@ extension BrokerRequest {
     switch self {
     case .publish, .edit, .receipt, .call, .report: true
     case .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels, .channelCounts,
-      .info, .why, .readMap, .unread, .inspect, .top, .webhooks:
+      .info, .why, .readMap, .unread, .inspect, .top, .webhooks,
+      .push:
       false
     // The broker remembers these by their keys.
     case .once: false

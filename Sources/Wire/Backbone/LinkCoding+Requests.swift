@@ -10,6 +10,7 @@ private enum RequestKind: UInt8 {
   case report = 40
   case webhooks = 41
   case user = 80
+  case push = 81
   case why = 60
 }
 
@@ -79,6 +80,9 @@ extension LinkRequest: ByteEncodable {
     case .channels(let prefix):
       sink.write(byte: RequestKind.channels.rawValue)
       sink.write(prefix)
+    case .push(let push):
+      sink.write(byte: RequestKind.push.rawValue)
+      sink.write(push.arguments)
     case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
       .user, .why:
       writeRare(request, to: &sink)
@@ -144,7 +148,7 @@ extension LinkRequest: ByteEncodable {
       sink.write(byte: RequestKind.why.rawValue)
       sink.write(why)
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
-      .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .push, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are written above, and orders below")
     }
   }
@@ -235,6 +239,7 @@ extension LinkRequest: ByteEncodable {
         try reader.readChannel(), viewer: try reader.readOptionalString(), answer: try reader.readAnswerLimit())
     case .presenceStats: return .presenceStats(try reader.readChannel(), viewer: try reader.readOptionalString())
     case .channels: return .channels(prefix: try reader.readString())
+    case .push: return .push(.init(arguments: try reader.readBytes()))
     case .edit, .readMap, .receipt, .unread, .call, .channelCounts, .info, .inspect, .top, .once, .report, .webhooks,
       .user, .why:
       return try readRare(kind, from: &reader)
@@ -280,7 +285,7 @@ extension LinkRequest: ByteEncodable {
     case .user: return .user(try UserRequest(from: &reader))
     case .why: return .why(try reader.readWhyRequest())
     case .publish, .subscribe, .unsubscribe, .history, .historyRemove, .presence, .presenceStats, .channels,
-      .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
+      .push, .disconnect, .beginSubscriptions, .endSubscriptions, .refresh, .revoke:
       preconditionFailure("the common requests are read above, and orders below")
     }
   }

@@ -92,6 +92,7 @@ extension BrokerRequest {
     case .once(_, let request): request.payloadBytes
     case .report(let event): event.payloadBytes
     case .user(let user): user.payloadBytes
+    case .push(let push): push.arguments.count
     default: 0
     }
   }

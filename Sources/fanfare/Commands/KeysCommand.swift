@@ -48,7 +48,7 @@ struct KeysCommand: AsyncParsableCommand {
     @Option(
       name: .long,
       help: """
-        What it may do: methods, or the groups read, write, control, inspect, webhooks, privacy, support, all; with \
+        What it may do: methods, or the groups read, write, control, inspect, webhooks, privacy, support, push, all; with \
         commas, or given more than once.
         """)
     var allow: [String]

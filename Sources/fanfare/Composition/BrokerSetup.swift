@@ -51,7 +51,7 @@ enum BrokerSetup {
       core: core, endpoints: endpoints, pipe: pipe, context: context, loop: loop, completions: completions, news: news,
       resumptions: resumptions, desk: desk, finder: index,
       poster: try WebhookSetup.poster(settings) { clock.seconds() }, otherPlaces: otherPlaces(index),
-      pictures: AppSetup.pictureSource(settings),
+      pictures: AppSetup.pictureSource(settings), notifier: try PushSetup.notifier(settings) { clock.seconds() },
       clock: { clock.brokerTime() }, audit: audit, logger: logger)
     if let vault {
       vault.prepareSoon(at: clock.wall())

@@ -1,0 +1,21 @@
+public import Wire
+
+/// Has notifications brought to devices. What a device is, and which services bring them, is its business alone.
+public protocol Notifier: Sendable {
+  /// Sends one notification to the devices that a request names.
+  ///
+  /// - Parameter done: called once, on any thread, when it is known what became of it on every device, or the time for
+  ///   that is over: with the answer for whoever asked, in JSON, or an error where nothing was sent.
+  func notify(_ request: PushRequest, then done: @escaping @Sendable (NotifierResult) -> Void)
+
+  /// Ends what is under way, and waits for its threads.
+  func close()
+}
+
+public typealias NotifierResult = Result<[UInt8], ClientError>
+
+/// What a notifier says of a request, on its way to the broker's turn.
+struct NotifierAnswer: Sendable {
+  var number: UInt64
+  var result: NotifierResult
+}
