@@ -142,7 +142,9 @@ let package = Package(
       swiftSettings: common + [.strictMemorySafety()]),
     .target(
       name: "Broker",
-      dependencies: ["Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Cryptography", "Telemetry", deque, logging, metrics],
+      dependencies: [
+        "Wire", "ZeroMQ", "Log", "Apps", "Coverage", "Cryptography", "Telemetry", deque, logging, metrics,
+      ],
       swiftSettings: hot),
     .target(
       name: "Gateway",
